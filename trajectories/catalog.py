@@ -1,0 +1,79 @@
+"""Finds trials under a runs directory, and one trial by what a user calls it.
+
+A trial is a directory with an `events.jsonl`; runs hold batches, batches hold trials.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from trajectories.errors import RecordError
+from trajectories.reader import read_events
+from trajectories.recorder import EVENTS
+from trajectories.summary import Summary, summarize
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A trial in a list; `problem` says why there is no summary."""
+
+    directory: Path
+    summary: Summary | None
+    problem: str = ""
+
+
+def trial_directories(runs: Path) -> list[Path]:
+    """Every trial below `runs`, newest first (by the last write to its events)."""
+    found: list[tuple[float, Path]] = []
+    for batch in _folders(runs):
+        for trial in _folders(batch):
+            try:
+                found.append((os.stat(trial / EVENTS).st_mtime, trial))
+            except OSError:
+                continue
+    return [path for _, path in sorted(found, key=lambda item: (-item[0], str(item[1])))]
+
+
+def listed(directory: Path) -> Listed:
+    """A trial's summary, from `trial.json` if that is newer than the events, else from the events."""
+    convenience = directory / "trial.json"
+    try:
+        if convenience.stat().st_mtime_ns >= (directory / EVENTS).stat().st_mtime_ns:
+            return Listed(directory, Summary.model_validate_json(convenience.read_bytes()))
+    except (OSError, ValidationError):
+        pass
+    try:
+        return Listed(directory, summarize(directory, read_events(directory)))
+    except (RecordError, ValueError) as error:
+        return Listed(directory, None, str(error))
+
+
+def find_trial(name: str, runs: Path) -> Path:
+    """The trial that is this directory, or whose id begins with this text.
+
+    Raises: RecordError if none or several are meant.
+    """
+    path = Path(name)
+    if (path / EVENTS).is_file():
+        return path
+    matches = [trial for trial in trial_directories(runs) if trial.name.startswith(name)]
+    exact = [trial for trial in matches if trial.name == name]
+    if len(exact) == 1 or len(matches) == 1:
+        return (exact or matches)[0]
+    if not matches:
+        raise RecordError(
+            f"no trial {name!r}: neither a trial's directory nor the beginning of a trial's id under {runs}"
+        )
+    some = ", ".join(trial.name for trial in matches[:5]) + (", ..." if len(matches) > 5 else "")
+    raise RecordError(f"{name!r} may be {len(matches)} trials: {some}; write more of its id, or its directory")
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return [Path(entry.path) for entry in os.scandir(parent) if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError:
+        return []

@@ -1,0 +1,60 @@
+"""The files beside a trial's events that only save reading them: all rebuilt from the events.
+
+`trial.json` is the summary, `verdict.json` the last verdict with its cases, `score.json` quality
+against cost.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from trajectories.events import Evaluated, PriceRef, TrialStarted
+from trajectories.reader import read_events
+from trajectories.summary import Summary, summarize
+from trajectories.usage import Costs, Usage
+
+
+class Score(BaseModel):
+    """Quality against cost, with the prices it was computed from."""
+
+    quality: float | None
+    passed: bool | None
+    usage: Usage
+    cost_usd: Costs
+    prices: PriceRef | None
+
+
+def write_conveniences(directory: Path) -> Summary:
+    """Write the three files from the events and return the summary; what cannot be written is left out.
+
+    Raises: RecordError if the events cannot be read.
+    """
+    events = list(read_events(directory))
+    summary = summarize(directory, events)
+    start = events[0]
+    prices = start.prices if isinstance(start, TrialStarted) else None
+    score = Score(
+        quality=summary.verdict.quality if summary.verdict else None,
+        passed=summary.verdict.passed if summary.verdict else None,
+        usage=summary.usage,
+        cost_usd=summary.cost_usd,
+        prices=prices,
+    )
+    verdicts = [event.verdict for event in events if isinstance(event, Evaluated) and event.verdict is not None]
+    try:
+        _replace(directory / "trial.json", summary)
+        _replace(directory / "score.json", score)
+        if verdicts:
+            _replace(directory / "verdict.json", verdicts[-1])
+    except OSError:
+        pass  # a full or read-only disk: the events hold it all
+    return summary
+
+
+def _replace(path: Path, content: BaseModel) -> None:
+    temporary = path.with_suffix(".new")
+    temporary.write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, path)

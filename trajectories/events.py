@@ -1,0 +1,424 @@
+"""The vocabulary of the record: every event that a trial's `events.jsonl` can hold.
+
+Only the shape of events lives here; writing them is `recorder`'s, reading them `reader`'s. A field
+may be added at any time, a changed meaning needs a new major `SCHEMA_VERSION`. None is "unknown".
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from trajectories.exits import Exit
+from trajectories.usage import Costs, Usage
+from trajectories.verdict import Verdict
+
+SCHEMA_VERSION = "1.0"
+
+Json = dict[str, Any]
+"""A JSON object kept as it came, for instance a provider's raw usage."""
+
+
+class Part(BaseModel):
+    """Base of the records inside an event: unknown fields of a newer writer are dropped."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TaskRef(Part):
+    """The task as it was resolved."""
+
+    id: str
+    benchmark: str
+    digest: str
+    """sha256 over the task's content, hidden tests included."""
+    title: str = ""
+
+
+class ModelRef(Part):
+    """The model as it was asked for and what it resolved to."""
+
+    asked: str
+    """What the user typed, for instance `opus`."""
+    name: str
+    """What is requested, for instance `anthropic/claude-opus-4-7`."""
+    settings: Json = Field(default_factory=dict)
+
+
+class TextRef(Part):
+    """A prompt or a plan, by name and content hash."""
+
+    name: str
+    sha256: str
+
+
+class Limits(Part):
+    """When the loop stops; None is no limit."""
+
+    steps: int | None = Field(default=1000, gt=0)
+    time_s: float | None = Field(default=6 * 3600.0, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+    cost_usd: float | None = Field(default=None, gt=0)
+    command_s: float = Field(default=180.0, gt=0)
+    """Deadline of one action."""
+    output_bytes: int = Field(default=64 << 20, gt=0)
+    """An action that writes more is ended."""
+    format_errors: int = Field(default=3, gt=0)
+    """So many unparseable replies in a row end the trial."""
+
+
+class PriceRef(Part):
+    """The price snapshot a trial is computed with."""
+
+    source: str
+    """For instance `litellm 1.106.2`."""
+    sha256: str
+    rates: Json | None = None
+    """The requested model's row as it stands in the source; None where it has none."""
+
+
+class Parent(Part):
+    """Where a fork branched off."""
+
+    trial: str
+    step: int
+
+
+class ToolCall(Part):
+    """One tool call of a reply, its arguments as the provider sent them (perhaps no JSON)."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Reply(Part):
+    """A model's answer. `message` is the provider's message verbatim, to be sent back unchanged."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    refusal: str = ""
+    message: Json = Field(default_factory=dict)
+
+
+class Output(Part):
+    """What an action printed."""
+
+    bytes: int
+    """Counted, also where the rest was cut off at the output cap."""
+    kept: int
+    """Bytes that the record holds."""
+    sha256: str
+    """Of the kept bytes, after secrets were masked."""
+    blob: str | None = None
+    """Where the kept bytes are; None if `text` encodes to exactly them."""
+    text: str
+    """As shown to the model: decoded with replacement, cut in the middle when long."""
+    masked: bool = False
+    """Whether known secrets were masked in it."""
+
+
+class Lowered(Part):
+    """A limit that the host could not give."""
+
+    limit: str
+    asked: str
+    given: str
+
+
+class Change(Part):
+    """One path of the workspace that a step changed."""
+
+    path: str
+    change: Literal["created", "modified", "deleted"]
+    type: Literal["file", "directory", "symlink", "other"] = "file"
+    mode: int | None = None
+    size: int | None = None
+    sha256: str | None = None
+
+
+class Skipped(Part):
+    """A path that an export left out, and why."""
+
+    path: str
+    why: str
+
+
+class BaseEvent(BaseModel):
+    """What every event has. `seq` counts from 0, `t` is UTC in ISO 8601."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    seq: int = -1
+    t: str = ""
+    mono_s: float = 0.0
+    """Seconds since the trial began, monotonic."""
+
+
+class TrialStarted(BaseEvent):
+    """Event 0: what was asked for, resolved to the last input."""
+
+    type: Literal["trial_started"] = "trial_started"
+    schema_version: str = SCHEMA_VERSION
+    trial: str
+    identity: str
+    """Hash of everything that makes this trial this trial, the attempt included."""
+    attempt: int = 1
+    task: TaskRef
+    model: ModelRef
+    prompt: TextRef
+    plan: TextRef | None = None
+    limits: Limits
+    environment: Literal["docker", "sandbox", "local"]
+    environment_spec: Json = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    prices: PriceRef | None = None
+    parent: Parent | None = None
+    variant: str | None = None
+    turn: int | None = None
+    tier: str | None = None
+
+
+class EnvStarted(BaseEvent):
+    """The environment answered: what it is and what it promises."""
+
+    type: Literal["env_started"] = "env_started"
+    kind: str
+    container: str | None = None
+    image: str | None = None
+    image_digest: str | None = None
+    user: str | None = None
+    workdir: str
+    promises: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    """What could not be had here, in one line each (for instance "unprotected: actions run as root")."""
+    lowered: tuple[Lowered, ...] = ()
+    versions: dict[str, str] = Field(default_factory=dict)
+    seconds: float
+
+
+Why = Literal[
+    "system", "task", "plan", "observation", "format_error", "not_executed", "hint", "feedback", "reply", "notice"
+]
+
+
+class Message(BaseEvent):
+    """One message exactly as the model is sent it. Replies are in `call_finished`."""
+
+    type: Literal["message"] = "message"
+    id: str
+    role: Literal["system", "user", "tool"]
+    content: str
+    why: Why
+    tool_call_id: str | None = None
+    action: str | None = None
+    """The action that an observation is of."""
+
+
+class CallStarted(BaseEvent):
+    """A request is about to leave; without a `call_finished` or `call_failed` its usage is unknown."""
+
+    type: Literal["call_started"] = "call_started"
+    step: int
+    try_: int = Field(alias="try", default=1)
+    message_ids: tuple[str, ...]
+    """The messages added since the call before: a request is all messages so far, in order."""
+    messages: int
+    """How many the request holds in all."""
+    messages_sha256: str
+    """sha256 over all of them, in order (`trajectories.conversation`)."""
+    parameters: Json = Field(default_factory=dict)
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class CallFinished(BaseEvent):
+    """A reply came. This is what makes a step, also when it could not be parsed."""
+
+    type: Literal["call_finished"] = "call_finished"
+    step: int
+    try_: int = Field(alias="try", default=1)
+    id: str
+    """The reply's message id."""
+    reply: Reply
+    finish_reason: str | None = None
+    usage_raw: Json | None = None
+    usage: Usage | None = None
+    costs: Costs = Costs()
+    model_requested: str
+    model_served: str | None = None
+    latency_s: float
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+FailureClass = Literal[
+    "rate_limit",
+    "server_error",
+    "timeout",
+    "connection",
+    "malformed",
+    "authentication",
+    "bad_request",
+    "context_overflow",
+    "not_found",
+    "gave_up",
+    "budget",
+    "interrupted",
+    "other",
+]
+
+
+class CallFailed(BaseEvent):
+    """A try that brought no reply."""
+
+    type: Literal["call_failed"] = "call_failed"
+    step: int
+    try_: int = Field(alias="try", default=1)
+    error: FailureClass
+    detail: str
+    status: int | None = None
+    retry: bool
+    wait_s: float = 0.0
+    """How long the next try waits."""
+    usage_raw: Json | None = None
+    usage: Usage | None = None
+    costs: Costs | None = None
+    """None if nothing says that the try was billed."""
+    latency_s: float
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class ActionStarted(BaseEvent):
+    """A command is about to run. `action` is its address, `step.i`, i from 1."""
+
+    type: Literal["action_started"] = "action_started"
+    action: str
+    step: int
+    script: str
+    tool_call_id: str | None = None
+    deadline_s: float
+
+
+Ended = Literal["exited", "deadline", "output_cap", "oom", "supervisor_lost", "environment_lost"]
+
+
+class ActionFinished(BaseEvent):
+    """A command is over. Exactly one of `exit_code` and `signal` is known if it exited."""
+
+    type: Literal["action_finished"] = "action_finished"
+    action: str
+    step: int
+    tool_call_id: str | None = None
+    ended: Ended
+    exit_code: int | None = None
+    signal: int | None = None
+    duration_s: float
+    cpu_s: float | None = None
+    peak_memory_bytes: int | None = None
+    streams: Literal["merged", "separate"] = "merged"
+    output: Output
+    stderr: Output | None = None
+    """Only with separate streams."""
+    left_running: int | None = None
+    """Processes of this action that live on in the background."""
+
+
+class Snapshot(BaseEvent):
+    """What a step changed in the workspace."""
+
+    type: Literal["snapshot"] = "snapshot"
+    step: int
+    changes: tuple[Change, ...]
+
+
+class Warned(BaseEvent):
+    """Something a reader should know: a limit is near, a limit was lowered, a path left out."""
+
+    type: Literal["warning"] = "warning"
+    kind: str
+    text: str
+
+
+class Paused(BaseEvent):
+    """The trial's clock stops."""
+
+    type: Literal["paused"] = "paused"
+    why: Literal["human", "down"]
+
+
+class Resumed(BaseEvent):
+    """The trial's clock goes on."""
+
+    type: Literal["resumed"] = "resumed"
+    lost: tuple[str, ...] = ()
+
+
+class Checkpoint(BaseEvent):
+    """The whole container was committed after a step."""
+
+    type: Literal["checkpoint"] = "checkpoint"
+    step: int
+    image: str
+
+
+class Exited(BaseEvent):
+    """The loop ended."""
+
+    type: Literal["exit"] = "exit"
+    exit: Exit
+    steps: int
+
+
+class WorkspaceExported(BaseEvent):
+    """`workspace.tar.zst` was written."""
+
+    type: Literal["workspace_exported"] = "workspace_exported"
+    path: str
+    bytes: int
+    sha256: str
+    entries: int
+    skipped: tuple[Skipped, ...] = ()
+
+
+class EvaluationStarted(BaseEvent):
+    """The evaluator begins; may occur again."""
+
+    type: Literal["evaluation_started"] = "evaluation_started"
+    evaluator: str
+    workspace_sha256: str
+
+
+class Evaluated(BaseEvent):
+    """The evaluator's word, or why there is none."""
+
+    type: Literal["evaluation"] = "evaluation"
+    verdict: Verdict | None
+    why_none: str = ""
+
+
+Event = Annotated[
+    TrialStarted
+    | EnvStarted
+    | Message
+    | CallStarted
+    | CallFinished
+    | CallFailed
+    | ActionStarted
+    | ActionFinished
+    | Snapshot
+    | Warned
+    | Paused
+    | Resumed
+    | Checkpoint
+    | Exited
+    | WorkspaceExported
+    | EvaluationStarted
+    | Evaluated,
+    Field(discriminator="type"),
+]
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Parses and dumps one event."""

@@ -1,0 +1,60 @@
+"""Why a trial ended: the closed set of reasons and their causes.
+
+Nothing else may end a trial. Evaluation has its own status and never changes an exit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+Reason = Literal["agent", "limit", "infrastructure", "user"]
+Cause = Literal[
+    "submitted",
+    "format_errors",
+    "refusal",
+    "gave_up",
+    "steps",
+    "time",
+    "tokens",
+    "cost",
+    "context",
+    "model_unavailable",
+    "environment_lost",
+    "disk_full",
+    "interrupted",
+]
+
+CAUSES: dict[Reason, tuple[Cause, ...]] = {
+    "agent": ("submitted", "format_errors", "refusal", "gave_up"),
+    "limit": ("steps", "time", "tokens", "cost", "context"),
+    "infrastructure": ("model_unavailable", "environment_lost", "disk_full"),
+    "user": ("interrupted",),
+}
+assert {cause for causes in CAUSES.values() for cause in causes} == set(get_args(Cause))
+
+
+class Exit(BaseModel):
+    """A reason, its cause, and one line of detail for people."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reason: Reason
+    cause: Cause
+    detail: str = ""
+
+    @model_validator(mode="after")
+    def _cause_belongs_to_reason(self) -> Self:
+        if self.cause not in CAUSES[self.reason]:
+            raise ValueError(f"exit cause {self.cause!r} does not belong to reason {self.reason!r}")
+        return self
+
+    @classmethod
+    def of(cls, cause: Cause, detail: str = "") -> Exit:
+        """The exit with this cause; every cause belongs to exactly one reason."""
+        reason = next(reason for reason, causes in CAUSES.items() if cause in causes)
+        return cls(reason=reason, cause=cause, detail=detail)
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.cause}"

@@ -1,0 +1,63 @@
+"""Ownership of a trial: one live process writes it.
+
+The lock is a flock, so that it ends with its process whatever happens; the file's text only says
+who holds it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trajectories.errors import TrialInUse
+
+_TRIES = 5
+
+
+def process_start_ticks(pid: int) -> int:
+    """When the process started, in clock ticks since boot (proc(5), field 22 of stat)."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+class TrialLock:
+    """Held from `with` to its end.
+
+    Raises: TrialInUse on entry if another process holds it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "lock"
+
+    def __enter__(self) -> Self:
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if not self._take():
+            holder = os.pread(self._fd, 4096, 0).decode("utf-8", "replace").strip()
+            os.close(self._fd)
+            raise TrialInUse(f"{self._path.parent}: another process is at work on this trial ({holder})") from None
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        owner = {"boot_id": boot_id, "pid": os.getpid(), "start_ticks": process_start_ticks(os.getpid())}
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, json.dumps(owner).encode() + b"\n", 0)
+        return self
+
+    def _take(self) -> bool:
+        """Tries for a moment: someone who only looks whether the trial is live holds it that long."""
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.02)
+            else:
+                return True
+        return False
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)

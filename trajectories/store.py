@@ -1,0 +1,82 @@
+"""Content-addressed blobs: zstd files named by the sha256 of what they hold.
+
+A trial's folder stays whole by itself: its blobs are hard links into the batch's pool, or copies
+where the file system has no hard links.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import zstandard
+
+from trajectories.errors import RecordError
+
+_LEVEL = 3
+
+
+class BlobStore:
+    """`<trial>/blobs/ab/cdef....zst`, shared over trials through `<batch>/.pool`."""
+
+    def __init__(self, directory: Path, pool: Path | None = None) -> None:
+        self._directory = directory
+        self._pool = pool
+
+    def put(self, data: bytes) -> str:
+        """Store the bytes durably and return their sha256 in hex."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._path(self._directory, digest)
+        if path.exists():
+            return digest
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self._pool is None:
+            self._write(path, data)
+            return digest
+        pooled = self._path(self._pool, digest)
+        if not pooled.exists():
+            pooled.parent.mkdir(parents=True, exist_ok=True)
+            self._write(pooled, data)
+        try:
+            os.link(pooled, path)
+        except FileExistsError:
+            pass
+        except OSError:
+            self._write(path, data)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """The bytes with this sha256.
+
+        Raises: RecordError if the blob is missing, damaged, or not what its name says.
+        """
+        path = self._path(self._directory, digest)
+        try:
+            data = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes())
+        except FileNotFoundError:
+            raise RecordError(f"{path}: the blob is missing") from None
+        except zstandard.ZstdError as error:
+            raise RecordError(f"{path}: the blob is damaged ({error})") from None
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise RecordError(f"{path}: the blob's content does not have the hash that its name says")
+        return data
+
+    @staticmethod
+    def _path(root: Path, digest: str) -> Path:
+        return root / digest[:2] / f"{digest[2:]}.zst"
+
+    @staticmethod
+    def _write(path: Path, data: bytes) -> None:
+        """Never leaves a torn blob under its final name."""
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+                file.flush()
+                os.fdatasync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,57 @@
+"""Bytes to the text a model is shown, and text that is safe to store.
+
+Pure functions. Nothing here strips or reflows: what is left out is said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+SHOWN_CHARACTERS = 10_000
+"""Longer text is cut to its first and last halves of this."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def cut_middle(text: str, limit: int = SHOWN_CHARACTERS) -> str:
+    """The text, or its first and last `limit // 2` code points around a notice of what was left out."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n[... {left_out} characters left out here ...]\n{text[-half:]}"
+
+
+def shown(data: bytes, limit: int = SHOWN_CHARACTERS) -> str:
+    """What a model sees of an output: UTF-8 with replacement, `\\r` kept, cut in the middle when long."""
+    return cut_middle(data.decode("utf-8", "replace"), limit)
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates replaced by U+FFFD, so that it can be encoded."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def storable_json(value: Any) -> Any:
+    """The same for every string of a JSON value; the value itself if nothing had to change."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_json(item) for item in value]
+    return value
+
+
+def printable(text: str) -> str:
+    """The text as a terminal may be shown it: control characters other than newline and tab made visible."""
+    return _CONTROLS.sub(lambda match: _visible(match[0]), text)
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

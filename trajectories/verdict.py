@@ -1,0 +1,80 @@
+"""What an evaluator found out about a workspace.
+
+A record type: evaluators (in `benchmarks`) make it, everything else reads it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+CaseStatus = Literal["passed", "failed", "skipped", "error", "missing"]
+
+
+class Case(BaseModel):
+    """One test; only `passed` passes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    group: str
+    status: CaseStatus
+    seconds: float | None = None
+    message: str = ""
+
+
+class GroupScore(BaseModel):
+    """How many of a group's cases passed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passed: int
+    total: int
+
+
+class Evaluator(BaseModel):
+    """Which evaluator, which version, and what went into it (digests, image, CPUs, ...)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    version: str
+    inputs: dict[str, str] = Field(default_factory=dict)
+
+
+class Verdict(BaseModel):
+    """The result of one evaluation.
+
+    `status` "error" means that the evaluator failed, which says nothing about the workspace: then
+    `error` holds one line, and `passed` and `quality` are None. A workspace that does not build is
+    "scored", with its cases missing. `quality` lies in [0, 1].
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    status: Literal["scored", "error"]
+    passed: bool | None = None
+    quality: float | None = Field(default=None, ge=0, le=1)
+    cases: tuple[Case, ...] = ()
+    metrics: dict[str, float] = Field(default_factory=dict)
+    evaluator: Evaluator
+    isolation: str
+    seconds: float | None = None
+    error: str = ""
+    notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _score_or_error(self) -> Self:
+        scored = self.passed is not None and self.quality is not None
+        if scored != (self.status == "scored"):
+            raise ValueError("a verdict is either scored, with `passed` and `quality`, or an error without them")
+        return self
+
+    @property
+    def groups(self) -> dict[str, GroupScore]:
+        """Passed and total of each group, in order of first appearance."""
+        total: Counter[str] = Counter(case.group for case in self.cases)
+        passed: Counter[str] = Counter(case.group for case in self.cases if case.status == "passed")
+        return {group: GroupScore(passed=passed[group], total=count) for group, count in total.items()}

@@ -1,0 +1,50 @@
+"""Reads a record that is still being written, to its end.
+
+Waits for complete lines; ends with the trial's last event, or when its owner is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from trajectories.events import Event
+from trajectories.reader import events_file, parse_event
+
+_POLL_S = 0.2
+
+
+def follow(trial: Path) -> Iterator[Event]:
+    """Events as they are written, until the process that writes them lets go of the trial.
+
+    Raises: RecordError.
+    """
+    path = events_file(trial)
+    number = 0
+    with path.open("rb") as file:
+        pending = b""
+        while True:
+            live = _is_live(path.parent)
+            while line := file.readline():
+                pending += line
+                if pending.endswith(b"\n"):
+                    number += 1
+                    yield parse_event(pending, f"{path}:{number}", first=number == 1)
+                    pending = b""
+            if not live:
+                return
+            time.sleep(_POLL_S)
+
+
+def _is_live(directory: Path) -> bool:
+    try:
+        with (directory / "lock").open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except FileNotFoundError:
+        pass
+    return False

@@ -1,0 +1,168 @@
+"""A trial in the terminal: a head, its steps, its end.
+
+Everything that came from a model or a command is made printable first: a record may hold escape
+sequences meant for whoever looks at it.
+"""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from trajectories.events import (
+    ActionFinished,
+    ActionStarted,
+    BaseEvent,
+    CallFailed,
+    CallFinished,
+    EnvStarted,
+    Evaluated,
+    Exited,
+    Message,
+    TrialStarted,
+    Warned,
+)
+from trajectories.summary import Summary
+from trajectories.text import cut_middle, printable
+from trajectories.verdict import Verdict
+
+_BRIEF = 600
+"""Characters of a text in the overview; `--step` shows all that the model saw."""
+
+
+class TrialView:
+    """Prints events as they come; `full` shows texts whole."""
+
+    def __init__(self, console: Console, *, full: bool = False) -> None:
+        self._console = console
+        self._full = full
+
+    def show(self, event: BaseEvent) -> None:
+        """Print one event, if it says something to a person."""
+        match event:
+            case TrialStarted():
+                self._head(event)
+            case EnvStarted():
+                where = event.container[:12] if event.container else event.workdir
+                self._note(f"{event.kind} {where} started in {event.seconds:.2f} s as {event.user or 'its own user'}")
+                for lost in event.lost:
+                    self._note(lost, "yellow")
+            case Message():
+                self._message(event)
+            case CallFinished():
+                self._reply(event)
+            case CallFailed():
+                again = f", next try in {event.wait_s:.1f} s" if event.retry else ""
+                self._note(f"step {event.step}, try {event.try_} failed: {event.error}: {event.detail}{again}", "red")
+            case ActionStarted():
+                self._block(f"$ {event.action}", event.script, "bold cyan")
+            case ActionFinished():
+                self._result(event)
+            case Warned():
+                self._note(event.text, "yellow")
+            case Exited():
+                self._console.print(Rule())
+                detail = f" ({printable(event.exit.detail)})" if event.exit.detail else ""
+                self._console.print(Text(f"exit: {event.exit}{detail}, {event.steps} steps", "bold"))
+            case Evaluated():
+                self._verdict(event)
+
+    def _head(self, event: TrialStarted) -> None:
+        self._console.print(Rule(Text(event.trial, "bold")))
+        self._console.print(
+            Text(f"task {event.task.id}   model {event.model.asked}   {event.environment}   attempt {event.attempt}")
+        )
+        self._note(f"{event.t}   prompt {event.prompt.name}   record {event.schema_version}")
+
+    def _message(self, event: Message) -> None:
+        if event.why == "observation" and not self._full:
+            return  # the result above it says the same
+        self._block(f"{event.role}: {event.why}", event.content, "magenta")
+
+    def _reply(self, event: CallFinished) -> None:
+        usage = event.usage
+        tokens = f"{usage.prompt} + {usage.output or 0} tokens" if usage else "usage unknown"
+        cost = "" if event.costs.best is None else f"   ${event.costs.best:.4f}"
+        self._console.print(Rule(Text(f"step {event.step}"), style="dim"))
+        self._note(f"{event.latency_s:.2f} s   {tokens}{cost}")
+        if event.reply.text.strip():
+            self._block("model", event.reply.text, "green")
+        if event.reply.refusal:
+            self._block("refusal", event.reply.refusal, "red")
+
+    def _result(self, event: ActionFinished) -> None:
+        if event.signal is not None:
+            how = f"signal {event.signal}"
+        elif event.exit_code is not None:
+            how = f"exit {event.exit_code}"
+        else:
+            how = event.ended
+        ended = "" if event.ended == "exited" else f", {event.ended}"
+        good = event.exit_code == 0 and event.ended == "exited"
+        line = f"{how}{ended}   {event.duration_s:.2f} s   {event.output.bytes} bytes"
+        self._block(line, event.output.text, "dim" if good else "red")
+
+    def _verdict(self, event: Evaluated) -> None:
+        if event.verdict is None:
+            self._note(f"no verdict: {event.why_none}", "red")
+        else:
+            self._console.print(verdict_table(event.verdict))
+
+    def _block(self, title: str, text: str, style: str) -> None:
+        self._console.print(Text(printable(title), style))
+        shown = text if self._full else cut_middle(text, _BRIEF)
+        if shown:
+            self._console.print(Text(printable(shown.rstrip("\n"))), soft_wrap=True)
+
+    def _note(self, text: str, style: str = "dim") -> None:
+        self._console.print(Text(printable(text), style))
+
+
+def verdict_table(verdict: Verdict) -> Table:
+    """Groups of a verdict with what passed, and the quality below."""
+    if verdict.status == "error":
+        table = Table(title=Text(f"evaluator failed: {printable(verdict.error)}", "red"))
+        table.add_column("no verdict")
+        return table
+    table = Table(title=f"verdict: {'passed' if verdict.passed else 'not passed'}, quality {verdict.quality:.3f}")
+    table.add_column("group")
+    table.add_column("passed", justify="right")
+    table.add_column("total", justify="right")
+    for name, group in verdict.groups.items():
+        table.add_row(Text(printable(name)), str(group.passed), str(group.total))
+    return table
+
+
+def summary_table(summary: Summary) -> Table:
+    """What a trial used: the last thing `agent solve` shows."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    exit = f"{summary.exit.reason}: {summary.exit.cause}" if summary.exit else "not closed"
+    if summary.exit and summary.exit.detail:
+        exit += f" ({printable(summary.exit.detail)})"
+    usage, cost = summary.usage, summary.cost_usd
+    rows = [
+        ("trial", summary.trial),
+        ("exit", exit),
+        ("steps", f"{summary.steps} ({summary.commands} commands, {summary.failed_calls} failed calls)"),
+        (
+            "tokens",
+            f"input {_tokens(usage.input)}, cache read {_tokens(usage.cache_read)}, output {_tokens(usage.output)}",
+        ),
+        ("cost", f"billed {_usd(cost.billed)}, computed {_usd(cost.computed)}, list {_usd(cost.list)}"),
+        ("time", f"{summary.wall_s:.1f} s, {summary.working_s:.1f} s of it working"),
+    ]
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
+
+
+def _tokens(count: int | None) -> str:
+    return "unknown" if count is None else f"{count:,}"
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"${amount:.4f}"
