@@ -1,0 +1,1 @@
+"""Turns records into figures: prices, cost, scores. Pure functions; imports only `trajectories`."""

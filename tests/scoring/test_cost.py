@@ -1,0 +1,76 @@
+"""Dollars of a call, from the wheel's price table and from rows made here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from scoring.cost import price_call
+from scoring.prices import PriceTable, wheel_prices
+from trajectories.usage import Costs, Usage
+
+ROW = {
+    "input_cost_per_token": 10e-6,
+    "output_cost_per_token": 50e-6,
+    "cache_read_input_token_cost": 1e-6,
+    "cache_creation_input_token_cost": 12.5e-6,
+    "cache_creation_input_token_cost_above_1hr": 20e-6,
+    "input_cost_per_token_above_200k_tokens": 20e-6,
+    "cache_read_input_token_cost_above_200k_tokens": 2e-6,
+    "output_cost_per_token_above_200k_tokens": 75e-6,
+}
+TABLE = PriceTable("made here", "0", {"m": ROW, "p/served": {**ROW, "input_cost_per_token": 5e-6}})
+
+
+def test_each_bucket_has_its_own_price_and_list_has_no_discount() -> None:
+    usage = Usage(input=100, cache_read=1000, cache_write_5m=10, cache_write_1h=20, output=5, reasoning=3)
+    costs = price_call(usage, TABLE, requested="p/m", served=None)
+    assert costs.computed == pytest.approx((100 * 10 + 1000 * 1 + 10 * 12.5 + 20 * 20 + 5 * 50) * 1e-6)
+    assert costs.list == pytest.approx((1130 * 10 + 5 * 50) * 1e-6)
+    assert costs.billed is None
+
+
+def test_a_long_prompt_is_dearer_as_a_whole() -> None:
+    usage = Usage(input=50_000, cache_read=150_001, output=10)
+    costs = price_call(usage, TABLE, requested="m", served=None)
+    assert costs.computed == pytest.approx((50_000 * 20 + 150_001 * 2 + 10 * 75) * 1e-6)
+    at_the_threshold = Usage(input=50_000, cache_read=150_000, output=10)
+    costs = price_call(at_the_threshold, TABLE, requested="m", served=None)
+    assert costs.computed == pytest.approx((50_000 * 10 + 150_000 * 1 + 10 * 50) * 1e-6)
+
+
+def test_the_served_model_is_priced_before_the_requested_one() -> None:
+    usage = Usage(input=1000, output=0)
+    assert price_call(usage, TABLE, requested="p/m", served="served").computed == pytest.approx(0.005)
+    assert price_call(usage, TABLE, requested="p/m", served="unheard-of").computed == pytest.approx(0.010)
+
+
+@pytest.mark.parametrize(
+    ("usage", "model"), [(None, "m"), (Usage(input=1, output=1), "unpriced"), (Usage(input=None, output=1), "m")]
+)
+def test_what_is_unknown_is_null_and_never_zero(usage: Usage | None, model: str) -> None:
+    costs = price_call(usage, TABLE, requested=model, served=None, billed_usd=0.25)
+    assert (costs.billed, costs.computed, costs.list) == (0.25, None, None)
+
+
+def test_sums_of_costs_are_unknown_as_soon_as_one_is() -> None:
+    total = Costs.sum([Costs(billed=1.0, computed=1.0), Costs(billed=2.0)])
+    assert (total.billed, total.computed, total.list) == (3.0, None, None)
+
+
+def test_the_wheels_table_is_read_without_importing_litellm() -> None:
+    code = "import sys; from scoring.prices import wheel_prices as w; t = w(); "
+    code += "assert 'litellm' not in sys.modules; print(t.source, len(t.rows))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("litellm ")
+    assert int(done.stdout.split()[-1]) > 1000
+
+
+def test_known_prices_of_the_wheel() -> None:
+    """Claude Haiku 4.5 costs 1 / 5 dollars a million (shared notes, from recorded figures)."""
+    costs = price_call(
+        Usage(input=1_000_000, output=0), wheel_prices(), requested="anthropic/claude-haiku-4-5", served=None
+    )
+    assert costs.computed == pytest.approx(1.0)
