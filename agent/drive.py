@@ -1,0 +1,200 @@
+"""Performs what the loop says, and records what came of it.
+
+All I/O of a running trial passes here: every event is on disk before what it announces happens. No
+decision is taken here but whether a failed call is tried again, which is the retry policy's.
+"""
+
+from __future__ import annotations
+
+import time
+
+from agent.loop import Ask, Loop, Run, Say, Stop
+from agent.models.protocol import Answer, AssistantTurn, CallFailure, Model, Request
+from agent.models.retries import RetryPolicy
+from environments.protocol import DiskFull, Environment, EnvironmentLost, Execution
+from scoring.cost import price_call
+from scoring.prices import PriceTable
+from trajectories.conversation import Conversation
+from trajectories.events import ActionFinished, ActionStarted, CallFailed, CallFinished, CallStarted, Message, Warned
+from trajectories.exits import Exit
+from trajectories.recorder import Recorder
+from trajectories.text import storable
+from trajectories.usage import Costs
+
+_NO_TIME_LIMIT_S = 24 * 3600.0
+
+
+class Driver:
+    """Runs one trial's loop to its end.
+
+    Raises: RecordFull, DiskFull; KeyboardInterrupt where the user interrupts. The record then holds
+    everything that was finished.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        model: Model,
+        environment: Environment,
+        recorder: Recorder,
+        *,
+        prices: PriceTable,
+        retries: RetryPolicy,
+    ) -> None:
+        self._loop = loop
+        self._model = model
+        self._environment = environment
+        self._recorder = recorder
+        self._prices = prices
+        self._retries = retries
+        self._conversation = Conversation()
+        self._history: list[Message | AssistantTurn] = []
+
+    def run(self) -> Exit:
+        """Follow the loop until it stops."""
+        while True:
+            instruction = self._loop.next(self._recorder.now_s)
+            match instruction:
+                case Say():
+                    self._say(instruction)
+                case Ask():
+                    self._ask(instruction)
+                case Run():
+                    self._run(instruction)
+                case Stop():
+                    return instruction.exit
+
+    def _say(self, say: Say) -> None:
+        message = self._recorder.append(
+            Message(
+                id=f"m{len(self._history) + 1}",
+                role=say.role,
+                content=storable(say.content),
+                why=say.why,
+                tool_call_id=say.tool_call_id,
+                action=say.action,
+            )
+        )
+        self._conversation.add(message)
+        self._history.append(message)
+        self._loop.feed(message)
+
+    def _ask(self, ask: Ask) -> None:
+        started = self._recorder.append(
+            CallStarted(
+                step=ask.step,
+                try_=ask.try_,
+                message_ids=self._conversation.take_new_ids(),
+                messages=len(self._history),
+                messages_sha256=self._conversation.sha256,
+                parameters=self._model.info.parameters,
+            )
+        )
+        self._recorder.sync()
+        self._loop.feed(started)
+        request = Request(ask.step, ask.try_, self._history, ask.within_s or _NO_TIME_LIMIT_S)
+        began = time.monotonic()
+        try:
+            answer = self._model.ask(request)
+        except CallFailure as failure:
+            self._failed(ask, failure, time.monotonic() - began)
+        except KeyboardInterrupt:
+            self._failed(ask, CallFailure("interrupted", "interrupted by the user"), time.monotonic() - began)
+            raise
+        else:
+            self._answered(ask, answer, time.monotonic() - began)
+
+    def _answered(self, ask: Ask, answer: Answer, latency_s: float) -> None:
+        requested = self._model.info.ref.name
+        finished = self._recorder.append(
+            CallFinished(
+                step=ask.step,
+                try_=ask.try_,
+                id=f"m{len(self._history) + 1}",
+                reply=answer.reply,
+                finish_reason=answer.finish_reason,
+                usage_raw=answer.usage_raw,
+                usage=answer.usage,
+                costs=self._model.info.free
+                or price_call(
+                    answer.usage,
+                    self._prices,
+                    requested=requested,
+                    served=answer.model_served,
+                    billed_usd=answer.billed_usd,
+                ),
+                model_requested=requested,
+                model_served=answer.model_served,
+                latency_s=latency_s,
+            )
+        )
+        self._conversation.add(finished)
+        self._history.append(AssistantTurn(finished.id, finished.reply))
+        self._loop.feed(finished)
+
+    def _failed(self, ask: Ask, failure: CallFailure, latency_s: float) -> None:
+        wait_s = self._retries.wait_s(failure, ask.try_)
+        if failure.usage is None:
+            costs: Costs | None = self._model.info.free
+        else:
+            requested = self._model.info.ref.name
+            costs = price_call(failure.usage, self._prices, requested=requested, served=None)
+        failed = self._recorder.append(
+            CallFailed(
+                step=ask.step,
+                try_=ask.try_,
+                error=failure.error,
+                detail=storable(failure.detail),
+                status=failure.status,
+                retry=wait_s is not None,
+                wait_s=wait_s or 0.0,
+                usage_raw=failure.usage_raw,
+                usage=failure.usage,
+                costs=costs,
+                latency_s=latency_s,
+            )
+        )
+        self._loop.feed(failed)
+        if wait_s is not None:
+            time.sleep(wait_s if ask.within_s is None else max(0.0, min(wait_s, ask.within_s - latency_s)))
+
+    def _run(self, run: Run) -> None:
+        started = self._recorder.append(
+            ActionStarted(
+                action=run.action,
+                step=run.step,
+                script=storable(run.script),
+                tool_call_id=run.tool_call_id,
+                deadline_s=run.deadline_s,
+            )
+        )
+        self._recorder.sync()
+        self._loop.feed(started)
+        try:
+            result = self._environment.execute(run.script, deadline_s=run.deadline_s)
+        except DiskFull:
+            raise
+        except EnvironmentLost as error:
+            self._recorder.append(Warned(kind="environment_lost", text=str(error)))
+            result = Execution("environment_lost", b"", 0, self._recorder.now_s - started.mono_s)
+        stderr = None
+        if result.stderr is not None:
+            stderr = self._recorder.output(result.stderr, result.stderr_counted)
+        finished = self._recorder.append(
+            ActionFinished(
+                action=run.action,
+                step=run.step,
+                tool_call_id=run.tool_call_id,
+                ended=result.ended,
+                exit_code=result.exit_code,
+                signal=result.signal,
+                duration_s=result.duration_s,
+                cpu_s=result.cpu_s,
+                peak_memory_bytes=result.peak_memory_bytes,
+                streams="merged" if stderr is None else "separate",
+                output=self._recorder.output(result.output, result.counted),
+                stderr=stderr,
+                left_running=result.left_running,
+            )
+        )
+        self._loop.feed(finished)

@@ -1,0 +1,199 @@
+"""The state machine of a trial: events in, instructions out.
+
+Everything that decides what happens next lives in this file, and no I/O: no clock, no model, no
+container. The driver performs an instruction, records the events that come of it, and feeds them
+back. Replay, fork and resume feed recorded events to the same machine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from agent.actions import Command, Malformed, parse
+from agent.models.protocol import ActionFormat
+from trajectories.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, CallFinished, Limits, Message, Why
+from trajectories.exits import Exit
+from trajectories.tally import Tally
+
+STEPS_LEFT_TO_WARN = 20
+SECONDS_LEFT_TO_WARN = 600.0
+
+
+@dataclass(frozen=True)
+class Say:
+    """Add this message to the conversation."""
+
+    role: Literal["system", "user", "tool"]
+    content: str
+    why: Why
+    tool_call_id: str | None = None
+    action: str | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Call the model, within what is left of the time."""
+
+    step: int
+    try_: int
+    within_s: float | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run a command."""
+
+    action: str
+    step: int
+    script: str
+    tool_call_id: str | None
+    deadline_s: float
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The trial is over."""
+
+    exit: Exit
+
+
+Instruction = Say | Ask | Run | Stop
+
+
+class Texts(Protocol):
+    """The words of the loop; rendered once, when a message is made, and never again."""
+
+    def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
+        """What an action did; `steps_left` and `seconds_left` are set when the model should be warned."""
+
+    def format_error(self, problem: str, action_format: ActionFormat) -> str:
+        """Why a reply could not be used, and what is expected."""
+
+    def not_executed(self, why: Literal["submitted"]) -> str:
+        """The answer to a tool call that was not run."""
+
+
+class Loop:
+    """One trial. Alternate `next` (what to do) and `feed` (what came of it)."""
+
+    def __init__(self, opening: list[Say], limits: Limits, action_format: ActionFormat, texts: Texts) -> None:
+        self.tally = Tally()
+        self._limits = limits
+        self._format = action_format
+        self._texts = texts
+        self._todo: deque[Say | Run] = deque(opening)
+        self._step = 1
+        self._try = 1
+        self._format_errors = 0
+        self._exit: Exit | None = None
+
+    def next(self, now_s: float) -> Instruction:
+        """What to do now; `now_s` is the time on the events' clock."""
+        if self._todo:
+            head = self._todo[0]
+            if isinstance(head, Say):
+                return head
+            left = self._seconds_left(now_s)
+            if left is None or left > 0:
+                within = self._limits.command_s if left is None else min(self._limits.command_s, left)
+                return Run(head.action, head.step, head.script, head.tool_call_id, within)
+            return Stop(Exit.of("time"))
+        exit = self._exit or self._limit_reached(now_s)
+        if exit is not None:
+            return Stop(exit)
+        return Ask(self._step, self._try, self._seconds_left(now_s))
+
+    def feed(self, event: BaseEvent) -> None:
+        """Take in what happened. Every recorded event may be fed, in order."""
+        self.tally.feed(event)
+        match event:
+            case Message():
+                if self._todo and isinstance(self._todo[0], Say):
+                    self._todo.popleft()
+            case CallFailed():
+                self._call_failed(event)
+            case CallFinished():
+                self._step, self._try = event.step + 1, 1
+                self._take(event)
+            case ActionStarted():
+                if self._todo and isinstance(self._todo[0], Run):
+                    self._todo.popleft()
+            case ActionFinished():
+                self._observe(event)
+
+    def _call_failed(self, event: CallFailed) -> None:
+        if event.retry:
+            self._try = event.try_ + 1
+        elif event.error == "gave_up":
+            self._exit = Exit.of("gave_up", event.detail)
+        elif event.error == "context_overflow":
+            self._exit = Exit.of("context", event.detail)
+        else:
+            out_of_time = self._limit_reached(event.mono_s) if event.error == "timeout" else None
+            self._exit = out_of_time or Exit.of("model_unavailable", event.detail)
+
+    def _take(self, event: CallFinished) -> None:
+        if event.reply.refusal:
+            self._exit = Exit.of("refusal", event.reply.refusal)
+            return
+        asked = parse(event.reply, self._format, event.finish_reason)
+        usable = any(isinstance(item, Command) for item in asked)
+        self._format_errors = 0 if usable else self._format_errors + 1
+        for index, item in enumerate(asked, start=1):
+            if self._exit is not None:
+                self._answer(item, self._texts.not_executed("submitted"), "not_executed")
+            elif isinstance(item, Malformed):
+                self._answer(item, self._texts.format_error(item.problem, self._format), "format_error")
+            elif item.submits:
+                self._exit = Exit.of("submitted")
+                self._answer(item, self._texts.not_executed("submitted"), "not_executed")
+            else:
+                action = f"{event.step}.{index}"
+                self._todo.append(Run(action, event.step, item.script, item.tool_call_id, self._limits.command_s))
+        if self._format_errors >= self._limits.format_errors:
+            self._exit = Exit.of("format_errors", f"{self._format_errors} unusable replies in a row")
+
+    def _observe(self, event: ActionFinished) -> None:
+        if event.ended in ("supervisor_lost", "environment_lost"):
+            self._todo.clear()
+            self._exit = Exit.of("environment_lost", f"at action {event.action}")
+            return
+        steps_left, seconds_left = self._warnings(event.mono_s)
+        content = self._texts.observation(event, steps_left, seconds_left)
+        call = event.tool_call_id
+        self._todo.appendleft(Say("tool" if call else "user", content, "observation", call, event.action))
+
+    def _answer(self, item: Command | Malformed, content: str, why: Why) -> None:
+        if item.tool_call_id is not None:
+            self._todo.append(Say("tool", content, why, item.tool_call_id))
+        elif why == "format_error":
+            self._todo.append(Say("user", content, why))
+
+    def _warnings(self, now_s: float) -> tuple[int | None, float | None]:
+        """Steps and seconds left, each None unless they are few and this is the step's last observation."""
+        if any(isinstance(item, Run) for item in self._todo):
+            return None, None
+        steps = None if self._limits.steps is None else self._limits.steps - self.tally.steps
+        seconds = self._seconds_left(now_s)
+        return (
+            steps if steps is not None and steps < STEPS_LEFT_TO_WARN else None,
+            seconds if seconds is not None and seconds < SECONDS_LEFT_TO_WARN else None,
+        )
+
+    def _seconds_left(self, now_s: float) -> float | None:
+        return None if self._limits.time_s is None else self._limits.time_s - self.tally.wall_s(now_s)
+
+    def _limit_reached(self, now_s: float) -> Exit | None:
+        limits, tally = self._limits, self.tally
+        if limits.steps is not None and tally.steps >= limits.steps:
+            return Exit.of("steps", f"{tally.steps} of {limits.steps} steps")
+        if limits.tokens is not None and tally.usage.total >= limits.tokens:
+            return Exit.of("tokens", f"{tally.usage.total} of {limits.tokens} tokens")
+        if limits.cost_usd is not None and tally.spent_usd >= limits.cost_usd:
+            return Exit.of("cost", f"${tally.spent_usd:.4f} of ${limits.cost_usd:.4f}")
+        left = self._seconds_left(now_s)
+        if left is not None and left <= 0:
+            return Exit.of("time", f"{tally.wall_s(now_s):.0f} of {limits.time_s:.0f} s")
+        return None

@@ -1,0 +1,234 @@
+"""From what the user asked for to everything a trial needs, resolved and checked.
+
+All that can fail before money is spent or a container starts fails here, as a `UserError`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent.errors import UserError
+from agent.loop import Say
+from agent.models.protocol import Model
+from agent.models.retries import RetryPolicy
+from agent.texts import PromptTexts
+from benchmarks.task import Benchmark, Task
+from environments.protocol import Environment, EnvironmentSpec, Kind, Started
+from scoring.prices import PriceTable
+from trajectories.events import Limits, TaskRef, TextRef, TrialStarted
+from trajectories.identity import sha256_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """`agent solve`'s options, parsed but not resolved; None is "not given"."""
+
+    model: str
+    task: str | None = None
+    instruction: str | None = None
+    image: str | None = None
+    workspace: Path | None = None
+    env: Kind | None = None
+    prompt: str | None = None
+    plan: Path | None = None
+    step_limit: int | None = None
+    time_limit_s: float | None = None
+    token_limit: int | None = None
+    cost_limit_usd: float | None = None
+    command_timeout_s: float | None = None
+    platform: str | None = None
+    api_base: str | None = None
+    model_settings: Mapping[str, Any] = field(default_factory=dict)
+    keep: bool = False
+    evaluate: bool = True
+    runs: Path = Path("runs")
+    batch: str = "single"
+
+
+@dataclass(frozen=True)
+class Order:
+    """A trial's inputs, all of them."""
+
+    task: Task
+    benchmark: Benchmark
+    model: Model
+    spec: EnvironmentSpec
+    limits: Limits
+    texts: PromptTexts
+    prompt: TextRef
+    prices: PriceTable
+    retries: RetryPolicy
+    runs: Path
+    batch: str
+    evaluate: bool
+    plan: str | None = None
+    plan_ref: TextRef | None = None
+
+    def trial_started(self) -> TrialStarted:
+        """Event 0, but for the trial's name, attempt and identity."""
+        model = self.model.info
+        return TrialStarted(
+            trial="",
+            identity="",
+            task=TaskRef(
+                id=self.task.id, benchmark=self.task.benchmark, digest=self.task.digest, title=self.task.title
+            ),
+            model=model.ref,
+            prompt=self.prompt,
+            plan=self.plan_ref,
+            limits=self.limits,
+            environment=self.spec.kind,
+            environment_spec=_spec_json(self.spec),
+            versions={**_versions(), **model.versions},
+            prices=self.prices.ref(model.ref.name) if model.free is None else None,
+        )
+
+    def opening(self, started: Started) -> list[Say]:
+        """The messages before the first call."""
+        return self.texts.opening(
+            instruction=self.task.instruction,
+            plan=self.plan,
+            action_format=self.model.info.action_format,
+            workdir=started.workdir,
+            user=started.user,
+            network=self.spec.network,
+            limits=self.limits,
+        )
+
+    def make_environment(self, trial: str) -> Environment:
+        """The environment of this trial, not yet started."""
+        from environments.choose import make
+
+        return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}))
+
+
+def resolve(options: Options) -> Order:
+    """Resolve and check everything.
+
+    Raises: UserError, one line: what, which value, and what to do.
+    """
+    from environments.choose import choose, make
+
+    from agent.models.choose import make_model
+    from agent.models.protocol import ModelUnusable
+    from benchmarks.task import TaskError
+    from environments.protocol import EnvironmentUnavailable
+    from prompts import PromptError
+    from prompts import load as load_prompt
+    from scoring.prices import wheel_prices
+
+    try:
+        benchmark, task = _task(options)
+        model = make_model(_with_found_trial(options.model, options.runs), settings=options.model_settings, api_base=options.api_base)
+        prompt = load_prompt(options.prompt or task.prompt)
+        plan = None if options.plan is None else _read_text(options.plan, "--plan")
+        limits = _limits(options, task.limits)
+        prices = wheel_prices()
+        if limits.cost_usd is not None and model.info.free is None and prices.row(model.info.ref.name) is None:
+            raise UserError(
+                f"--cost-limit {limits.cost_usd:g}: {model.info.ref.name!r} has no price in {prices.source}, so a cost "
+                "limit could not be kept; leave it out and set --token-limit instead"
+            )
+        model.check()
+        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=options.env)
+        spec = replace(
+            task.spec,
+            kind=kind,
+            platform=options.platform or task.spec.platform,
+            keep=options.keep,
+            output_bytes=limits.output_bytes,
+        )
+        make(spec).check()
+    except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:
+        raise UserError(str(error)) from None
+    return Order(
+        task=task,
+        benchmark=benchmark,
+        model=model,
+        spec=spec,
+        limits=limits,
+        texts=PromptTexts(prompt),
+        prompt=TextRef(name=prompt.name, sha256=prompt.sha256),
+        prices=prices,
+        retries=RetryPolicy(),
+        runs=options.runs,
+        batch=options.batch,
+        evaluate=options.evaluate and task.evaluable,
+        plan=plan,
+        plan_ref=None if plan is None else TextRef(name=str(options.plan), sha256=sha256_of(plan)),
+    )
+
+
+def _task(options: Options) -> tuple[Benchmark, Task]:
+    from benchmarks.adhoc import adhoc_task
+    from benchmarks.registry import resolve_task
+
+    given = [name for name, value in (("--task", options.task), ("--instruction", options.instruction)) if value]
+    if len(given) != 1:
+        raise UserError("give either --task TASK, or --instruction TEXT|FILE with --image or --workspace")
+    if options.task is not None:
+        if options.image or options.workspace:
+            raise UserError("--image and --workspace go with --instruction; a task brings its own")
+        return resolve_task(options.task)
+    assert options.instruction is not None
+    if options.image is None and options.workspace is None:
+        raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")
+    path = Path(options.instruction)
+    is_file = len(options.instruction) < 4096 and "\n" not in options.instruction and path.is_file()
+    text = _read_text(path, "--instruction") if is_file else options.instruction
+    return adhoc_task(text, image=options.image, workspace=options.workspace)
+
+
+def _with_found_trial(model: str, runs: Path) -> str:
+    """`replay:` with the directory of the trial that is meant."""
+    if not model.startswith("replay:") or model == "replay:":
+        return model
+    from trajectories.catalog import find_trial
+
+    return f"replay:{find_trial(model.removeprefix('replay:'), runs)}"
+
+
+def _read_text(path: Path, option: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{option} {path}: not UTF-8 (byte {error.start}); convert the file") from None
+    except OSError as error:
+        raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from None
+
+
+def _limits(options: Options, defaults: Limits) -> Limits:
+    given = {
+        "steps": options.step_limit,
+        "time_s": options.time_limit_s,
+        "tokens": options.token_limit,
+        "cost_usd": options.cost_limit_usd,
+        "command_s": options.command_timeout_s,
+    }
+    return defaults.model_copy(update={name: value for name, value in given.items() if value is not None})
+
+
+def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:
+    """The spec as the record holds it: without what only this machine knows."""
+    plain = asdict(spec)
+    plain["workdir"] = str(spec.workdir)
+    plain["build"] = (
+        None if spec.build is None else {"dockerfile": spec.build.dockerfile, "args": dict(spec.build.args)}
+    )
+    for private in ("kind", "labels", "keep", "workspace"):
+        del plain[private]
+    return plain
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "retrace": importlib.metadata.version("retrace-agent"),
+        "python": platform.python_version(),
+        "system": f"{sys.platform} {platform.release()}",
+    }

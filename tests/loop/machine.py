@@ -1,0 +1,144 @@
+"""A hand-cranked loop: plays model and environment with plain data, no mocks of our code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.loop import Ask, Loop, Run, Say, Stop
+from agent.models.protocol import ActionFormat
+from agent.texts import PromptTexts
+from prompts import load
+from trajectories.events import (
+    ActionFinished,
+    ActionStarted,
+    BaseEvent,
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Limits,
+    Message,
+    Output,
+    Reply,
+    ToolCall,
+)
+from trajectories.exits import Exit
+from trajectories.usage import Costs, Usage
+
+OPENING = [Say("system", "be good", "system"), Say("user", "do it", "task")]
+FREE = Costs(billed=0.0, computed=0.0, list=0.0)
+
+
+def calls(*commands: str) -> Reply:
+    """A reply with one bash call a command."""
+    return Reply(
+        tool_calls=tuple(
+            ToolCall(id=f"c{i}", name="bash", arguments=json.dumps({"command": command}))
+            for i, command in enumerate(commands, 1)
+        )
+    )
+
+
+def output(text: str = "") -> Output:
+    data = text.encode()
+    return Output(bytes=len(data), kept=len(data), sha256="0" * 64, text=text)
+
+
+@dataclass
+class Crank:
+    """Feeds a loop with replies and results, and keeps everything that it said."""
+
+    replies: list[Reply | CallFailed]
+    limits: Limits = Limits()
+    action_format: ActionFormat = "tool"
+    usage: Usage = Usage(input=10, output=1)
+    costs: Costs = FREE
+    finish_reason: str | None = None
+    call_s: float = 1.0
+    action_s: float = 1.0
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    events: list[BaseEvent] = field(default_factory=list)
+    now_s: float = 0.0
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.loop = self.new_loop()
+
+    def new_loop(self) -> Loop:
+        return Loop(list(OPENING), self.limits, self.action_format, PromptTexts(load("default")))
+
+    def run(self) -> Exit:
+        while True:
+            instruction = self.loop.next(self.now_s)
+            match instruction:
+                case Say():
+                    self._feed(
+                        Message(
+                            id=f"m{len(self.events)}",
+                            role=instruction.role,
+                            content=instruction.content,
+                            why=instruction.why,
+                            tool_call_id=instruction.tool_call_id,
+                            action=instruction.action,
+                        )
+                    )
+                case Ask():
+                    self._ask(instruction)
+                case Run():
+                    self._run(instruction)
+                case Stop():
+                    return instruction.exit
+
+    def _ask(self, ask: Ask) -> None:
+        self.asked += 1
+        self._feed(CallStarted(step=ask.step, try_=ask.try_, message_ids=(), messages=0, messages_sha256=""))
+        self.now_s += self.call_s
+        answer = self.replies.pop(0)
+        if isinstance(answer, CallFailed):
+            self._feed(answer.model_copy(update={"step": ask.step, "try_": ask.try_, "latency_s": self.call_s}))
+            self.now_s += answer.wait_s
+            return
+        self._feed(
+            CallFinished(
+                step=ask.step,
+                try_=ask.try_,
+                id="r",
+                reply=answer,
+                finish_reason=self.finish_reason,
+                usage=self.usage,
+                costs=self.costs,
+                model_requested="m",
+                latency_s=self.call_s,
+            )
+        )
+
+    def _run(self, run: Run) -> None:
+        self._feed(
+            ActionStarted(
+                action=run.action,
+                step=run.step,
+                script=run.script,
+                tool_call_id=run.tool_call_id,
+                deadline_s=run.deadline_s,
+            )
+        )
+        took = min(self.action_s, run.deadline_s)
+        self.now_s += took
+        result = {"ended": "exited", "exit_code": 0, "output": output(run.script), **self.results.get(run.action, {})}
+        self._feed(
+            ActionFinished(
+                action=run.action, step=run.step, tool_call_id=run.tool_call_id, duration_s=took, **result
+            )
+        )
+
+    def _feed(self, event: BaseEvent) -> None:
+        event = event.model_copy(update={"seq": len(self.events), "mono_s": self.now_s})
+        self.events.append(event)
+        self.loop.feed(event)
+
+    def messages(self, why: str) -> list[Message]:
+        return [event for event in self.events if isinstance(event, Message) and event.why == why]
+
+    def ran(self) -> list[str]:
+        return [event.script for event in self.events if isinstance(event, ActionStarted)]
