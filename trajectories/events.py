@@ -6,143 +6,30 @@ may be added at any time, a changed meaning needs a new major `SCHEMA_VERSION`. 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from trajectories.exits import Exit
+from trajectories.parts import (
+    Change as Change,
+    Json as Json,
+    Limits as Limits,
+    Lowered as Lowered,
+    ModelRef as ModelRef,
+    Output as Output,
+    Parent as Parent,
+    PriceRef as PriceRef,
+    Reply as Reply,
+    Skipped as Skipped,
+    TaskRef as TaskRef,
+    TextRef as TextRef,
+    ToolCall as ToolCall,
+)
 from trajectories.usage import Costs, Usage
 from trajectories.verdict import Verdict
 
 SCHEMA_VERSION = "1.0"
-
-Json = dict[str, Any]
-"""A JSON object kept as it came, for instance a provider's raw usage."""
-
-
-class Part(BaseModel):
-    """Base of the records inside an event: unknown fields of a newer writer are dropped."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class TaskRef(Part):
-    """The task as it was resolved."""
-
-    id: str
-    benchmark: str
-    digest: str
-    """sha256 over the task's content, hidden tests included."""
-    title: str = ""
-
-
-class ModelRef(Part):
-    """The model as it was asked for and what it resolved to."""
-
-    asked: str
-    """What the user typed, for instance `opus`."""
-    name: str
-    """What is requested, for instance `anthropic/claude-opus-4-7`."""
-    settings: Json = Field(default_factory=dict)
-
-
-class TextRef(Part):
-    """A prompt or a plan, by name and content hash."""
-
-    name: str
-    sha256: str
-
-
-class Limits(Part):
-    """When the loop stops; None is no limit."""
-
-    steps: int | None = Field(default=1000, gt=0)
-    time_s: float | None = Field(default=6 * 3600.0, gt=0)
-    tokens: int | None = Field(default=None, gt=0)
-    cost_usd: float | None = Field(default=None, gt=0)
-    command_s: float = Field(default=180.0, gt=0)
-    """Deadline of one action."""
-    output_bytes: int = Field(default=64 << 20, gt=0)
-    """An action that writes more is ended."""
-    format_errors: int = Field(default=3, gt=0)
-    """So many unparseable replies in a row end the trial."""
-
-
-class PriceRef(Part):
-    """The price snapshot a trial is computed with."""
-
-    source: str
-    """For instance `litellm 1.106.2`."""
-    sha256: str
-    rates: Json | None = None
-    """The requested model's row as it stands in the source; None where it has none."""
-
-
-class Parent(Part):
-    """Where a fork branched off."""
-
-    trial: str
-    step: int
-
-
-class ToolCall(Part):
-    """One tool call of a reply, its arguments as the provider sent them (perhaps no JSON)."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-class Reply(Part):
-    """A model's answer. `message` is the provider's message verbatim, to be sent back unchanged."""
-
-    text: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
-    refusal: str = ""
-    message: Json = Field(default_factory=dict)
-
-
-class Output(Part):
-    """What an action printed."""
-
-    bytes: int
-    """Counted, also where the rest was cut off at the output cap."""
-    kept: int
-    """Bytes that the record holds."""
-    sha256: str
-    """Of the kept bytes, after secrets were masked."""
-    blob: str | None = None
-    """Where the kept bytes are; None if `text` encodes to exactly them."""
-    text: str
-    """As shown to the model: decoded with replacement, cut in the middle when long."""
-    masked: bool = False
-    """Whether known secrets were masked in it."""
-
-
-class Lowered(Part):
-    """A limit that the host could not give."""
-
-    limit: str
-    asked: str
-    given: str
-
-
-class Change(Part):
-    """One path of the workspace that a step changed."""
-
-    path: str
-    change: Literal["created", "modified", "deleted"]
-    type: Literal["file", "directory", "symlink", "other"] = "file"
-    mode: int | None = None
-    size: int | None = None
-    sha256: str | None = None
-
-
-class Skipped(Part):
-    """A path that an export left out, and why."""
-
-    path: str
-    why: str
 
 
 class BaseEvent(BaseModel):
