@@ -119,13 +119,14 @@ def resolve(options: Options) -> Order:
     from agent.models.protocol import ModelUnusable
     from benchmarks.task import TaskError
     from environments.protocol import EnvironmentUnavailable
-    from prompts import PromptError
-    from prompts import load as load_prompt
+    from prompts import PromptError, load as load_prompt
     from scoring.prices import wheel_prices
 
     try:
         benchmark, task = _task(options)
-        model = make_model(_with_found_trial(options.model, options.runs), settings=options.model_settings, api_base=options.api_base)
+        model = make_model(
+            _with_found_trial(options.model, options.runs), settings=options.model_settings, api_base=options.api_base
+        )
         prompt = load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")
         limits = _limits(options, task.limits)

@@ -64,7 +64,9 @@ def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> 
     start = order.trial_started()
     configuration = configuration_hash(start)
     batch = order.runs / order.batch
-    directory, attempt = claim_directory(batch, order.task.id, order.model.info.ref.asked, configuration)
+    model = order.model.info.ref
+    name = model.name if ":" in model.asked else model.asked
+    directory, attempt = claim_directory(batch, order.task.id, name, configuration)
     identity = sha256_of([configuration, attempt])
     start = start.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
     with TrialLock(directory):

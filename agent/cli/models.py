@@ -1,0 +1,34 @@
+"""`agent models`: which models have a short name, a price and a key."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="List models.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _group() -> None:
+    """List models."""
+
+
+@app.command("list")
+def list_models(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """List the aliases, what they stand for, their prices, and whether a key is set."""
+    from agent.cli.output import emit_json, stdout
+    from agent.models.listing import model_rows
+
+    rows = model_rows()
+    if json:
+        emit_json({"models": rows})
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in rows[0] if rows else ():
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row.values()))
+    stdout().print(table)

@@ -1,0 +1,84 @@
+"""Option values as typed, and the user's defaults, to `agent.order.Options`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agent.config import config_path, defaults
+from agent.errors import UserError
+from agent.order import Options
+from benchmarks.quantities import count, duration_s
+from environments.protocol import KINDS, Kind
+
+
+def parse_options(typed: Mapping[str, Any]) -> Options:
+    """What was typed, else the user's default, else nothing.
+
+    Raises: UserError.
+    """
+    chosen = {**{key.replace("-", "_"): value for key, value in defaults().items()}, **_given(typed)}
+    model = chosen.get("model")
+    if not model:
+        raise UserError(f"no model: give --model, or set a default in {config_path()}")
+    env: Kind | None = chosen.get("env")
+    if env is not None and env not in KINDS:
+        raise UserError(f"--env {env!r} is none of {', '.join(KINDS)}")
+    runs = Path(chosen.get("runs") or "runs")
+    return Options(
+        model=str(model),
+        task=typed["task"],
+        instruction=typed["instruction"],
+        image=typed["image"],
+        workspace=typed["workspace"],
+        env=env,
+        prompt=chosen.get("prompt"),
+        plan=typed["plan"],
+        step_limit=_read(chosen.get("step_limit"), "--step-limit", count),
+        time_limit_s=_read(chosen.get("time_limit"), "--time-limit", duration_s),
+        token_limit=_read(chosen.get("token_limit"), "--token-limit", count),
+        cost_limit_usd=_read(chosen.get("cost_limit"), "--cost-limit", float),
+        command_timeout_s=_read(chosen.get("command_timeout"), "--command-timeout", duration_s),
+        platform=chosen.get("platform"),
+        api_base=chosen.get("api_base"),
+        model_settings=_model_settings(typed["model_setting"] or []),
+        keep=typed["keep"],
+        evaluate=not typed["no_evaluate"],
+        runs=runs,
+    )
+
+
+def _given(typed: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in typed.items() if value is not None}
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _read(value: object, option: str, read: Callable[[str], Number]) -> Number | None:
+    """A number as people write it, above 0; None if it was not given."""
+    if value is None:
+        return None
+    try:
+        number = read(str(value))
+    except ValueError as error:
+        raise UserError(f"{option}: {error}") from None
+    if not number > 0:
+        raise UserError(f"{option} {value}: must be above 0")
+    return number
+
+
+def _model_settings(pairs: list[str]) -> dict[str, Any]:
+    import yaml
+
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UserError(f"--model-setting {pair!r} is not KEY=VALUE")
+        try:
+            settings[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise UserError(f"--model-setting {pair!r}: the value is not valid YAML") from None
+    return settings

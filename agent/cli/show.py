@@ -1,0 +1,105 @@
+"""`agent show`, `agent trials`, `agent schema`: looking at records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_RUNS = Annotated[Path, typer.Option(help="Where trials are kept.")]
+
+
+def show(
+    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    step: Annotated[int | None, typer.Option(min=0, help="Only this step, in full.", show_default=False)] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the trial runs.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Write trial.json and its like anew.")] = False,
+    runs: _RUNS = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print a trial readably, whole or one step."""
+    from agent.cli.output import emit_json, stdout
+    from agent.errors import UserError
+    from trajectories.catalog import find_trial
+    from trajectories.reader import read_events
+    from trajectories.steps import events_of_step
+    from trajectories.summary import summarize
+
+    directory = find_trial(trial, runs)
+    if rebuild:
+        from trajectories.conveniences import write_conveniences
+
+        write_conveniences(directory)
+    if follow:
+        if json or step is not None:
+            raise UserError("--follow shows a trial as it goes: use it without --json and --step")
+        _follow(directory)
+        return
+    events = list(read_events(directory))
+    if step is not None:
+        events = events_of_step(events, step)
+        if not events:
+            raise UserError(f"{directory.name} has no step {step}")
+    if json:
+        if step is None:
+            emit_json(summarize(directory, events))
+        else:
+            emit_json({"step": step, "events": [event.model_dump(mode="json", by_alias=True) for event in events]})
+        return
+    from trajectories.views.trial import TrialView, summary_table
+
+    console = stdout()
+    view = TrialView(console, full=step is not None)
+    for event in events:
+        view.show(event)
+    if step is None:
+        console.print(summary_table(summarize(directory, events)))
+
+
+def _follow(directory: Path) -> None:
+    from agent.cli.output import stdout
+    from trajectories.views.follow import follow
+    from trajectories.views.trial import TrialView
+
+    view = TrialView(stdout())
+    for event in follow(directory):
+        view.show(event)
+
+
+def trials(
+    runs: _RUNS = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List trials, newest first."""
+    from agent.cli.output import emit_json, stdout
+    from trajectories.catalog import listed, trial_directories
+
+    rows = [listed(directory) for directory in trial_directories(runs)]
+    if json:
+        emit_json(
+            {
+                "trials": [
+                    row.summary.model_dump(mode="json")
+                    if row.summary
+                    else {"trial": str(row.directory), "problem": row.problem}
+                    for row in rows
+                ]
+            }
+        )
+        return
+    from trajectories.views.listing import listing_table
+
+    if rows:
+        stdout().print(listing_table(rows))
+    else:
+        typer.echo(f"no trials under {runs}", err=True)
+
+
+def schema() -> None:
+    """Print the JSON Schema of the record's events."""
+    from agent.cli.output import emit_json
+    from trajectories.events import EVENT, SCHEMA_VERSION
+
+    content = EVENT.json_schema(by_alias=True)
+    emit_json({"$schema": "https://json-schema.org/draft/2020-12/schema", "version": SCHEMA_VERSION, **content})

@@ -1,0 +1,105 @@
+"""`agent solve`: options in, one or more trials out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from agent.order import Options
+    from agent.solve import Outcome
+
+
+def solve(
+    model: Annotated[
+        str | None,
+        typer.Option(help="An alias (opus), a litellm name, script:FILE, replay:TRIAL or human.", show_default=False),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="A task's id, its short name, or a task directory.", show_default=False)
+    ] = None,
+    instruction: Annotated[
+        str | None, typer.Option(help="An ad-hoc task instead: its text, or a file with it.", show_default=False)
+    ] = None,
+    image: Annotated[str | None, typer.Option(help="Image of an ad-hoc task.", show_default=False)] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(help="Directory an ad-hoc task starts from; it is copied.", show_default=False)
+    ] = None,
+    env: Annotated[str | None, typer.Option(help="docker, sandbox or local.", show_default=False)] = None,
+    prompt: Annotated[str | None, typer.Option(help="A prompt's name or file.", show_default=False)] = None,
+    plan: Annotated[Path | None, typer.Option(help="A file with a plan to give the model.", show_default=False)] = None,
+    step_limit: Annotated[int | None, typer.Option(min=1, help="Model calls [1000].", show_default=False)] = None,
+    time_limit: Annotated[str | None, typer.Option(help="For instance 90s, 15m, 6h [6h].", show_default=False)] = None,
+    cost_limit: Annotated[float | None, typer.Option(help="US dollars [none].", show_default=False)] = None,
+    token_limit: Annotated[str | None, typer.Option(help="For instance 200k, 2M [none].", show_default=False)] = None,
+    command_timeout: Annotated[
+        str | None, typer.Option(help="Deadline of one command [180s].", show_default=False)
+    ] = None,
+    attempts: Annotated[int, typer.Option(min=1, help="Trials, one after the other.")] = 1,
+    platform: Annotated[str | None, typer.Option(help="Image platform, linux/amd64.", show_default=False)] = None,
+    api_base: Annotated[str | None, typer.Option(help="Endpoint URL of the model.", show_default=False)] = None,
+    model_setting: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
+    ] = None,
+    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the container behind, stopped.")] = False,
+    no_evaluate: Annotated[bool, typer.Option("--no-evaluate", help="Skip the evaluation.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Resolve and check everything, start nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Let a model work on a task, record it, evaluate the workspace, and price the run."""
+    from agent.cli.progress import progress
+    from agent.cli.settings import parse_options
+    from agent.order import resolve
+    from agent.solve import solve as solve_one
+
+    options = parse_options(locals())
+    if dry_run:
+        _dry_run(options, as_json=json)
+        return
+    outcomes: list[Outcome] = []
+    for _ in range(attempts):
+        order = resolve(options)
+        with progress(order) as observer:
+            outcomes.append(solve_one(order, observer))
+        if outcomes[-1].interrupted:
+            break
+    _report(outcomes, attempts, as_json=json)
+    if outcomes[-1].interrupted:
+        raise typer.Exit(130)
+    if any(outcome.exit.reason == "infrastructure" or outcome.evaluator_failed for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _report(outcomes: list[Outcome], attempts: int, *, as_json: bool) -> None:
+    from agent.cli.output import emit_json, stdout
+
+    if as_json:
+        if attempts == 1:
+            emit_json(outcomes[0].summary)
+        else:
+            emit_json({"trials": [outcome.summary.model_dump(mode="json") for outcome in outcomes]})
+        return
+    from trajectories.views.trial import summary_table, verdict_table
+
+    console = stdout()
+    for outcome in outcomes:
+        console.print(summary_table(outcome.summary))
+        if outcome.verdict is not None:
+            console.print(verdict_table(outcome.verdict))
+
+
+def _dry_run(options: Options, *, as_json: bool) -> None:
+    from agent.cli.output import emit_json, stdout
+    from agent.order import resolve
+
+    start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
+    plan = {key: start[key] for key in ("task", "model", "environment", "environment_spec", "limits", "prompt", "plan")}
+    if as_json:
+        emit_json({"dry_run": True, **plan})
+        return
+    console = stdout()
+    for key, value in plan.items():
+        console.print(f"{key}: {value}")

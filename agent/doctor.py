@@ -1,0 +1,65 @@
+"""What this machine can do, gathered for `agent doctor`.
+
+Facts only, in the order a user needs them; names of keys, never their values.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent.config import config_path
+from agent.models.providers import providers
+from environments.host import Host, survey
+from environments.protocol import Kind
+
+_PACKAGES = ("retrace-agent", "litellm", "docker", "pydantic", "pytest", "zstandard")
+
+
+def examine(runs: Path) -> dict[str, Any]:
+    """Everything as one JSON object; `environments` says of each kind whether it works and why not."""
+    where = next(folder for folder in (runs.absolute(), *runs.absolute().parents) if folder.is_dir())
+    host = survey(where)
+    return {
+        "environments": {kind: _environment(kind, host) for kind in ("docker", "sandbox", "local")},
+        "docker": {
+            "version": host.docker.version,
+            "storage_driver": host.docker.storage_driver,
+            "cgroup": host.docker.cgroup,
+        },
+        "podman": host.podman,
+        "bubblewrap": host.bubblewrap,
+        "user_namespaces": host.sandbox_trouble is None,
+        "pid_namespace": host.pid_namespace,
+        "mmdebstrap": host.mmdebstrap,
+        "machine": {
+            "cores": host.cores,
+            "memory_gib": round(host.memory_bytes / 2**30, 1),
+            "memory_free_gib": round(host.memory_free_bytes / 2**30, 1),
+            "disk_free_gib": round(host.disk_free_bytes / 2**30, 1),
+            "system": platform.platform(),
+        },
+        "clock": {
+            "utc": datetime.now(UTC).isoformat(timespec="seconds"),
+            "monotonic_resolution_s": time.get_clock_info("monotonic").resolution,
+        },
+        "keys_set": sorted({name for provider in providers().values() if provider.key() for name in provider.keys}),
+        "config": {"path": str(config_path()), "exists": config_path().is_file()},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},
+    }
+
+
+def _environment(kind: Kind, host: Host) -> dict[str, Any]:
+    trouble = {"docker": host.docker.trouble, "sandbox": host.sandbox_trouble, "local": None}[kind]
+    return {"works": trouble is None, "trouble": trouble}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,34 @@
+"""Whether what a person typed so far is a whole bash command, as bash itself sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+_UNFINISHED = re.compile(
+    r"unexpected end of file|unexpected EOF|here-document at line \d+ delimited by end-of-file", re.IGNORECASE
+)
+_OPEN_BACKSLASH = re.compile(r"(?<!\\)(?:\\\\)*\\\n?\Z")
+_CHECK_S = 5.0
+
+
+def is_whole(script: str) -> bool:
+    """False while a quote, a here-document, a block or a line continuation is open; `bash -n` runs nothing."""
+    if _OPEN_BACKSLASH.search(script):
+        return False
+    bash = shutil.which("bash")
+    if bash is None:
+        return True
+    try:
+        checked = subprocess.run(
+            [bash, "-n"],
+            input=script.encode("utf-8", "replace") + b"\n",
+            capture_output=True,
+            timeout=_CHECK_S,
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.SubprocessError):
+        return True
+    return not _UNFINISHED.search(checked.stderr.decode("utf-8", "replace"))

@@ -1,0 +1,32 @@
+"""Rows for `agent models list`: aliases with their prices and keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.models.aliases import load_aliases
+from agent.models.providers import key_is_set
+from scoring.prices import wheel_prices
+
+
+def model_rows() -> list[dict[str, Any]]:
+    """One row an alias; prices in US dollars per million tokens, None where the table has none."""
+    prices = wheel_prices()
+    rows = []
+    for alias, target in load_aliases().items():
+        row = prices.row(target.name) or {}
+        rows.append(
+            {
+                "alias": alias,
+                "model": target.name,
+                "input": _per_million(row.get("input_cost_per_token")),
+                "cache_read": _per_million(row.get("cache_read_input_token_cost")),
+                "output": _per_million(row.get("output_cost_per_token")),
+                "key": key_is_set(target.name),
+            }
+        )
+    return rows
+
+
+def _per_million(rate: float | None) -> float | None:
+    return None if rate is None else round(float(rate) * 1e6, 6)

@@ -1,0 +1,49 @@
+"""When a failed call is tried again, and after how long. Pure: nobody sleeps here.
+
+The waits span minutes, because a rate window does; a provider's Retry-After is obeyed. What a second
+try cannot mend is not tried again.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from dataclasses import dataclass, field
+
+from agent.models.protocol import CallFailure
+from trajectories.events import FailureClass
+
+RETRIED: frozenset[FailureClass] = frozenset({"rate_limit", "server_error", "timeout", "connection", "malformed"})
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Exponential back-off with jitter: with the defaults ten tries wait about 10 minutes in all."""
+
+    tries: int = 10
+    """Tries of one call, the first included."""
+    first_wait_s: float = 2.0
+    factor: float = 2.0
+    max_wait_s: float = 120.0
+    jitter: float = 0.2
+    """A wait is up to this share longer, so that parallel trials do not come back together."""
+    seed: float = field(default_factory=random.random)
+    """Which jitter: the same seed and failure give the same wait."""
+    max_retry_after_s: float = 3600.0
+    """A provider that asks for more than this is not waited for."""
+
+    def wait_s(self, failure: CallFailure, try_: int) -> float | None:
+        """Seconds to wait after the failed try number `try_` (from 1); None for no further try."""
+        if failure.error not in RETRIED or try_ >= self.tries:
+            return None
+        backoff = min(self.first_wait_s * self.factor ** (try_ - 1), self.max_wait_s)
+        wait = backoff * (1 + self.jitter * self._spread(failure.detail, try_))
+        if failure.retry_after_s is None:
+            return wait
+        if failure.retry_after_s > self.max_retry_after_s:
+            return None
+        return max(wait, failure.retry_after_s)
+
+    def _spread(self, detail: str, try_: int) -> float:
+        """In [0, 1)."""
+        return (zlib.crc32(f"{self.seed} {try_} {detail}".encode("utf-8", "replace")) % 1000) / 1000

@@ -1,0 +1,86 @@
+"""What `--model-setting` may say: our own settings, and everything else as parameters of the request.
+
+Nothing is dropped: a parameter that the provider refuses fails the first call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent.models.protocol import ActionFormat, ModelUnusable
+from trajectories.events import Json
+
+Api = Literal["chat", "responses"]
+Cache = Literal["off", "5m", "1h"]
+
+TIMEOUT_S = 600.0
+
+_REFUSED = {
+    "api_key": "keys belong in the environment, where no record sees them",
+    "api_base": "use --api-base",
+    "base_url": "use --api-base",
+    "drop_params": "parameters are never dropped silently",
+    "max_retries": "retries are Retrace's own, and recorded",
+    "num_retries": "retries are Retrace's own, and recorded",
+    "fallbacks": "a trial has one model",
+    "timeout": "say timeout_s",
+    "stream": "replies are taken whole",
+    "n": "one reply a call",
+}
+_OURS = ("model", "messages", "input", "tools", "store", "client", "custom_llm_provider", "mock_response")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Our settings of a provider's model; `parameters` go with every request."""
+
+    action: ActionFormat = "tool"
+    api: Api = "chat"
+    cache: Cache = "5m"
+    timeout_s: float = TIMEOUT_S
+    """At most so long for a whole reply; it is also the idle time-out."""
+    unlisted: bool = False
+    """The model exists although the table does not list it."""
+    parameters: Json = field(default_factory=dict)
+
+
+def parse_settings(given: Mapping[str, object], *, default_api: Api = "chat") -> Settings:
+    """Settings from KEY=VALUE pairs; texts that are JSON (numbers, true, objects) are read as such.
+
+    Raises: ModelUnusable naming the setting and what it may be.
+    """
+    values = {key: _value(value) for key, value in given.items()}
+    for key in values:
+        if key in _REFUSED:
+            raise ModelUnusable(f"--model-setting {key} is refused: {_REFUSED[key]}")
+        if key in _OURS:
+            raise ModelUnusable(f"--model-setting {key} is refused: Retrace fills it in")
+    action = _choice(values, "action", ("tool", "fenced"), "tool")
+    api = _choice(values, "api", ("chat", "responses"), default_api)
+    cache = _choice(values, "cache", ("off", "5m", "1h"), "5m")
+    timeout_s = values.pop("timeout_s", TIMEOUT_S)
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
+        raise ModelUnusable(f"--model-setting timeout_s={timeout_s}: must be a number of seconds above 0")
+    unlisted = values.pop("unlisted", False)
+    if not isinstance(unlisted, bool):
+        raise ModelUnusable(f"--model-setting unlisted={unlisted}: must be true or false")
+    return Settings(action, api, cache, float(timeout_s), unlisted, values)  # type: ignore[arg-type]
+
+
+def _choice(values: Json, key: str, choices: tuple[str, ...], default: str) -> str:
+    value = values.pop(key, default)
+    if value not in choices:
+        raise ModelUnusable(f"--model-setting {key}={value}: must be one of {', '.join(choices)}")
+    return str(value)
+
+
+def _value(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
