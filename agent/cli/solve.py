@@ -82,13 +82,13 @@ def _report(outcomes: list[Outcome], attempts: int, *, as_json: bool) -> None:
         else:
             emit_json({"trials": [outcome.summary.model_dump(mode="json") for outcome in outcomes]})
         return
-    from trajectories.views.trial import summary_table, verdict_table
+    from trajectories.views.trial import print_verdict, summary_table
 
     console = stdout()
     for outcome in outcomes:
         console.print(summary_table(outcome.summary))
         if outcome.verdict is not None:
-            console.print(verdict_table(outcome.verdict))
+            print_verdict(console, outcome.verdict)
 
 
 def _dry_run(options: Options, *, as_json: bool) -> None:

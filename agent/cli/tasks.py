@@ -33,7 +33,7 @@ def list_tasks(
 
     table = Table(box=None, pad_edge=False)
     for column in rows[0] if rows else ():
-        table.add_column(column)
+        table.add_column(column, no_wrap=column == "id")
     for row in rows:
         table.add_row(*(", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row.values()))
     stdout().print(table)

@@ -108,7 +108,7 @@ class TrialView:
         if event.verdict is None:
             self._note(f"no verdict: {event.why_none}", "red")
         else:
-            self._console.print(verdict_table(event.verdict))
+            print_verdict(self._console, event.verdict)
 
     def _block(self, title: str, text: str, style: str) -> None:
         self._console.print(Text(printable(title), style))
@@ -120,19 +120,20 @@ class TrialView:
         self._console.print(Text(printable(text), style))
 
 
-def verdict_table(verdict: Verdict) -> Table:
-    """Groups of a verdict with what passed, and the quality below."""
+def print_verdict(console: Console, verdict: Verdict) -> None:
+    """The verdict in a line, and its groups with what passed."""
     if verdict.status == "error":
-        table = Table(title=Text(f"evaluator failed: {printable(verdict.error)}", "red"))
-        table.add_column("no verdict")
-        return table
-    table = Table(title=f"verdict: {'passed' if verdict.passed else 'not passed'}, quality {verdict.quality:.3f}")
+        console.print(Text(f"no verdict: the evaluator failed: {printable(verdict.error)}", "red"))
+        return
+    word = "passed" if verdict.passed else "not passed"
+    console.print(Text(f"verdict: {word}, quality {verdict.quality:.3f}", "bold"))
+    table = Table(box=None, pad_edge=False)
     table.add_column("group")
     table.add_column("passed", justify="right")
     table.add_column("total", justify="right")
     for name, group in verdict.groups.items():
         table.add_row(Text(printable(name)), str(group.passed), str(group.total))
-    return table
+    console.print(table)
 
 
 def summary_table(summary: Summary) -> Table:

@@ -1,0 +1,101 @@
+"""A task made on the spot: an instruction with an image, or with a copy of a directory of the user's.
+
+It has no hidden suite, so nothing evaluates it. The user's directory is read, never changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from benchmarks import tree
+from benchmarks.directory import put
+from benchmarks.task import Benchmark, Task, TaskError
+from environments.protocol import Environment, EnvironmentSpec, Kind
+from trajectories.events import Skipped
+from trajectories.verdict import Evaluator, Verdict
+
+NAME = "adhoc"
+_TITLE_CHARACTERS = 60
+
+
+def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | None = None) -> tuple[Benchmark, Task]:
+    """The task that a text makes together with an image or a directory.
+
+    An image allows docker only. A directory alone allows the sandbox and local; with an image as
+    well, docker too. `left_out` says what of the directory will not be copied.
+
+    Raises: TaskError.
+    """
+    if not instruction.strip():
+        raise TaskError("the instruction is empty")
+    if image is None and workspace is None:
+        raise TaskError("an ad-hoc task needs a place to work: an image or a workspace")
+    parts = [f"instruction {hashlib.sha256(instruction.encode()).hexdigest()}"]
+    kinds: tuple[Kind, ...] = ("docker",)
+    if image is not None:
+        parts.append(f"image {image}")
+    if workspace is not None:
+        parts.append(f"workspace {tree.digest(_scan(workspace))}")
+        kinds = ("sandbox", "local") if image is None else ("docker", "sandbox", "local")
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    first = instruction.strip().splitlines()[0].strip("# ")
+    task = Task(
+        id=f"{NAME}/{digest[:8]}",
+        benchmark=NAME,
+        title=first if len(first) <= _TITLE_CHARACTERS else first[: _TITLE_CHARACTERS - 1] + "…",
+        instruction=instruction,
+        digest=digest,
+        kinds=kinds,
+        spec=EnvironmentSpec(kind=kinds[0], image=image, workdir=PurePosixPath("/workspace")),
+        facts={"kind": NAME},
+        evaluable=False,
+        directory=workspace.resolve() if workspace is not None else None,
+    )
+    return AdHoc(), task
+
+
+def left_out(task: Task) -> tuple[Skipped, ...]:
+    """Sockets, devices and named pipes of the task's directory, which are not copied.
+
+    Raises: TaskError.
+    """
+    return _scan(task.directory).skipped if task.directory is not None else ()
+
+
+class AdHoc:
+    """The adapter of ad-hoc tasks: copies the directory in, evaluates nothing."""
+
+    name = NAME
+
+    def ids(self) -> Iterable[str]:
+        """None: an ad-hoc task is made, not found."""
+        return ()
+
+    def load(self, id: str) -> Task:
+        """Raises: TaskError, always."""
+        raise TaskError(f"{NAME}/{id}: an ad-hoc task is made with --instruction, it cannot be looked up")
+
+    def prepare(self, task: Task, environment: Environment) -> None:
+        """Copy the directory into the workspace: modes, links and holes kept, special files left out.
+
+        Raises: EnvironmentLost, TaskError.
+        """
+        if task.directory is not None:
+            put(_scan(task.directory), environment, plain_modes=False)
+
+    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+        """A verdict with status "error": there is nothing to evaluate with."""
+        return Verdict(
+            status="error",
+            evaluator=Evaluator(name="none", version="1"),
+            isolation="none: nothing ran",
+            error=f"{task.id} is an ad-hoc task, it has no tests",
+        )
+
+
+def _scan(workspace: Path) -> tree.Tree:
+    if not workspace.is_dir():
+        raise TaskError(f"the workspace {workspace} is no directory")
+    return tree.scan(workspace.resolve())

@@ -1,0 +1,1 @@
+"""Reads crontab expressions and tells when they match."""

@@ -1,0 +1,5 @@
+"""Control files, character sets and multi-byte input."""
+
+
+def test_control(difference):
+    assert not difference

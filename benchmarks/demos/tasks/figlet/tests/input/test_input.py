@@ -1,0 +1,5 @@
+"""Arguments and standard input: lines, paragraphs, tabs, control characters, bytes."""
+
+
+def test_input(difference):
+    assert not difference

@@ -1,0 +1,5 @@
+"""Line breaks, justification and direction."""
+
+
+def test_width(difference):
+    assert not difference

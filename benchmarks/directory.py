@@ -1,0 +1,62 @@
+"""The benchmark that is a folder of our task directories: the demos, or what a user's path names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks import taskdir, tree
+from benchmarks.task import Task, TaskError
+from environments.protocol import Environment, Kind
+from trajectories.verdict import Verdict
+
+
+class TaskDirectories:
+    """Every directory below `root` that holds a `task.yaml` is a task, named after it.
+
+    What a task names (a build context, say) must lie inside `within`, by default its own directory.
+    """
+
+    def __init__(self, name: str, root: Path, within: Path | None = None) -> None:
+        self.name = name
+        self.root = root
+        self._within = within
+
+    def ids(self) -> Iterable[str]:
+        """Names of the tasks, sorted."""
+        return sorted(path.parent.name for path in self.root.glob(f"*/{taskdir.TASK_FILE}"))
+
+    def load(self, id: str) -> Task:
+        """The task of that name.
+
+        Raises: TaskError.
+        """
+        if "/" in id or not (self.root / id / taskdir.TASK_FILE).is_file():
+            raise TaskError(f"{self.root / id / taskdir.TASK_FILE}: is missing")
+        return taskdir.load(self.root / id, benchmark=self.name, root=self._within)
+
+    def prepare(self, task: Task, environment: Environment) -> None:
+        """Unpack the task's initial files into the workspace, if it has any.
+
+        Raises: EnvironmentLost, TaskError.
+        """
+        assert task.directory is not None
+        workspace = task.directory / taskdir.WORKSPACE
+        if workspace.is_dir():
+            put(tree.scan(workspace, taskdir.CACHES), environment, plain_modes=True)
+
+    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+        """Let the hidden suite judge an exported workspace; see `suite.evaluate`."""
+        from benchmarks import suite
+
+        return suite.evaluate(task, workspace, kind, scratch)
+
+
+def put(files: tree.Tree, environment: Environment, *, plain_modes: bool) -> None:
+    """Stream a tree into the environment's workspace.
+
+    Raises: EnvironmentLost, TaskError.
+    """
+    if files.entries:
+        with tree.packed(files, plain_modes=plain_modes) as archive:
+            environment.put(archive, ".")

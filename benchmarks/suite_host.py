@@ -1,0 +1,156 @@
+"""Judging in the sandbox or locally: the suite runs on the host with our own pytest.
+
+The submission is unpacked into a fresh directory and built in an environment of that kind. In the
+sandbox each run of the candidate has its own bubblewrap, which shows it the workspace and its
+run's directory; locally nothing separates the two, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.judge import config
+from benchmarks.suite import Judged, Order, build_failure, submission
+from benchmarks.suite_container import build_script, check_ended
+from environments.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
+from environments.protocol import EnvironmentSpec, Execution
+
+_GRACE_S = 60.0
+_RUN = "{cwd}"
+"""drive.py puts a run's own directory here."""
+
+
+def judge(order: Order) -> Judged:
+    """Judge in the sandbox or locally; results and logs go to `order.scratch`.
+
+    Raises: EvaluatorFailed, EnvironmentFault.
+    """
+    base = Path(tempfile.mkdtemp(prefix="retrace-judge-"))
+    try:
+        return _judge(order, base)
+    finally:
+        shutil.rmtree(base, onerror=_unlock)
+
+
+def _judge(order: Order, base: Path) -> Judged:
+    task, evaluation = order.task, order.found.file.evaluation
+    assert evaluation is not None
+    assert order.found.suite is not None
+    sandboxed = order.kind == "sandbox"
+    workspace, directory = base / "workspace", base / "judge"
+    workspace.mkdir()
+    directory.mkdir(mode=0o700)
+    owner = NOBODY if sandboxed and os.geteuid() == 0 else None
+    if owner is not None:
+        base.chmod(0o711)
+        os.chown(workspace, owner, owner)
+    spec = replace(task.spec, kind=order.kind, network=False, keep=False, workspace=workspace)
+    environment = order.make(spec)
+    failed = ""
+    try:
+        started = environment.start()
+        with submission(order) as archive:
+            environment.put(archive, started.workdir)
+        script = build_script(evaluation)
+        if script:
+            execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
+            (order.scratch / "build.log").write_bytes(execution.output)
+            failed = build_failure(execution, evaluation.build_timeout)
+    finally:
+        environment.stop()
+    told = config.configuration(
+        evaluation,
+        workdir=str(spec.workdir) if sandboxed else str(workspace),
+        workspace=str(workspace),
+        directory=str(directory),
+        env={"PATH": PATH, **({"HOME": "/home"} if sandboxed else {}), **task.spec.env},
+        launcher=_one_run(spec, workspace, owner) if sandboxed else (),
+        owner=owner,
+        collect_only=bool(failed),
+    )
+    with tarfile.open(fileobj=config.archive(order.found.suite, {"config.json": told})) as tar:
+        tar.extractall(directory)
+    _drive(directory, evaluation.timeout + _GRACE_S, order.scratch)
+    for name in ("collected.json", "results.xml"):
+        if (directory / "out" / name).is_file():
+            shutil.copyfile(directory / "out" / name, order.scratch / name)
+    return Judged(
+        isolation=(
+            "fresh directory, suite on the host, each run of the candidate in its own bubblewrap, network off"
+            if sandboxed
+            else "none: suite and candidate ran on the host as the same user"
+        ),
+        build_failed=failed,
+        inputs=(("kind", order.kind),),
+    )
+
+
+def _one_run(spec: EnvironmentSpec, workspace: Path, owner: int | None) -> list[str]:
+    """What stands before the program: a sandbox of its own, with the limits that an action has there."""
+    limits = [f"--as={spec.memory_bytes}"] if spec.memory_bytes else []
+    limits += [f"--nproc={spec.pids}"] if spec.pids else []
+    prefix = [*as_user(owner), *bwrap_prefix(spec, workspace, binds=[(_RUN, _RUN)], chdir=_RUN)]
+    return [*prefix, "prlimit", *limits, "--"] if limits else prefix
+
+
+def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
+    """Run drive.py with this interpreter. It dies with us, and takes the candidate with it."""
+    kept = ("PATH", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR")
+    env = {name: os.environ[name] for name in kept if name in os.environ}
+    log = scratch / "suite.log"
+    began = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(directory / "drive.py"), str(directory / "config.json")],
+            cwd=directory,
+            env={**env, "LANG": "C.UTF-8", "HOME": str(directory)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        ended = True
+        try:
+            process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            ended = False
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+    output_bytes = log.read_bytes()
+    check_ended(
+        Execution(
+            ended="exited" if ended else "deadline",
+            output=output_bytes,
+            counted=len(output_bytes),
+            duration_s=time.monotonic() - began,
+            exit_code=process.returncode,
+        )
+    )
+
+
+def _unlock(function: object, path: str, _: object) -> None:
+    """A directory that the candidate locked."""
+    try:
+        os.chmod(os.path.dirname(path), 0o700)
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.chmod(path, 0o700)
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+    except OSError:
+        pass

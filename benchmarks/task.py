@@ -1,0 +1,70 @@
+"""What a task is, and what a benchmark's adapter must do for one.
+
+Types and the protocol only. A benchmark knows environments and the record, no agent and no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from environments.protocol import Environment, EnvironmentSpec, Kind
+from trajectories.events import Limits
+from trajectories.verdict import Verdict
+
+
+class TaskError(Exception):
+    """A task that cannot be used: unknown, ambiguous, malformed (file, key, reason)."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task, resolved. `spec` is what it asks of its environment, its kind left to the trial."""
+
+    id: str
+    """With its benchmark: `demo/wordfreq`."""
+    benchmark: str
+    title: str
+    instruction: str
+    digest: str
+    """sha256 over the task's whole content, hidden tests included."""
+    kinds: tuple[Kind, ...]
+    """Environments that it allows, the preferred first."""
+    spec: EnvironmentSpec
+    limits: Limits = Limits()
+    prompt: str = "default"
+    language: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """For people: kind, difficulty, number of tests, ..."""
+    evaluable: bool = True
+    directory: Path | None = None
+
+
+class Benchmark(Protocol):
+    """One adapter a benchmark."""
+
+    name: str
+
+    def ids(self) -> Iterable[str]:
+        """Ids of all its tasks, without the benchmark's name; cheap."""
+
+    def load(self, id: str) -> Task:
+        """The task with this id.
+
+        Raises: TaskError.
+        """
+
+    def prepare(self, task: Task, environment: Environment) -> None:
+        """Put the task's initial files into a started environment.
+
+        Raises: EnvironmentLost, TaskError.
+        """
+
+    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+        """Score an exported workspace (tar.zst) in a fresh environment of this kind.
+
+        A failure of the evaluator is a verdict with status "error", never an exception.
+        `scratch` is an empty directory for logs; what is left there is kept with the trial.
+        """

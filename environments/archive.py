@@ -1,0 +1,281 @@
+"""A tar stream on its way through: every member is judged, nothing is held but headers.
+
+Sparse and very long files pass as they are. Formats: ustar, pax and GNU, see
+https://www.gnu.org/software/tar/manual/html_node/Standard.html and pax(1).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from environments.protocol import EnvironmentFault
+from trajectories.events import Skipped
+
+BLOCK = 512
+_FORWARD_BYTES = 1 << 18
+_EXTENSION_BYTES = 1 << 20
+"""No name and no pax header is longer."""
+_KINDS = {b"3": "character device", b"4": "block device", b"6": "named pipe"}
+_FILES = (b"0", b"\0", b"7", b"S")
+_BODILESS = (b"1", b"2", b"3", b"4", b"5", b"6")
+
+
+class BadArchive(EnvironmentFault):
+    """A tar stream that is cut short, malformed, or reaches out of its directory."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member: `type` is the header's type flag."""
+
+    name: bytes
+    type: bytes
+    link: bytes
+
+    @property
+    def shown(self) -> str:
+        return self.name.decode("utf-8", "backslashreplace")
+
+
+Judge = Callable[[Member], bool]
+"""Whether a member goes through; raises BadArchive to refuse the whole."""
+
+
+def read_chunks(stream: BinaryIO, size: int = 1 << 20) -> Iterator[bytes]:
+    """A file's bytes in pieces."""
+    while piece := stream.read(size):
+        yield piece
+
+
+def inside_only() -> Judge:
+    """A judge that refuses what could write outside of the directory that it is unpacked in.
+
+    Links may point anywhere, as data; but nothing may be written through one that the archive brought.
+    """
+    links: set[bytes] = set()
+
+    def inner(name: bytes, member: Member) -> list[bytes]:
+        parts = [part for part in name.split(b"/") if part not in (b"", b".")]
+        if name.startswith(b"/") or b".." in parts:
+            raise BadArchive(f"archive member {member.shown!r} reaches out of its directory")
+        for depth in range(1, len(parts) if links else 0):
+            if b"/".join(parts[:depth]) in links:
+                raise BadArchive(f"archive member {member.shown!r} reaches through a symbolic link of the archive")
+        return parts
+
+    def judge(member: Member) -> bool:
+        if member.type in _KINDS:
+            raise BadArchive(f"archive member {member.shown!r} is a {_KINDS[member.type]}")
+        path = b"/".join(inner(member.name, member))
+        if member.type == b"1":
+            inner(member.link, member)
+        if member.type == b"2":
+            links.add(path)
+        else:
+            links.discard(path)
+        return True
+
+    return judge
+
+
+class NoSpecialFiles:
+    """A judge that leaves out devices and named pipes (and hard links to them), and keeps count."""
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.skipped: list[Skipped] = []
+        self._left_out: dict[bytes, bytes] = {}
+
+    def __call__(self, member: Member) -> bool:
+        kind = self._left_out.get(member.link, b"") if member.type == b"1" else member.type
+        if kind in _KINDS:
+            self._left_out[member.name] = kind
+            self.skipped.append(Skipped(path=member.shown.removeprefix("./"), why=_KINDS[kind]))
+            return False
+        self.entries += 1
+        return True
+
+
+def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | None = None) -> Iterator[bytes]:
+    """The archive without the members that `judge` rejects, with `owner` (uid, gid) in every header.
+
+    Raises: BadArchive.
+    """
+    source = _Source(chunks)
+    ready: list[bytes] = []
+    size = 0
+    for piece in _members(source, judge, owner):
+        ready.append(piece)
+        size += len(piece)
+        if size >= _FORWARD_BYTES:
+            yield b"".join(ready)
+            ready, size = [], 0
+    ready.append(bytes(2 * BLOCK))
+    yield b"".join(ready)
+    source.drain()
+
+
+def _members(source: _Source, judge: Judge, owner: tuple[int, int] | None) -> Iterator[bytes]:
+    extensions: list[bytes] = []
+    long_name = long_link = None
+    pax: dict[bytes, bytes] = {}
+    while True:
+        header = source.exact(BLOCK)
+        if not header.strip(b"\0"):
+            return
+        _check(header)
+        kind = header[156:157]
+        size = _number(header[124:136])
+        if kind in b"xLKg":
+            if not 0 <= size <= _EXTENSION_BYTES:
+                raise BadArchive(f"an archive header of {size} bytes")
+            body = source.exact(-(-size // BLOCK) * BLOCK)
+            if kind == b"L":
+                long_name = body[:size].partition(b"\0")[0]
+            elif kind == b"K":
+                long_link = body[:size].partition(b"\0")[0]
+            else:
+                records = dict(_records(body[:size]))
+                if kind == b"g" and records.keys() & {b"path", b"linkpath", b"size"}:
+                    raise BadArchive("an archive with a global header that names files")
+                pax |= records if kind == b"x" else {}
+                header, body = _without_owner(header, records) if owner else (header, body)
+            extensions.append(header + body)
+            continue
+        name = pax.get(b"GNU.sparse.name") or pax.get(b"path") or long_name or _name(header)
+        member = Member(name, kind, pax.get(b"linkpath") or long_link or header[157:257].partition(b"\0")[0])
+        size = int(pax.get(b"size", size))
+        if kind not in _FILES and kind not in _BODILESS:
+            raise BadArchive(f"archive member {member.shown!r} is of a kind ({kind!r}) that is not known here")
+        if size < 0 or (size and kind in _BODILESS):
+            raise BadArchive(f"archive member {member.shown!r} has {size} bytes, which its kind cannot have")
+        through = judge(member)
+        if through:
+            yield from extensions
+            yield _owned(header, owner) if owner else header
+        more = kind == b"S" and header[482:483] not in (b"\0", b"")
+        while more:
+            extension = source.exact(BLOCK)
+            more = extension[504:505] not in (b"\0", b"")
+            if through:
+                yield extension
+        for piece in source.pieces(-(-size // BLOCK) * BLOCK):
+            if through:
+                yield piece
+        extensions, long_name, long_link, pax = [], None, None, {}
+
+
+class _Source:
+    """Chunks, read by count."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._held = b""
+        self._at = 0
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        while size:
+            if self._at == len(self._held):
+                self._held, self._at = next(self._chunks, b""), 0
+                if not self._held:
+                    raise BadArchive("the archive ends too early")
+            piece = self._held[self._at : self._at + size]
+            self._at += len(piece)
+            size -= len(piece)
+            yield piece
+
+    def exact(self, size: int) -> bytes:
+        if self._at + size <= len(self._held):
+            self._at += size
+            return self._held[self._at - size : self._at]
+        return b"".join(self.pieces(size))
+
+    def drain(self) -> None:
+        for _ in self._chunks:
+            pass
+
+
+def _check(header: bytes) -> None:
+    if sum(header) - sum(header[148:156]) + 256 != _number(header[148:156]):
+        raise BadArchive("an archive header has a wrong checksum, so this is no tar archive or a damaged one")
+
+
+def _number(field: bytes) -> int:
+    if field[0] & 0x80:
+        return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
+    digits = field.partition(b"\0")[0].strip()
+    if digits.strip(b"01234567"):
+        raise BadArchive(f"an archive header has {field!r} for a number")
+    return int(digits or b"0", 8)
+
+
+def _name(header: bytes) -> bytes:
+    name = header[:100].partition(b"\0")[0]
+    prefix = header[345:500].partition(b"\0")[0] if header[257:263] == b"ustar\0" else b""
+    return prefix + b"/" + name if prefix else name
+
+
+def _records(body: bytes) -> Generator[tuple[bytes, bytes], None, None]:
+    """pax: `LENGTH KEY=VALUE\\n`, the length over all of it."""
+    while body:
+        digits, _, _ = body.partition(b" ")
+        if not digits.isdigit() or not 0 < int(digits) <= len(body):
+            raise BadArchive("an archive has a malformed pax header")
+        key, _, value = body[len(digits) + 1 : int(digits) - 1].partition(b"=")
+        yield key, value
+        body = body[int(digits) :]
+
+
+def _without_owner(header: bytes, records: dict[bytes, bytes]) -> tuple[bytes, bytes]:
+    body = b""
+    for key, value in records.items():
+        if key not in (b"uid", b"gid", b"uname", b"gname"):
+            rest = b" " + key + b"=" + value + b"\n"
+            length = len(rest) + len(str(len(rest)))
+            length = len(rest) + len(str(length))
+            body += str(length).encode() + rest
+    header = header[:124] + b"%011o\0" % len(body) + header[136:]
+    return _summed(header), body + bytes(-len(body) % BLOCK)
+
+
+def _owned(header: bytes, owner: tuple[int, int]) -> bytes:
+    ids = b"".join(_id(number) for number in owner)
+    return _summed(header[:108] + ids + header[124:265] + bytes(64) + header[329:])
+
+
+@functools.lru_cache(8)
+def _id(number: int) -> bytes:
+    return b"%07o\0" % number if number < 1 << 21 else b"\x80" + number.to_bytes(7, "big")
+
+
+def _summed(header: bytes) -> bytes:
+    total = sum(header) - sum(header[148:156]) + 256
+    return header[:148] + b"%06o\0 " % total + header[156:]
+
+
+_COMPLAINT = re.compile(
+    r"^(?:\S*/)?tar: (.*): (socket ignored|file changed as we read it|[Ff]ile removed before we read it"
+    r"|File shrank by \d+ bytes?; padding with zeros|Warning: Cannot .*)$",
+    re.M,
+)
+
+
+def complaints(words: str) -> tuple[list[Skipped], list[str]]:
+    """What tar said on standard error: paths that are not (as they were) in the archive, and everything else."""
+    found = _COMPLAINT.findall(words)
+    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in found]
+    rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
+    return skipped, rest
+
+
+def _unescaped(path: str) -> str:
+    """tar's --quoting-style=escape, shown like the names that `Member.shown` gives."""
+    raw = path.removeprefix("./").encode("utf-8", "surrogateescape")
+    raw = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), raw)
+    for code, char in ((b"n", b"\n"), (b"t", b"\t"), (b"r", b"\r"), (b"\\", b"\\")):
+        raw = raw.replace(b"\\" + code, char)
+    return raw.decode("utf-8", "backslashreplace")

@@ -1,0 +1,140 @@
+"""What a bubblewrap sandbox shows of this machine, and whether one can be made here.
+
+What is visible is listed here, name by name; binding `/` read-only would show /etc/shadow to a sandbox of root's.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from environments.protocol import EnvironmentSpec
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+UID = 1000
+"""Of actions, inside."""
+NOBODY = 65534
+"""Of a sandbox that root starts, outside."""
+
+_TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_ETC = (
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "debian_version",
+    "fonts",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "magic",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "perl",
+    "protocols",
+    "python3",
+    "services",
+    "ssl",
+    "terminfo",
+    "timezone",
+)
+_ETC_NETWORK = ("gai.conf", "host.conf", "hosts", "resolv.conf")
+
+
+def system(spec: EnvironmentSpec) -> list[str]:
+    """bwrap and its arguments for own namespaces and a read-only system; files of one's own are the caller's."""
+    command = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    command += ["--uid", str(UID), "--gid", str(UID), "--cap-drop", "ALL", "--new-session", "--die-with-parent"]
+    command += ["--hostname", "retrace", "--ro-bind", "/usr", "/usr"]
+    if not spec.network:
+        command.append("--unshare-net")
+    for name in _TOP:
+        top = Path("/") / name
+        if top.is_symlink():
+            command += ["--symlink", os.readlink(top), str(top)]
+        elif top.is_dir():
+            command += ["--ro-bind", str(top), str(top)]
+    for name in _ETC + (_ETC_NETWORK if spec.network else ()):
+        command += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return [*command, "--proc", "/proc", "--dev", "/dev"]
+
+
+def bwrap_prefix(
+    spec: EnvironmentSpec, workspace: Path, *, binds: Sequence[tuple[str, str]] = (), chdir: str | None = None
+) -> list[str]:
+    """The command that runs one program in a sandbox of its own, with `workspace` at `spec.workdir`.
+
+    `binds` are further writable directories, (outside, inside). It has no supervisor and no limits, and keeps
+    the environment that it is started with; /tmp and home are empty and vanish with it.
+    """
+    command = [
+        *system(spec),
+        "--ro-bind-try",
+        "/etc/passwd",
+        "/etc/passwd",
+        "--ro-bind-try",
+        "/etc/group",
+        "/etc/group",
+    ]
+    command += ["--tmpfs", "/tmp", "--tmpfs", "/home", "--bind", str(workspace), str(spec.workdir)]
+    for outside, inside in binds:
+        command += ["--bind", outside, inside]
+    return [*command, "--chdir", chdir or str(spec.workdir), "--"]
+
+
+def as_user(user: int | None) -> list[str]:
+    """The command that starts a sandbox as another user; only root can."""
+    return [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+
+def outer_user(workspace: Path | None = None) -> int | None:
+    """Whom a sandbox runs as, seen from outside; None is whoever we are."""
+    if os.geteuid():
+        return None
+    return (workspace.stat().st_uid or None) if workspace and workspace.exists() else NOBODY
+
+
+@functools.cache
+def obstacle(user: int | None = None) -> str | None:
+    """Why there can be no sandbox here, and how to get one; None if there can. Tried, not guessed."""
+    for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
+        if not shutil.which(program):
+            return f"the sandbox needs {program}; install it (apt-get install {package}) or use --env docker"
+    tried = subprocess.run(
+        [*as_user(user), *system(EnvironmentSpec(kind="sandbox")), "--cap-add", "CAP_DAC_OVERRIDE", "--", "true"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
+    )
+    if tried.returncode == 0:
+        return None
+    said = tried.stderr.strip().splitlines()[-1:] or [f"status {tried.returncode}"]
+    return (
+        f"bubblewrap cannot make a sandbox here ({said[0]}); allow user namespaces (sysctl "
+        "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, "
+        "in a container --privileged) or use --env docker"
+    )
+
+
+@functools.cache
+def version() -> str | None:
+    """bubblewrap's version; None if it is not installed."""
+    if not shutil.which("bwrap"):
+        return None
+    said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False).stdout
+    return said.partition(" ")[2].strip()
+
+
+@functools.cache
+def options() -> frozenset[str]:
+    """Which options this bubblewrap knows."""
+    said = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return frozenset(word for word in (said.stdout + said.stderr).split() if word.startswith("--"))

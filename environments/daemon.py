@@ -1,0 +1,97 @@
+"""The Docker daemon (or Podman's Docker-compatible service): reaching it, and its words in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from environments.protocol import DiskFull, EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+API_S = 60
+QUICK_S = 5
+"""For questions and removals: a daemon that is slower than this does not count as answering."""
+
+
+def connect(timeout_s: int = API_S) -> APIClient:
+    """A client of the daemon that DOCKER_HOST (else the default socket) names.
+
+    Raises: EnvironmentUnavailable.
+    """
+    import docker
+
+    try:
+        client: APIClient = docker.from_env(timeout=timeout_s).api
+        client.ping()
+    except (docker.errors.DockerException, OSError) as error:
+        raise EnvironmentUnavailable(
+            f"no Docker daemon answers ({reason(error)}); start one, set DOCKER_HOST, or choose --env sandbox"
+        ) from None
+    return client
+
+
+def quick(api: APIClient | None) -> APIClient:
+    """A second client of the same daemon that gives up soon; for another thread, or while `api` is busy."""
+    assert api is not None
+    return connect(QUICK_S)
+
+
+def not_found() -> type[Exception]:
+    """What the SDK raises for something that does not exist."""
+    from docker.errors import NotFound
+
+    found: type[Exception] = NotFound
+    return found
+
+
+_facts: dict[str, dict[str, Any]] = {}
+
+
+def facts(api: APIClient) -> dict[str, Any]:
+    """`docker info`, asked once a daemon."""
+    if api.base_url not in _facts:
+        with told("asking the daemon what it has"):
+            _facts[api.base_url] = api.info()
+    return _facts[api.base_url]
+
+
+def is_local(api: APIClient | None) -> bool:
+    """Whether the daemon's files are on this machine."""
+    if api is None or not api.base_url.startswith("http+docker://"):
+        return False
+    return Path(facts(api)["DockerRootDir"]).exists()
+
+
+def reason(error: BaseException) -> str:
+    """The innermost thing that a daemon or a connection said, in one line."""
+    said = getattr(error, "explanation", None)
+    if not said:
+        while error.__cause__ or error.__context__:
+            inner = error.__cause__ or error.__context__
+            assert inner is not None
+            error = inner
+        said = getattr(error, "strerror", None) or str(error)
+    if isinstance(said, bytes):
+        said = said.decode(errors="replace")
+    return " ".join(str(said).split())
+
+
+@contextmanager
+def told(doing: str) -> Iterator[None]:
+    """Turn the SDK's errors into ours: what was tried, and what the daemon said.
+
+    Raises: EnvironmentUnavailable, DiskFull.
+    """
+    import docker
+
+    try:
+        yield
+    except (docker.errors.DockerException, OSError) as error:
+        said = reason(error)
+        if "no space left" in said.lower():
+            raise DiskFull(f"{doing}: {said}") from None
+        raise EnvironmentUnavailable(f"{doing} failed: {said}") from error

@@ -1,0 +1,195 @@
+"""Actions in a container: the supervisor is its first process, reached by attach.
+
+When the harness dies, the container's standard input ends, the supervisor leaves and the daemon removes the rest.
+Podman works through its Docker-compatible socket (DOCKER_HOST).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from environments import daemon, images, owner
+from environments.channel import Channel, Ready
+from environments.link import AttachLink
+from environments.program import BOOT
+from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Promise, Started
+from environments.supervised import START_S, Supervised
+from trajectories.events import Lowered
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+RUN = "/run/retrace"
+HOSTNAME = "retrace"
+REMOVE_S = 10.0
+_SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
+"""What the supervisor needs where a task drops ALL."""
+_LIMITS = {
+    "nano_cpus": ("CpuCfsQuota", Promise.CPU_LIMIT),
+    "mem_limit": ("MemoryLimit", Promise.MEMORY_LIMIT),
+    "pids_limit": ("PidsLimit", Promise.PIDS_LIMIT),
+}
+"""A limit's name in the API, the daemon's word for being able to, and what it lets us promise."""
+
+_log = logging.getLogger(__name__)
+
+
+class DockerEnvironment(Supervised):
+    """A container that lives from `start` to `stop`."""
+
+    def __init__(self, spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> None:
+        """`progress` gets the lines of a pull or a build."""
+        super().__init__(spec)
+        self._progress = progress or _log.info
+        self._api: APIClient | None = None
+        self._container: str | None = None
+        self._image: images.Image | None = None
+        self._limits: dict[str, Any] = {}
+        self._lowered: list[Lowered] = []
+        self._lost: list[str] = []
+
+    def check(self) -> None:
+        if self.spec.image is None and self.spec.build is None:
+            raise EnvironmentUnavailable("a docker environment needs an image; give --image or a task that has one")
+        if self._api is None:
+            self._api = daemon.connect()
+
+    def _open(self, channel: Channel) -> Ready:
+        self.check()
+        assert self._api is not None
+        api = self._api
+        image = self._image = images.make_available(api, self.spec, self._progress)
+        user = self.spec.user or image.user or "0"
+        home = self.spec.env.get("HOME") or image.env.get("HOME", "")
+        text = channel.text(self._settings() | {"run": RUN, "drop": "user", "user": user, "home": home})
+        self._set_limits(daemon.facts(api))
+        self._container = self._create(api, image, ["-p", "-c", BOOT, "retrace", str(len(text))])
+        with daemon.told(f"attaching to a container of {image.reference}"):
+            streams = api.attach_socket(self._container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        channel.send_text(AttachLink(getattr(streams, "_sock", streams), streams), text)
+        with daemon.told(f"starting a container of {image.reference} (it needs bash)"):
+            api.start(self._container)
+        return channel.ready(START_S)
+
+    def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:
+        from docker.types import LogConfig
+
+        spec = self.spec
+        host = api.create_host_config(
+            auto_remove=not spec.keep,
+            network_mode="default" if spec.network else "none",
+            cap_drop=list(spec.cap_drop),
+            cap_add=list(_SUPERVISOR_CAPS) if "ALL" in map(str.upper, spec.cap_drop) else None,
+            security_opt=["no-new-privileges:true"],
+            init=False,
+            # Nothing that an action prints may reach the daemon's log, and with it the host's disk.
+            log_config=LogConfig(type="none", config={}),
+            tmpfs={RUN: f"mode=0711,size={2 * spec.output_bytes + (64 << 20)}"},
+            **self._limits,
+        )
+        with daemon.told(f"creating a container of {image.reference}"):
+            made = api.create_container(
+                image.id,
+                command,
+                entrypoint=["bash"],
+                user="0",
+                working_dir="/",
+                hostname=HOSTNAME,
+                environment=dict(spec.env),
+                stdin_open=True,
+                stop_signal="SIGKILL",
+                healthcheck={"test": ["NONE"]},
+                labels={**spec.labels, **owner.this_process().labels()},
+                platform=spec.platform,
+                host_config=host,
+            )
+        return str(made["Id"])
+
+    def _set_limits(self, host: dict[str, Any]) -> None:
+        """The limits that this daemon can give; what it cannot is noted."""
+        spec, limits = self.spec, self._limits
+        if spec.cpus is not None:
+            limits["nano_cpus"] = round(self._at_most("cpus", spec.cpus, float(host["NCPU"])) * 1e9)
+        if spec.memory_bytes is not None:
+            limits["mem_limit"] = int(self._at_most("memory_bytes", spec.memory_bytes, float(host["MemTotal"])))
+        if spec.pids is not None:
+            limits["pids_limit"] = spec.pids
+        for limit, (feature, _) in _LIMITS.items():
+            if limit in limits and host.get(feature) is False:
+                self._lost.append(f"the daemon's kernel has no {feature}: {limit} is not enforced")
+                del limits[limit]
+        if "mem_limit" in limits and host.get("SwapLimit") is not False:
+            limits["memswap_limit"] = limits["mem_limit"]
+
+    def _at_most(self, limit: str, asked: float, there: float) -> float:
+        if asked > there:
+            self._lowered.append(Lowered(limit=limit, asked=f"{asked:.12g}", given=f"{there:.12g}"))
+        return min(asked, there)
+
+    def _started(self, ready: Ready) -> Started:
+        assert self._image is not None
+        assert self._api is not None
+        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
+        promises += [promise for limit, (_, promise) in _LIMITS.items() if limit in self._limits]
+        if not self.spec.network:
+            promises.append(Promise.NETWORK_OFF)
+        if ready.dropped:
+            promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE]
+        return Started(
+            kind="docker",
+            workdir=self.workdir,
+            promises=tuple(promises),
+            container=self._container,
+            image=self._image.reference,
+            image_digest=self._image.digest,
+            user=str(ready.uid),
+            lost=(*self._lost, *ready.lost),
+            lowered=tuple(self._lowered),
+            versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
+        )
+
+    def _trouble(self) -> str | None:
+        if self._container is None:
+            return None
+        what = f"container {self._container[:12]}"
+        try:
+            state = daemon.quick(self._api).inspect_container(self._container)["State"]
+        except daemon.not_found():
+            return f"{what} was removed"
+        except OSError as error:
+            return f"{what}: the daemon does not answer ({daemon.reason(error)})"
+        if state.get("Paused"):
+            return f"{what} was paused"
+        if state["Running"] or state.get("Status") == "created":
+            return None
+        cause = " for memory" if state.get("OOMKilled") else ""
+        return f"{what} ended{cause} with status {state.get('ExitCode')} {state.get('Error', '')}".strip()
+
+    def _watched(self) -> Path | None:
+        """The daemon's own directory, where it is on this machine."""
+        root = daemon.facts(self._api).get("DockerRootDir") if self._api else None
+        return Path(root) if root and daemon.is_local(self._api) else None
+
+    def _remove(self) -> None:
+        if self._container is None:
+            return
+        until = time.monotonic() + REMOVE_S
+        while time.monotonic() < until:
+            try:
+                api = daemon.quick(self._api)
+                if self.spec.keep:
+                    api.kill(self._container)
+                else:
+                    api.remove_container(self._container, force=True, v=True)
+                return
+            except daemon.not_found():
+                return
+            except OSError as error:
+                if "is not running" in str(error):
+                    return
+                time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
+        _log.warning("container %s could not be removed in %g s; agent clean will find it", self._container, REMOVE_S)

@@ -1,0 +1,98 @@
+"""What this machine has for environments: facts for `agent doctor`, nothing is started but short probes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from environments import bubblewrap
+from environments.local import pid_namespace
+from environments.owner import boot_id
+from environments.protocol import EnvironmentUnavailable
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A Docker daemon that answers, or why none does."""
+
+    version: str | None = None
+    storage_driver: str | None = None
+    cgroup: str | None = None
+    """For instance `v2, systemd`."""
+    root: str | None = None
+    trouble: str | None = None
+
+
+@dataclass(frozen=True)
+class Host:
+    """This machine. `*_trouble` is None where all is well; sizes in bytes."""
+
+    docker: Daemon
+    podman: str | None
+    """Version; None if it is not installed. Docker's client reaches it by DOCKER_HOST."""
+    bubblewrap: str | None
+    sandbox_trouble: str | None
+    """Why no sandbox can be made (it is tried)."""
+    pid_namespace: bool
+    """Whether the local environment gets a process list of its own."""
+    mmdebstrap: bool
+    cores: int
+    memory_bytes: int
+    memory_free_bytes: int
+    disk_free_bytes: int
+    """Where `directory` is."""
+    boot_id: str
+
+
+def survey(directory: Path | None = None) -> Host:
+    """Look at this machine; takes some tenths of a second. Never raises."""
+    memory = _meminfo()
+    return Host(
+        docker=_docker(),
+        podman=_podman(),
+        bubblewrap=bubblewrap.version(),
+        sandbox_trouble=bubblewrap.obstacle(bubblewrap.outer_user()),
+        pid_namespace=bool(pid_namespace()),
+        mmdebstrap=shutil.which("mmdebstrap") is not None,
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=memory.get("MemTotal", 0),
+        memory_free_bytes=memory.get("MemAvailable", 0),
+        disk_free_bytes=shutil.disk_usage(directory or Path.cwd()).free,
+        boot_id=boot_id(),
+    )
+
+
+def _docker() -> Daemon:
+    from environments import daemon
+
+    try:
+        facts = daemon.facts(daemon.connect(daemon.QUICK_S))
+    except EnvironmentUnavailable as error:
+        return Daemon(trouble=str(error))
+    return Daemon(
+        version=facts.get("ServerVersion"),
+        storage_driver=facts.get("Driver"),
+        cgroup=f"v{facts.get('CgroupVersion', '?')}, {facts.get('CgroupDriver', '?')}",
+        root=facts.get("DockerRootDir"),
+    )
+
+
+def _podman() -> str | None:
+    if not shutil.which("podman"):
+        return None
+    try:
+        done = subprocess.run(["podman", "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip().rpartition(" ")[2] or None
+
+
+def _meminfo() -> dict[str, int]:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return {}
+    return {name: int(rest.split()[0]) << 10 for name, _, rest in (line.partition(":") for line in lines)}

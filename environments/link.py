@@ -1,0 +1,138 @@
+"""The two byte streams to a supervisor, whatever carries them.
+
+Only moving bytes, with time limits. What the bytes mean is `channel`'s.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import socket
+import subprocess
+import tempfile
+import time
+from typing import Protocol
+
+_F_SETPIPE_SZ = 1031
+_DIAGNOSTICS_BYTES = 4000
+
+
+class Link(Protocol):
+    """Raises TimeoutError when nothing moves for `timeout_s`, OSError when the other side is gone."""
+
+    def send(self, data: bytes | memoryview, timeout_s: float) -> None:
+        """Send all of it; `timeout_s` is how long nothing may move."""
+
+    def receive(self, view: memoryview, timeout_s: float) -> int:
+        """Fill the start of `view` with what is there; 0 is the end of the stream."""
+
+    def diagnostics(self) -> str:
+        """The last words on standard error."""
+
+    def close(self) -> None:
+        """Let go; the supervisor reads the end of its input and leaves."""
+
+
+class ProcessLink:
+    """A child process's standard streams."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: tempfile._TemporaryFileWrapper[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self._in = process.stdin.fileno()
+        self._out = process.stdout.fileno()
+        self._errors = errors
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        try:
+            fcntl.fcntl(self._out, _F_SETPIPE_SZ, 1 << 20)
+        except OSError:
+            pass  # a user's pipes may be limited; the default size only costs wake-ups
+        self._writable = select.poll()
+        self._writable.register(self._in, select.POLLOUT)
+        self._readable = select.poll()
+        self._readable.register(self._out, select.POLLIN)
+
+    def send(self, data: bytes | memoryview, timeout_s: float) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self._in, view) :]
+            except BlockingIOError:
+                if not self._writable.poll(timeout_s * 1000):
+                    raise TimeoutError from None
+
+    def receive(self, view: memoryview, timeout_s: float) -> int:
+        if not self._readable.poll(max(timeout_s, 0) * 1000):
+            raise TimeoutError
+        return os.readv(self._out, [view])
+
+    def diagnostics(self) -> str:
+        size = os.fstat(self._errors.fileno()).st_size
+        kept = os.pread(self._errors.fileno(), _DIAGNOSTICS_BYTES, max(0, size - _DIAGNOSTICS_BYTES))
+        return kept.decode(errors="replace").strip()
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream is not None
+            try:
+                stream.close()
+            except OSError:
+                pass
+
+
+class AttachLink:
+    """A container's attached streams: raw in, 8-byte framed stdout and stderr out.
+
+    https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
+    """
+
+    def __init__(self, raw: socket.socket, owner: object) -> None:
+        self._socket = raw
+        self._owner = owner  # the HTTP response: the socket closes when it is collected
+        self._header = bytearray()
+        self._left = 0
+        self._is_stdout = True
+        self._errors = b""
+
+    def send(self, data: bytes | memoryview, timeout_s: float) -> None:
+        view = memoryview(data)
+        self._socket.settimeout(timeout_s)
+        while view:
+            view = view[self._socket.send(view[: 1 << 20]) :]
+
+    def receive(self, view: memoryview, timeout_s: float) -> int:
+        until = time.monotonic() + timeout_s
+        while True:
+            self._socket.settimeout(max(until - time.monotonic(), 0.000_001))
+            if not self._left:
+                got = self._socket.recv(8 - len(self._header))
+                if not got:
+                    return 0
+                self._header += got
+                if len(self._header) == 8:
+                    self._is_stdout = self._header[0] != 2
+                    self._left = int.from_bytes(self._header[4:], "big")
+                    self._header.clear()
+            elif self._is_stdout:
+                count = self._socket.recv_into(view[: self._left])
+                self._left -= count
+                return count
+            else:
+                got = self._socket.recv(min(self._left, 65536))
+                if not got:
+                    return 0
+                self._left -= len(got)
+                self._errors = (self._errors + got)[-_DIAGNOSTICS_BYTES:]
+
+    def diagnostics(self) -> str:
+        return self._errors.decode(errors="replace").strip()
+
+    def close(self) -> None:
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._socket.close()

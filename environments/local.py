@@ -1,0 +1,113 @@
+"""Actions on this machine itself, only when asked for by name: nothing is isolated.
+
+Processes get their own list (a pid namespace) where that can be had; else the supervisor adopts orphans.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from environments.channel import Channel, Ready
+from environments.link import ProcessLink
+from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Promise, Started
+from environments.spawn import end, spawn
+from environments.supervised import START_S, Supervised, command_environment
+
+_SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
+
+
+@functools.cache
+def pid_namespace() -> tuple[str, ...]:
+    """The command that gives a process list of one's own; empty if this machine has none to give."""
+    own = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    as_user = (*own, "--user", "--map-current-user")
+    for prefix in (own,) if os.geteuid() == 0 else (as_user,):
+        if not shutil.which(prefix[0]):
+            continue
+        tried = subprocess.run([*prefix, "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if tried.returncode == 0:
+            return prefix
+    return ()
+
+
+class LocalEnvironment(Supervised):
+    """A child process. `spec.workdir` is not used: the workspace is `spec.workspace` or a new directory."""
+
+    def __init__(self, spec: EnvironmentSpec, *, own_pids: bool = True) -> None:
+        """`own_pids`: use a pid namespace where possible."""
+        super().__init__(spec)
+        self._link: ProcessLink | None = None
+        self._place: Path | None = None
+        self._run: Path | None = None
+        self._prefix = pid_namespace() if own_pids else ()
+
+    def check(self) -> None:
+        if not shutil.which("bash"):
+            raise EnvironmentUnavailable("the local environment needs bash, and this machine has none on PATH")
+        if self.spec.workspace is not None and not self.spec.workspace.is_dir():
+            raise EnvironmentUnavailable(f"the workspace {self.spec.workspace} is not a directory; make it first")
+
+    def _open(self, channel: Channel) -> Ready:
+        self.check()
+        self._place = Path(tempfile.mkdtemp(prefix="retrace-"))
+        for name in ("home", "workspace"):
+            (self._place / name).mkdir()
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self._run = Path(tempfile.mkdtemp(prefix="retrace-", dir=memory))
+        workspace = self.spec.workspace or self._place / "workspace"
+        self.workdir = str(workspace.resolve())
+        text = channel.text(self._settings() | {"run": str(self._run)})
+        prefix = self._prefix or (sys.executable, "-I", "-c", _SUBREAPER)
+        env = command_environment(self.spec, str(self._place / "home"), os.environ.get("PATH", os.defpath))
+        self._link = spawn(prefix, len(text), env)
+        channel.send_text(self._link, text)
+        return channel.ready(START_S)
+
+    def _started(self, ready: Ready) -> Started:
+        lost = ["unconfined: actions run on this machine with the rights of the user who started them", *ready.lost]
+        if not self._prefix:
+            lost.append("no pid namespace: processes are ended by descent, in a shared process list")
+        promises = (Promise.KILL_EVERYTHING,) if self._prefix else ()
+        return Started(
+            kind="local",
+            workdir=self.workdir,
+            promises=promises,
+            user=str(ready.uid),
+            lost=tuple(lost),
+            versions={"bash": ready.bash},
+        )
+
+    def _trouble(self) -> str | None:
+        if self._link and (status := self._link.process.poll()) is not None:
+            return f"the supervisor ended with status {status}"
+        return None
+
+    def _watched(self) -> Path | None:
+        return self.spec.workspace or self._place or Path(tempfile.gettempdir())
+
+    def _remove(self) -> None:
+        if self._link:
+            end(self._link)
+        for place in (self._run, self._place):
+            if place:
+                remove_tree(place)
+
+
+def remove_tree(place: Path) -> None:
+    """Remove a directory, also where what ran in it took away its own permissions."""
+
+    def again(function: object, path: str, error: object) -> None:
+        try:
+            os.chmod(os.path.dirname(path), 0o700)
+            os.chmod(path, 0o700)
+            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
+        except OSError:
+            pass
+
+    shutil.rmtree(place, onerror=again)

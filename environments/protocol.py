@@ -1,0 +1,195 @@
+"""The contract between a trial and the place where its commands run.
+
+Types and the protocol only: no environment, no policy. An environment knows no agent and no
+benchmark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Literal, Protocol
+
+from trajectories.events import Ended, Lowered, Skipped
+
+Kind = Literal["docker", "sandbox", "local"]
+KINDS: tuple[Kind, ...] = ("docker", "sandbox", "local")
+
+
+class Promise(StrEnum):
+    """What an environment can be trusted with; each one has checks in the conformance kit."""
+
+    NETWORK_OFF = "network-off"
+    OWN_FILES = "own-files"
+    CPU_LIMIT = "cpu-limit"
+    MEMORY_LIMIT = "memory-limit"
+    MEMORY_LIMIT_PER_PROCESS = "memory-limit-per-process"
+    PIDS_LIMIT = "pids-limit"
+    EXECUTE_ONLY = "execute-only"
+    KILL_EVERYTHING = "kill-everything"
+    UNFORGEABLE = "unforgeable"
+    """An action cannot forge an exit code or a later result."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """An image that is built on the spot from a Dockerfile."""
+
+    context: Path
+    dockerfile: str = "Dockerfile"
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EnvironmentSpec:
+    """What a trial asks of its environment; limits are lowered to the host's, and that is reported."""
+
+    kind: Kind
+    image: str | None = None
+    """Reference to pull or to build under; docker only."""
+    build: Build | None = None
+    platform: str | None = None
+    workdir: PurePosixPath = PurePosixPath("/workspace")
+    user: str | None = None
+    """Whom actions run as; None is the image's own user."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    pids: int | None = 4096
+    cap_drop: tuple[str, ...] = ("SYS_PTRACE",)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    output_bytes: int = 64 << 20
+    """The largest output cap an action of this environment may ask for."""
+    keep: bool = False
+    """Leave the container behind, stopped, for a look at it."""
+    workspace: Path | None = None
+    """local and sandbox: the host directory that is the workspace; None makes one and removes it."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What an environment says of itself once it answers."""
+
+    kind: Kind
+    workdir: str
+    promises: tuple[Promise, ...]
+    container: str | None = None
+    image: str | None = None
+    image_digest: str | None = None
+    user: str | None = None
+    lost: tuple[str, ...] = ()
+    lowered: tuple[Lowered, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How an action ended. `output` holds the kept bytes, `counted` all that were written."""
+
+    ended: Ended
+    output: bytes
+    counted: int
+    duration_s: float
+    exit_code: int | None = None
+    signal: int | None = None
+    stderr: bytes | None = None
+    stderr_counted: int = 0
+    cpu_s: float | None = None
+    peak_memory_bytes: int | None = None
+    left_running: int | None = None
+
+
+@dataclass(frozen=True)
+class Export:
+    """An archive of the workspace, uid and gid 0, zstd-compressed tar, paths relative to it."""
+
+    bytes: int
+    sha256: str
+    entries: int
+    skipped: tuple[Skipped, ...] = ()
+
+
+class EnvironmentFault(Exception):
+    """Base of what an environment raises; the message names the thing, the value and the way out."""
+
+
+class EnvironmentUnavailable(EnvironmentFault):
+    """This machine cannot give such an environment, or the image cannot be had."""
+
+
+class EnvironmentLost(EnvironmentFault):
+    """The environment died or no longer answers; the trial cannot go on."""
+
+
+class SupervisorLost(EnvironmentLost):
+    """The environment runs, but what runs actions in it no longer answers."""
+
+
+class DiskFull(EnvironmentLost):
+    """The host has no space left."""
+
+
+class Environment(Protocol):
+    """A place where actions run, one at a time. Start it once, stop it always; stop never raises.
+
+    Relative paths in it are relative to its working directory.
+    """
+
+    spec: EnvironmentSpec
+
+    def check(self) -> None:
+        """Say before any money is spent that it cannot work here.
+
+        Raises: EnvironmentUnavailable.
+        """
+
+    def start(self) -> Started:
+        """Make the image available, start, and wait until it answers.
+
+        Raises: EnvironmentUnavailable, EnvironmentLost, DiskFull.
+        """
+
+    def execute(
+        self,
+        script: str,
+        *,
+        deadline_s: float,
+        output_bytes: int | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        as_root: bool = False,
+        separate: bool = False,
+    ) -> Execution:
+        """Run `script` in a fresh login shell and wait until it exits or is ended.
+
+        A time-out, a full output or a killed process is an outcome, not an exception. `as_root`
+        runs as the environment's administrator (the harness's own doing, never an agent's).
+
+        Raises: EnvironmentLost, DiskFull.
+        """
+
+    def put(self, archive: BinaryIO, directory: str) -> None:
+        """Unpack a tar stream into `directory` (made if missing), owned by the task's user.
+
+        Raises: EnvironmentLost, DiskFull.
+        """
+
+    def get(self, path: str) -> Iterator[bytes]:
+        """A tar stream of `path`, in chunks.
+
+        Raises: EnvironmentLost, FileNotFoundError.
+        """
+
+    def export(self, to: Path) -> Export:
+        """Write the workspace to `to` as tar.zst, read as administrator, complete or an error.
+
+        Sockets, devices and named pipes are left out and said; sparse files stay sparse.
+
+        Raises: EnvironmentLost, DiskFull.
+        """
+
+    def stop(self) -> None:
+        """End everything that runs in it and remove it. May be called twice."""

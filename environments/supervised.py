@@ -1,0 +1,233 @@
+"""What all environments have in common: one supervisor behind one channel.
+
+A kind of environment only says how its supervisor is started, looked at and removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import logging
+import os
+import posixpath
+import shlex
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from environments import archive as tar
+from environments.channel import CHUNK_BYTES, Channel, Ready
+from environments.protocol import (
+    DiskFull,
+    EnvironmentFault,
+    EnvironmentLost,
+    EnvironmentSpec,
+    EnvironmentUnavailable,
+    Execution,
+    Export,
+    Started,
+)
+
+START_S = 60.0
+FREE_BYTES = 128 << 20
+"""With less space than this left, a trial ends before it damages its own record."""
+
+_log = logging.getLogger(__name__)
+
+
+class Supervised(ABC):
+    """An environment whose actions a supervisor runs. See `environments.protocol.Environment`."""
+
+    def __init__(self, spec: EnvironmentSpec) -> None:
+        self.spec = spec
+        self.workdir = str(spec.workdir)
+        self._channel: Channel | None = None
+        self._ready: Ready | None = None
+        self._stopped = False
+
+    # --- what a kind says ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raises: EnvironmentUnavailable."""
+
+    @abstractmethod
+    def _open(self, channel: Channel) -> Ready:
+        """Start the supervisor, give the channel its link, wait until it is ready.
+
+        Raises: EnvironmentUnavailable, EnvironmentLost.
+        """
+
+    @abstractmethod
+    def _started(self, ready: Ready) -> Started: ...
+
+    @abstractmethod
+    def _trouble(self) -> str | None:
+        """Why the supervisor may not answer, in one line; None if it seems to run."""
+
+    @abstractmethod
+    def _remove(self) -> None:
+        """End and remove everything; never raises; may run after a start that failed half-way."""
+
+    def _watched(self) -> Path | None:
+        """A host directory on the file system that actions fill, if there is one."""
+        return None
+
+    # --- the protocol --------------------------------------------------------------------------------
+
+    def start(self) -> Started:
+        if self._channel or self._stopped:
+            raise EnvironmentLost("an environment is started once")
+        try:
+            self._guard_space()
+            self._channel = Channel(self._trouble)
+            self._ready = self._open(self._channel)
+            return self._started(self._ready)
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, OSError):
+                raise _full(error) or EnvironmentUnavailable(f"the {self.spec.kind} environment: {error}") from error
+            raise
+
+    def execute(
+        self,
+        script: str,
+        *,
+        deadline_s: float,
+        output_bytes: int | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        as_root: bool = False,
+        separate: bool = False,
+    ) -> Execution:
+        self._guard_space()
+        return self._open_channel().run(
+            _encoded(script),
+            cwd=self._inside(cwd or "."),
+            exports="".join(f"export {name}={shlex.quote(value)}\n" for name, value in (env or {}).items()),
+            deadline_s=deadline_s,
+            cap=min(output_bytes or self.spec.output_bytes, self.spec.output_bytes),
+            as_root=as_root,
+            separate=separate,
+        )
+
+    def put(self, archive: BinaryIO, directory: str) -> None:
+        channel, ready = self._open_channel(), self._ready
+        assert ready is not None
+        self._guard_space()
+        members = tar.filtered(tar.read_chunks(archive), tar.inside_only(), (ready.uid, ready.gid))
+        try:
+            channel.put(_gathered(members), self._inside(directory))
+        except OSError as error:
+            raise _full(error) or EnvironmentFault(f"unpacking into {directory} failed: {error}") from error
+
+    def get(self, path: str) -> Iterator[bytes]:
+        chunks = self._open_channel().get(self._inside(path), whole=False)
+        status, said = yield from chunks
+        if status:
+            raise EnvironmentFault(f"reading {path} failed: {said.strip().splitlines()[-1:]}")
+
+    def export(self, to: Path) -> Export:
+        import zstandard
+
+        channel = self._open_channel()
+        judge = tar.NoSpecialFiles()
+        outcome: list[tuple[int, str]] = []
+
+        def chunks() -> Iterator[bytes]:
+            outcome.append((yield from channel.get(self.workdir, whole=True)))
+
+        digest, size = hashlib.sha256(), 0
+        descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
+        try:
+            with open(descriptor, "wb") as file:
+                compressor = zstandard.ZstdCompressor(level=3).compressobj()
+                for piece in tar.filtered(chunks(), judge):
+                    data = compressor.compress(piece)
+                    digest.update(data)
+                    size += file.write(data)
+                data = compressor.flush()
+                digest.update(data)
+                size += file.write(data)
+                status, said = outcome[0]
+                skipped, rest = tar.complaints(said)
+                if status > 1 or rest:
+                    raise EnvironmentFault(f"the workspace cannot be exported whole: {'; '.join(rest[:3])}")
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, to)
+        except OSError as error:
+            raise _full(error) or EnvironmentFault(f"the workspace cannot be written to {to}: {error}") from error
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+        return Export(size, digest.hexdigest(), judge.entries, tuple(judge.skipped + skipped))
+
+    def stop(self) -> None:
+        if self._stopped:
+            return
+        self._stopped = True
+        if self._channel:
+            self._channel.close()
+        try:
+            self._remove()
+        except Exception:
+            _log.warning("removing the %s environment failed", self.spec.kind, exc_info=True)
+
+    # --- inside --------------------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, str]:
+        return {"workdir": self.workdir, "user": "", "home": "", "drop": "", "memory_kb": "0", "pids": "0"}
+
+    def _inside(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self.workdir, path))
+
+    def _open_channel(self) -> Channel:
+        if self._channel is None:
+            raise EnvironmentLost("the environment was not started")
+        return self._channel
+
+    def _guard_space(self) -> None:
+        where = self._watched()
+        if where is None:
+            return
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(where).free
+            if free < FREE_BYTES:
+                raise DiskFull(f"{where}: only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed")
+
+
+def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
+    """What an action sees where no image says it: nothing of the harness's own environment."""
+    return {"HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
+
+
+def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Chunks worth a process each on the other side."""
+    ready: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        ready.append(piece)
+        size += len(piece)
+        if size >= CHUNK_BYTES // 2:
+            yield b"".join(ready)
+            ready, size = [], 0
+    yield b"".join(ready)
+
+
+def _encoded(script: str) -> bytes:
+    try:
+        return script.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # other lone surrogates, which a model's JSON may hold
+        return script.encode("utf-8", "surrogatepass")
+
+
+def _full(error: OSError) -> DiskFull | None:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+        return DiskFull(f"no space left: {error}")
+    return None

@@ -1,0 +1,37 @@
+# The supervisor of an environment: runs one action at a time and answers each request with one frame.
+# These files are sent as one text, in order, behind their settings (retrace_*), over standard input.
+# They need bash and coreutils (tar for archives), and nothing else may write to fd 1.
+# The hot path (`run`, `await`, `settle`, `load`) forks once: for the action.
+#
+# Request: 96 bytes `OP SEQ N1 N2 ...` padded with spaces, then N1 + N2 + ... bytes.
+# Answer:  a line `NONCE SEQ FIELD ...`, then the bytes that its counts announce.
+
+# The environment that actions see is kept aside first; the supervisor's own variables export nothing.
+compgen -e >"$retrace_run/names"
+mapfile -t retrace_names <"$retrace_run/names"
+declare -A retrace_image
+for retrace_name in "${retrace_names[@]}"; do
+  case $retrace_name in
+    PWD | OLDPWD | SHLVL | _ | retrace_*) ;;
+    *) retrace_image[$retrace_name]=${!retrace_name} ;;
+  esac
+  export -n "$retrace_name"
+done
+
+LC_ALL=C
+IFS=$' \t\n'
+system_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+PATH=$system_path # never an action's idea of where programs are
+umask 022
+shopt -s nullglob
+# bash handles these, so that they would end even the first process of a namespace. Actions get them unhandled.
+trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM SYS
+set -m # an action gets its own process group, and SIGINT as it should be
+
+R=$retrace_run
+declare -A before helper drainer second fifo base total size retire
+declare -A write_fd=([out]=21 [err]=23) read_fd=([out]=22 [err]=24)
+lost=()
+
+answer() { printf '%s\n' "$retrace_nonce $*"; }
+nap() { read -r -t "$1" -N 1 -u 20; }

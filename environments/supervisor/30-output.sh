@@ -1,0 +1,106 @@
+# Where actions write to. A slot is a named pipe, a drainer (cat) and a file. Actions see a pipe: they can open
+# /dev/stderr again, and their background processes hold nothing of ours. The drainer outlives an action, so
+# that nothing is forked for it.
+# Where an action may kill the drainer (same user), it sleeps (STOP) while the pipe can hold what is written: killed
+# between its reading and its writing, it would take output with it.
+
+hold() { [[ $protected ]] || kill -STOP "${drainer[$1]}"; } 2>/dev/null
+release() { [[ $protected ]] || kill -CONT "${drainer[$1]}"; } 2>/dev/null
+relieve() { ! read -r -t 0 -u "${write_fd[$1]}" || release "$1"; }
+
+start_drainer() {
+  { exec "$cat" <"${fifo[$1]}" >>"$R/$1" 2>/dev/null 20>&- 21>&- 22<&- 23>&- 24<&-; } &
+  drainer[$1]=$!
+  helper[$!]=1
+  disown $!
+}
+
+open_slot() {
+  fifo[$1]=$R/pipe$((++pipes))
+  mkfifo -m 0622 "${fifo[$1]}"
+  : >"$R/$1"
+  eval "exec ${write_fd[$1]}<>\"\${fifo[$1]}\" ${read_fd[$1]}<\"\$R/$1\""
+  base[$1]=0 second[$1]=
+  start_drainer "$1"
+}
+
+retire_slot() { # whoever still writes to it goes on unread and costs no space
+  local pid=${drainer[$1]} old=${fifo[$1]}
+  [[ $old ]] || return
+  { exec "$cat" <"$old" >/dev/null 2>&1 20>&- 21>&- 22<&- 23>&- 24<&-; } &
+  helper[$!]=1
+  disown $!
+  while alive $! && ! [[ /proc/$!/fd/0 -ef $old ]]; do nap 0.0005; done # it must hold the pipe before we let go
+  kill -KILL "$pid" 2>/dev/null
+  unset "helper[$pid]"
+  eval "exec ${write_fd[$1]}>&-"
+  rm -f "$old"
+  open_slot "$1"
+}
+
+position() { # sets pos, how much is in a slot's file
+  pos=
+  [[ ${second[$1]} ]] || { read -r _ pos <"/proc/${drainer[$1]}/fdinfo/1"; } 2>/dev/null
+  [[ $pos ]] || pos=$(wc -c <"$R/$1")
+}
+
+revive() { # the drainer was killed, by an action that may kill it, or the file is full
+  alive "${drainer[$1]}" && return
+  start_drainer "$1"
+  second[$1]=1 # it begins in the middle of a file, so its own position is no measure
+  nap 0.01
+  alive "${drainer[$1]}"
+}
+
+settle() { # NAME: everything that was written is in the file; behind it the mark, where others may still write
+  local i
+  revive "$1" || return 1
+  release "$1"
+  [[ $2 ]] && printf %s "$2" >&"${write_fd[$1]}"
+  for ((i = 0; i < 3000; i++)); do
+    if ! read -r -t 0 -u "${write_fd[$1]}"; then
+      # A write wakes the drainer before it returns; asleep beside an empty pipe it has written all it read.
+      alive "${drainer[$1]}" || return 1
+      [[ $state == S ]] && return 0
+    fi
+    ((i > 20)) && nap 0.0003
+  done
+  return 1
+}
+
+load() { # NAME: sets total (bytes written) and size (bytes to send); reads small ones into parts_NAME
+  local -n parts=parts_$1
+  local marked= part
+  parts=()
+  ((left)) && marked=$mark
+  retire[$1]=$left
+  settle "$1" "$marked" || marked= retire[$1]=1
+  position "$1"
+  size[$1]=$((pos - base[$1]))
+  total[$1]=$((size[$1] - ${#marked}))
+  if ((total[$1] > cap)); then
+    size[$1]=$cap
+    ended=output_cap
+    retire[$1]=1
+  elif ((size[$1] > 65536)); then
+    retire[$1]=1
+  elif ((size[$1] && !retire[$1])); then
+    mapfile -d '' -t parts <&"${read_fd[$1]}"
+    size[$1]=$((${#parts[@]} - 1))
+    for part in "${parts[@]}"; do size[$1]=$((size[$1] + ${#part})); done
+    base[$1]=$((base[$1] + size[$1]))
+  fi
+}
+
+send() {
+  local -n parts=parts_$1
+  local last=$((${#parts[@]} - 1))
+  if ((last >= 0)); then
+    ((last)) && printf '%s\0' "${parts[@]:0:last}"
+    printf %s "${parts[last]}"
+  elif ((size[$1])); then
+    "$head" -c "${size[$1]}" <&"${read_fd[$1]}"
+  fi
+  ((retire[$1])) && retire_slot "$1"
+}
+

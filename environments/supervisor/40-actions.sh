@@ -1,0 +1,129 @@
+# One action: a fresh login shell in the task's user's name, watched until it ends or has to be ended.
+
+if [[ ${EPOCHREALTIME-} ]]; then
+  now_us() { now=${EPOCHREALTIME/./}; }
+else
+  now_us() { # bash before 5.0: hundredths of a second
+    read -r now _ </proc/uptime
+    now=${now/./}0000
+  }
+fi
+
+fastest=1000 # microseconds that the quickest action took: no use in looking much earlier
+await() { # PID: until it ended, was ended, or nobody wants to know any more (end of standard input)
+  local i interval=$((fastest * 3 / 4)) seconds byte code up last=0
+  for ((i = 0; ; i++)); do
+    printf -v seconds '0.%06d' $interval
+    byte=
+    read -r -t "$seconds" -N 1 -u 0 byte
+    code=$?
+    if ! alive "$1"; then
+      now_us
+      return
+    elif [[ $byte ]]; then # also where the time was up at the same moment
+      ended=cancelled
+    elif ((code <= 128)); then
+      leave
+    elif ((i < 40)); then
+      interval=300
+      ((i < 24)) || relieve out
+      ((i < 24 || !separate)) || relieve err
+    else
+      read -r up _ </proc/uptime # the wall clock may jump
+      up=${up/./}
+      now_us
+      ((last)) || last=$((up + deadline - (now - start) / 10000))
+      relieve out
+      position out
+      if ((pos - base[out] > cap)); then ended=output_cap; fi
+      if ((separate)); then
+        relieve err
+        position err
+        if ((pos - base[err] > cap)); then ended=output_cap; fi
+      fi
+      if [[ $ended == exited ]] && ((up >= last)); then ended=deadline; fi
+      interval=$((interval < 20000 ? interval + interval / 16 : 20000))
+      if ((interval / 10000 > last - up)); then interval=$(((last - up) * 10000 + 1000)); fi
+    fi
+    if [[ $ended != exited ]]; then
+      kill_fresh
+      now_us
+      return
+    fi
+  done
+}
+
+oom_kills=0
+out_of_memory() { # whether the kernel killed something of this cgroup for memory since the last look
+  local key value kills=0
+  [[ $oom_file ]] || return 1
+  while read -r key value; do
+    if [[ $key == oom_kill ]]; then kills=$value; fi
+  done <"$oom_file"
+  ((kills > oom_kills)) || return 1
+  oom_kills=$kills
+}
+
+run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
+  local seq=$1 deadline=$2 cap=$3 as_root=$4 separate=$5 cwd extra script
+  local main status signal=0 start stop user_s system_s note=- left ended=exited errors=out mark=$retrace_nonce:$1
+  IFS= read -r -N "$6" cwd
+  IFS= read -r -N "$7" extra
+  IFS= read -r -N "$8" script
+  printf %b "$script" >"$R/action"
+  [[ $extra ]] && printf '%s\n%s\n' "$extra" "$restore" >"$R/profile.action"
+  size=([err]=0) total=([err]=0)
+  if ((separate)); then
+    errors=err
+    if [[ ${fifo[err]-} ]]; then revive err; else open_slot err; fi
+    hold err
+  fi
+  revive out
+  hold out
+  remember
+  ((${#before[@]})) && make_room
+  now_us
+  start=$now
+  {
+    cd -- "$cwd" 2>/dev/null || { cd / && echo "retrace: cannot enter $cwd, running in / instead"; }
+    ((retrace_memory_kb)) && ulimit -v "$retrace_memory_kb"
+    ((retrace_pids)) && ulimit -u "$retrace_pids"
+    retrace_image[BASH_ENV]=$R/profile${extra:+.action}
+    set -- "${drop[@]}" "$bash" -l "$R/action"
+    if ((as_root)); then
+      set -- "$bash" "$R/action"
+      [[ $extra ]] || unset 'retrace_image[BASH_ENV]'
+      if [[ $retrace_drop == user ]]; then
+        retrace_image[PATH]=$system_path retrace_image[HOME]=/root retrace_image[USER]=root retrace_image[LOGNAME]=root
+      fi
+    fi
+    for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
+    exec "$@"
+  } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- &
+  main=$!
+  await "$main"
+  stop=$now
+  if ((fastest == 1000 || stop - start < fastest)); then
+    fastest=$((stop - start < 1100 ? 1100 : stop - start > 4000 ? 4000 : stop - start))
+  fi
+  jobs -l >"$R/jobs"
+  wait "$main" 2>/dev/null
+  status=$?
+  if ((status > 128)); then
+    IFS= read -r note <"$R/jobs" # `[1]+ PID Exit 137 ...` or `[1]+ PID Killed ...`
+    [[ $note == *" $main Exit "* || $note == *" $main Done"* ]] || signal=$((status - 128))
+    note=-
+  fi
+  find_fresh
+  left=${#fresh[@]}
+  times >"$R/times"
+  { read -r _ && read -r user_s system_s; } <"$R/times"
+  load out
+  ((separate)) && load err
+  if out_of_memory && [[ $ended == exited ]]; then ended=oom; fi
+  answer "$seq" "$ended" "$status" "$signal" "$((stop - start))" "$user_s" "$system_s" "$left" "$note" \
+    "${size[out]}" "${total[out]}" "${size[err]}" "${total[err]}"
+  send out
+  ((separate)) && send err
+}
+

@@ -1,0 +1,131 @@
+# Find out what this place has, say so, and serve.
+
+leave() {
+  [[ $$ == 1 ]] || kill_everything
+  exit 0
+}
+
+find_user() { # sets uid, gid, groups, home, login from NAME|UID[:GROUP|GID]
+  local name=${1%%:*} group= n u g h members
+  [[ $1 == *:* ]] && group=${1#*:}
+  uid= gid=0 groups= home=/ login=
+  while IFS=: read -r n _ u g _ h _; do
+    if [[ $n == "$name" || $u == "$name" ]]; then
+      login=$n uid=$u gid=$g home=$h
+      break
+    fi
+  done </etc/passwd
+  [[ $uid || $name != *[!0-9]* ]] || return 1
+  uid=${uid:-$name}
+  while IFS=: read -r n _ g members; do
+    if [[ $group && ($n == "$group" || $g == "$group") ]]; then gid=$g group=; fi
+    if [[ $login && ,$members, == *,"$login",* ]]; then groups+=,$g; fi
+  done </etc/group
+  if [[ $group ]]; then
+    [[ $group != *[!0-9]* ]] || return 1
+    gid=$group
+  fi
+  groups=${groups#,}
+} 2>/dev/null
+
+refuse() {
+  answer 0 refused ${#1}
+  printf %s "$1"
+  leave
+}
+
+for name in cat head tar setpriv chroot; do
+  printf -v "$name" %s "$(type -P $name)"
+done
+bash=$(type -P bash)
+[[ $cat && $head ]] || refuse "no coreutils (cat, head) in $PATH"
+mkfifo -m 0600 "$R/nap" && exec 20<>"$R/nap"
+
+drop=()
+if [[ $retrace_drop == user ]]; then
+  find_user "${retrace_user:-0}" || refuse "no user '$retrace_user' in /etc/passwd and /etc/group"
+  if ((uid == 0)); then
+    lost+=("unprotected: actions run as root, so they could forge results")
+  elif [[ $setpriv ]]; then
+    drop=("$setpriv" "--reuid=$uid" "--regid=$gid" --no-new-privs --inh-caps=-all)
+    if [[ $groups ]]; then drop+=("--groups=$groups"); else drop+=(--clear-groups); fi
+  elif [[ $chroot ]]; then
+    drop=("$chroot" --skip-chdir "--userspec=$uid:$gid" "--groups=$groups" /)
+  fi
+  if ((uid)) && ! "${drop[@]:-false}" "$bash" -p -c '[[ $EUID == "$1" ]]' - "$uid"; then
+    lost+=("unprotected: neither setpriv nor chroot can change the user, so actions run as root")
+    drop=()
+    uid=0 gid=0 home=/root login=root
+  fi
+  retrace_image[HOME]=${retrace_home:-$home}
+  [[ $login ]] && retrace_image[USER]=$login retrace_image[LOGNAME]=$login
+else
+  uid=$EUID
+  gid=${GROUPS[0]}
+  [[ $retrace_drop == caps ]] && drop=("$setpriv" --inh-caps=-all --ambient-caps=-all)
+fi
+[[ $tar ]] || lost+=("no tar in the image: its workspace cannot be exported")
+if [[ ! -d $retrace_workdir ]]; then
+  mkdir -p -- "$retrace_workdir" || refuse "cannot make $retrace_workdir"
+  ((EUID)) || chown "$uid:$gid" "$retrace_workdir"
+fi
+
+# A login shell's /etc/profile replaces PATH and perhaps more; what it replaced is restored after it, while what
+# the user's own ~/.profile adds stays. bash reads BASH_ENV last, so the script stays as it is, line numbers too.
+declare -p retrace_image >"$R/image"
+# shellcheck disable=SC2016
+printf '%s\n' '. "$1"
+for retrace_name in "${!retrace_image[@]}"; do
+  retrace_now=${!retrace_name-} retrace_was=${retrace_image[$retrace_name]}
+  [[ $retrace_name == HOME || $retrace_now == *"$retrace_was"* ]] && continue
+  if [[ $retrace_name == PATH ]]; then
+    printf "retrace_was=%q retrace_now=%q\n" "$retrace_was" "$retrace_now"
+    printf "%s\n" "PATH=\${PATH/\"\$retrace_now\"/\"\$retrace_was\"}; unset retrace_was retrace_now"
+  else
+    printf "[[ \${%s-} != %q ]] || export %s=%q\n" "$retrace_name" "$retrace_now" "$retrace_name" "$retrace_was"
+  fi
+done >&3' >"$R/action"
+(
+  set -- "${drop[@]}" "$bash" -l "$R/action" "$R/image"
+  unset 'retrace_image[BASH_ENV]'
+  for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
+  HOME=/nonexistent exec "$@"
+) </dev/null >/dev/null 2>&1 3>"$R/profile"
+if [[ ${retrace_image[BASH_ENV]-} ]]; then
+  printf 'export BASH_ENV=%q\n[[ -r $BASH_ENV ]] && . "$BASH_ENV"\n' "${retrace_image[BASH_ENV]}"
+else
+  echo 'unset BASH_ENV'
+fi >>"$R/profile"
+restore=$(<"$R/profile")
+rm -f "$R/image" "$R/names"
+
+oom_file=
+if [[ $$ == 1 && $retrace_drop == user ]]; then
+  for name in /sys/fs/cgroup/pids/pids /sys/fs/cgroup/pids; do [[ -r $name.max ]] && pids_cgroup=$name; done
+  for name in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
+    [[ -r $name ]] && oom_file=$name
+  done
+  out_of_memory
+fi
+protected=
+[[ $retrace_drop == user && ${#drop[@]} -gt 0 ]] && protected=1 # no action can kill our helpers
+open_slot out
+said=
+((${#lost[@]})) && printf -v said '%s\n' "${lost[@]}"
+answer 0 ready "$BASH_VERSION" "$uid" "$gid" "$((uid && ${#drop[@]}))" "${#said}"
+printf %s "$said"
+
+while IFS= read -r -N 1 request; do
+  [[ $request == c ]] && continue # a cancel that came too late
+  IFS= read -r -N 95 header || break
+  # shellcheck disable=SC2086
+  set -- $header
+  case $request in
+    r) run "$@" ;;
+    p) put "$@" ;;
+    g) get "$@" ;;
+    s) answer "$1" synchronised ;;
+    *) break ;;
+  esac
+done
+leave

@@ -1,0 +1,82 @@
+"""A measured figure with its target, and timing of whole commands."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of output; `limit` is the largest value (the smallest, if `at_least`) that meets the target."""
+
+    name: str
+    value: float
+    unit: str
+    limit: float
+    detail: str
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the target holds."""
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        word = "met" if self.met else "MISSED"
+        return f"{word:6} {self.name}: {self.value:.3f} {self.unit} (target {sign} {self.limit:g}); {self.detail}"
+
+
+def timed(action: Callable[[], object], runs: int, warm_up: int = 1) -> float:
+    """Median seconds of `runs` calls after `warm_up` uncounted ones."""
+    for _ in range(warm_up):
+        action()
+    times = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def command(*argv: str, env: dict[str, str] | None = None) -> None:
+    """Run a command to its end, its output thrown away.
+
+    Raises: CalledProcessError.
+    """
+    subprocess.run(
+        argv,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **(env or {})},
+    )
+
+
+def interleaved(first: Callable[[], object], second: Callable[[], object], runs: int) -> tuple[float, float]:
+    """Median seconds of two actions run in turn, so that a noisy machine hits both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    first(), second()
+    for _ in range(runs):
+        for index, action in enumerate((first, second)):
+            began = time.perf_counter()
+            action()
+            times[index].append(time.perf_counter() - began)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def machine() -> str:
+    """The machine's size, in a few words."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB"
+
+
+def median_gap(times: Sequence[float]) -> float:
+    """Median of the differences of consecutive times."""
+    return statistics.median(later - earlier for earlier, later in zip(times, times[1:], strict=False))

@@ -1,0 +1,157 @@
+"""The measures of a whole trial: a step, `--help`, a trial that submits at once, the prompt's cached prefix."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.actions import SUBMIT
+from scripts.measures.figures import Figure, command, interleaved, median_gap
+from trajectories.events import CallFinished
+from trajectories.reader import read_events
+
+AGENT = (sys.executable, "-m", "agent.cli.main")
+TASK = "demo/ledger"
+
+
+def measure() -> Iterator[Figure]:
+    """All figures, cheapest first."""
+    yield help_time()
+    yield from prefix_cache()
+    yield step_time()
+    yield whole_trial()
+
+
+def help_time() -> Figure:
+    """`agent --help` against the interpreter alone."""
+    agent = Path(sys.executable).with_name("agent")
+    ours, bare = interleaved(
+        lambda: command(str(agent), "--help"), lambda: command(sys.executable, "-c", "pass"), runs=15
+    )
+    return Figure(
+        "agent --help", ours, "s", max(0.15, 6 * bare), f"python -c pass {bare * 1000:.0f} ms, {ours / bare:.1f} times"
+    )
+
+
+def step_time(steps: int = 200) -> Figure:
+    """A step of `true` by script in Docker against a bare `docker exec`."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "true.json")
+        script.write_text(json.dumps(["true"] * steps + [SUBMIT]))
+        trial = _solve(folder, f"script:{script}", "--no-evaluate")
+        ends = [event.mono_s for event in read_events(trial) if isinstance(event, CallFinished)]
+        ours = median_gap(ends)
+        tenth = len(ends) // 10
+        drift = median_gap(ends[-tenth:]) / median_gap(ends[:tenth])
+    with _container() as name:
+        bare = _median(lambda: command("docker", "exec", name, "true"), 30)
+    return Figure(
+        "step of `true`, Docker, against `docker exec`",
+        ours / bare,
+        "",
+        0.2,
+        f"{ours * 1000:.1f} ms against {bare * 1000:.1f} ms; last tenth over first {drift:.2f}",
+    )
+
+
+def whole_trial() -> Figure:
+    """A trial that submits at once, evaluated, against the plain Docker calls for two containers."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "submit.json")
+        script.write_text(json.dumps([SUBMIT]))
+        first = _solve(folder, f"script:{script}")
+        image = json.loads((first / "trial.json").read_text())
+        reference = _image_of(first)
+        ours, plain = interleaved(
+            lambda: _solve(folder, f"script:{script}"), lambda: _plain_trial(reference), runs=5
+        )
+        assert image["exit"]["cause"] == "submitted"
+    return Figure(
+        "a whole trial that submits at once, over plain Docker calls",
+        ours - plain,
+        "s",
+        1.5,
+        f"{ours:.2f} s against {plain:.2f} s",
+    )
+
+
+def prefix_cache() -> Iterator[Figure]:
+    """Share of each prompt that the next call reads from the cache, over the three wire protocols."""
+    from tests.wire.test_cache import STEPS, busy, hit_rates
+    from tests.wire.talk import PROTOCOLS, talking
+
+    for protocol in PROTOCOLS:
+        with talking(protocol, [busy(number) for number in range(STEPS)]) as talk:
+            for _ in range(STEPS):
+                talk.ask()
+            shares = hit_rates(talk)
+        yield Figure(
+            f"previous prompt read from the cache, {protocol}",
+            min(shares),
+            "",
+            0.99,
+            f"smallest of {len(shares)} calls",
+            at_least=True,
+        )
+
+
+def _solve(folder: str, model: str, *options: str) -> Path:
+    done = subprocess.run(
+        [*AGENT, "solve", "--task", TASK, "--env", "docker", "--model", model, "--runs", folder, "--json", *options],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return Path(json.loads(done.stdout)["trial"])
+
+
+def _image_of(trial: Path) -> str:
+    with (trial / "events.jsonl").open() as file:
+        return next(event["image"] for event in map(json.loads, file) if event["type"] == "env_started")
+
+
+def _plain_trial(image: str) -> None:
+    """What a script of plain Docker calls does for the same: work, copy out, a fresh one, copy in, test."""
+    for _ in range(2):
+        with _container(image) as name:
+            command("docker", "exec", name, "true")
+            command("sh", "-c", f"docker cp {name}:/workspace - > /dev/null")
+
+
+class _container:
+    """A plain sleeping container."""
+
+    def __init__(self, image: str | None = None) -> None:
+        self._image = image or _any_image()
+
+    def __enter__(self) -> str:
+        argv = ["docker", "run", "-d", "--rm", "--network", "none", self._image, "sleep", "600"]
+        self._id = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+        return self._id
+
+    def __exit__(self, *_: object) -> None:
+        command("docker", "rm", "-f", self._id)
+
+
+def _any_image() -> str:
+    argv = ["docker", "images", "-q", "--filter", "label=retrace"]
+    found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
+    if not found:
+        argv = ["docker", "images", "-q", "--filter", "dangling=false"]
+        found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
+    return found[0]
+
+
+def _median(action: object, runs: int) -> float:
+    assert callable(action)
+    times = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return sorted(times)[len(times) // 2]

@@ -1,0 +1,1 @@
+"""What `scripts/rebuild-image` and `scripts/rebuild-suite` run."""

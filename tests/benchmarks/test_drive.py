@@ -1,0 +1,187 @@
+"""drive.py on the host: what a run of the candidate sees, leaves and cannot keep."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks import junit
+from benchmarks.judge import config
+from benchmarks.taskfile import EvaluationPart
+
+
+class Drive:
+    """A judge's directory with a program and a suite."""
+
+    def __init__(self, base: Path) -> None:
+        self.workspace = base / "workspace"
+        self.directory = base / "judge"
+        (self.directory / "suite").mkdir(parents=True)
+        self.workspace.mkdir()
+
+    def program(self, text: str) -> None:
+        path = self.workspace / "executable"
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run(self, suite: str, *, expect: int | None = None, **evaluation: float) -> dict[str, junit.Result]:
+        """Results by the test's name."""
+        (self.directory / "suite" / "test_it.py").write_text(suite)
+        (self.directory / "config.json").write_bytes(
+            config.configuration(
+                EvaluationPart(**evaluation),  # type: ignore[arg-type]
+                workdir=str(self.workspace),
+                workspace=str(self.workspace),
+                directory=str(self.directory),
+                env={"PATH": "/usr/bin:/bin", "FROM_TASK": "yes"},
+            )
+        )
+        ended = subprocess.run(
+            [sys.executable, "-I", config.DRIVE, self.directory / "config.json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={"PYTEST_ADDOPTS": "--collect-only", "SECRET": "s", "PATH": "/usr/bin:/bin"},
+        )
+        assert ended.returncode in ((0, 1) if expect is None else (expect,)), ended.stdout + ended.stderr
+        if expect is not None:
+            return {}
+        results = junit.parse((self.directory / "out/results.xml").read_bytes())
+        return {name: result for (_, name), result in results.items()}
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Drive:
+    return Drive(tmp_path)
+
+
+def test_streams_code_arguments_files_and_environment(drive: Drive) -> None:
+    drive.program(
+        "#!/bin/bash\ncat; printf '%s|' \"$@\" >&2; mkdir new; cp in/a new/b; ln -s new/b link; ln -s /etc/passwd x\n"
+        'mkfifo pipe; echo "$FROM_TASK $MORE $TZ $LANG ${SECRET-none} $PWD" > env; pwd >> env; umask >> env; exit 7\n'
+    )
+    results = drive.run(
+        "def test(candidate):\n"
+        "    r = candidate('a b', '', stdin=b'\\xff\\0', files={'in/a': 'text'}, env={'MORE': 'm'})\n"
+        "    assert (r.stdout, r.stderr, r.code) == (b'\\xff\\0', b'a b||', 7)\n"
+        "    env = r.files['env'].decode().split()\n"
+        "    assert env[:5] == ['yes', 'm', 'UTC', 'C.UTF-8', 'none'] and env[5] == env[6] and env[7] == '0022'\n"
+        "    assert sorted(r.files) == ['env', 'in/a', 'new/b'] and r.files['new/b'] == b'text'\n"
+    )
+    assert results["test"].status == "passed", results
+
+
+def test_each_run_has_a_fresh_directory(drive: Drive) -> None:
+    drive.program("#!/bin/sh\nls; touch left; chmod 0 .\n")
+    results = drive.run("def test(candidate):\n    assert candidate().stdout == candidate().stdout == b''\n")
+    assert results["test"].status == "passed", results
+
+
+def test_death_by_signal_is_a_code_as_in_a_shell(drive: Drive) -> None:
+    drive.program("#!/bin/sh\nkill -SEGV $$\n")
+    assert drive.run("def test(candidate):\n    assert candidate().code == 139\n")["test"].status == "passed"
+
+
+@pytest.mark.parametrize("stdin", ["b'x' * 10_000_000", "b''"])
+def test_a_program_that_does_not_read(drive: Drive, stdin: str) -> None:
+    drive.program("#!/bin/sh\nexec <&-; echo ok\n")
+    results = drive.run(f"def test(candidate):\n    assert candidate(stdin={stdin}).stdout == b'ok\\n'\n")
+    assert results["test"].status == "passed", results
+
+
+def test_much_input_and_output_at_once(drive: Drive) -> None:
+    drive.program("#!/bin/sh\nexec cat\n")
+    suite = (
+        "def test(candidate):\n    data = bytes(range(256)) * 20000\n    assert candidate(stdin=data).stdout == data\n"
+    )
+    assert drive.run(suite)["test"].status == "passed"
+
+
+def test_a_program_that_hangs(drive: Drive) -> None:
+    drive.program("#!/bin/sh\ntrap '' TERM\necho begun\nsleep 98765\n")
+    started = time.monotonic()
+    result = drive.run("def test(candidate):\n    candidate(timeout=0.5)\n")["test"]
+    assert (result.status, time.monotonic() - started < 10) == ("failed", True)
+    assert result.message == "Failed: the program had not exited after 0.5 s; its output began b'begun\\n'"
+    assert not running("sleep 98765")
+
+
+def test_endless_output(drive: Drive) -> None:
+    drive.program("#!/bin/sh\nexec yes\n")
+    result = drive.run("def test(candidate):\n    candidate()\n")["test"]
+    assert "wrote more than 8388608 bytes" in result.message
+
+
+def test_nothing_lives_on_after_a_run(drive: Drive) -> None:
+    drive.program("#!/bin/bash\n(setsid nohup sleep 98764 &)\nsleep 98764 &\ndisown\necho done\n")
+    suite = (
+        "import subprocess, time\n"
+        "def test(candidate):\n"
+        "    began = time.monotonic()\n"
+        "    assert candidate().stdout == b'done\\n'\n"
+        "    assert subprocess.run(['pgrep', '-xf', 'sleep 98764']).returncode == 1\n"
+        "    assert time.monotonic() - began < 5\n"
+    )
+    result = drive.run(suite)["test"]
+    assert result.status == "passed", result
+
+
+def test_no_program(drive: Drive) -> None:
+    assert drive.run("def test(candidate):\n    candidate()\n")["test"].message.endswith(
+        "the workspace has no executable"
+    )
+
+
+def test_a_program_without_its_executable_bit(drive: Drive) -> None:
+    drive.program("#!/bin/sh\n")
+    (drive.workspace / "executable").chmod(0o644)
+    assert drive.run("def test(candidate):\n    candidate()\n")["test"].message.endswith("executable is not executable")
+
+
+def test_a_program_that_cannot_be_started(drive: Drive) -> None:
+    drive.program("#!/no/such/interpreter\n")
+    assert "cannot be started" in drive.run("def test(candidate):\n    candidate()\n")["test"].message
+
+
+def test_the_time_of_all_cases_together(drive: Drive) -> None:
+    drive.program("#!/bin/sh\nsleep 0.6\n")
+    suite = "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test(candidate, n):\n    candidate()\n"
+    results = drive.run(suite, timeout=1.0)
+    assert [result.status for result in results.values()] == ["passed", "failed", "failed", "failed"]
+    assert "the time of the whole suite, 1 s, is used up" in results["test[3]"].message
+
+
+def test_a_case_that_never_ends(drive: Drive) -> None:
+    drive.program("#!/bin/sh\n")
+    suite = "def test_slow():\n    while True: pass\ndef test_next(candidate):\n    assert candidate().code == 0\n"
+    results = drive.run(suite, case_timeout=0.5)
+    assert [result.status for result in results.values()] == ["failed", "passed"]
+    assert "the case took more than 0.5 s" in results["test_slow"].message
+
+
+def test_a_suite_that_cannot_be_collected(drive: Drive) -> None:
+    drive.run("import nothing_like_this\n", expect=2)
+
+
+def test_what_was_collected_is_written_first(drive: Drive) -> None:
+    drive.run("import os\ndef test_a():\n    os._exit(9)\ndef test_b():\n    pass\n", expect=9)
+    collected = json.loads((drive.directory / "out/collected.json").read_bytes())
+    assert collected["cases"] == ["test_it.py::test_a", "test_it.py::test_b"]
+    assert not (drive.directory / "out/results.xml").exists()
+
+
+def test_failures_in_shared_modules_explain_themselves(drive: Drive) -> None:
+    drive.program("#!/bin/sh\nexit 3\n")
+    (drive.directory / "suite/shared.py").write_text("def good(result):\n    assert result.code == 0\n")
+    result = drive.run("import shared\ndef test(candidate):\n    shared.good(candidate())\n")["test"]
+    assert "assert 3 == 0" in result.message
+
+
+def running(line: str) -> bool:
+    return subprocess.run(["pgrep", "-xf", line], capture_output=True, check=False).returncode == 0

@@ -1,0 +1,85 @@
+"""What a user means by TASK, and what is said if that is nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import benchmarks
+from benchmarks import registry
+from benchmarks.task import TaskError
+
+DEMOS = ["demo/cronwhen", "demo/ledger", "demo/spans"]
+
+
+def test_rows() -> None:
+    rows = {row["id"]: row for row in benchmarks.task_rows()}
+    assert set(DEMOS) <= set(rows)
+    assert [(rows[id]["kind"], rows[id]["environments"]) for id in DEMOS] == [
+        ("repair", ["docker", "sandbox", "local"]),
+        ("from-scratch", ["docker", "sandbox", "local"]),
+        ("rebuild", ["docker"]),
+    ]
+    for row in rows.values():
+        assert isinstance(row["tests"], int)
+        assert row["tests"] >= 25
+    assert benchmarks.task_rows("demo") == list(rows.values())
+
+
+@pytest.mark.parametrize("reference", ["demo/spans", "spans"])
+def test_by_name(reference: str) -> None:
+    adapter, task = benchmarks.resolve_task(reference)
+    assert (adapter.name, task.id) == ("demo", "demo/spans")
+
+
+def test_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "spans"
+    directory.mkdir()
+    (directory / "task.yaml").write_text("title: T\nkind: k\nenvironments: [local]\n")
+    (directory / "instruction.md").write_text("Do it.")
+    monkeypatch.chdir(tmp_path)
+    for reference in ("./spans", str(directory), "./spans/task.yaml"):
+        adapter, task = benchmarks.resolve_task(reference)
+        assert (adapter.name, task.id, task.directory) == ("path", "path/spans", directory)
+    assert benchmarks.resolve_task("spans")[1].id == "demo/spans"
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("legder", "unknown task 'legder'; did you mean demo/ledger?"),
+        ("demo/span", "unknown task 'demo/span'; did you mean demo/spans?"),
+        ("xyzzy", "unknown task 'xyzzy'; see `agent tasks list`"),
+        ("x" * 5000, "unknown task 'xxx"),
+        ("", "the task's name is empty"),
+        ("a\0b", "the task's name holds a NUL"),
+        ("/", "/: is no task directory, it has no task.yaml"),
+    ],
+)
+def test_what_is_no_task(reference: str, said: str) -> None:
+    with pytest.raises(TaskError) as caught:
+        benchmarks.resolve_task(reference)
+    assert str(caught.value).startswith(said)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_name_that_two_benchmarks_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._LISTED, "again", "benchmarks.demos:DEMO")
+    with pytest.raises(TaskError, match="'spans' is ambiguous: demo/spans, again/spans"):
+        benchmarks.resolve_task("spans")
+    assert benchmarks.resolve_task("demo/spans")[1].id == "demo/spans"
+
+
+def test_an_unknown_benchmark() -> None:
+    with pytest.raises(TaskError, match="unknown benchmark 'dmo'; did you mean demo"):
+        benchmarks.benchmark("dmo")
+
+
+def test_importing_the_package_imports_no_adapter() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, benchmarks; print(sorted(m for m in sys.modules if m in ('yaml', 'docker', 'pydantic')))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed == "[]\n"

@@ -1,0 +1,270 @@
+"""What goes wrong in an evaluation is told apart: the submission's fault is a score, the evaluator's an error."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import benchmarks
+from benchmarks import suite_container, suite_host
+from benchmarks.directory import TaskDirectories
+from benchmarks.task import Task
+from environments.protocol import Kind
+from tests.benchmarks.work import judged_task
+from trajectories.verdict import Verdict
+
+DOCKER = pytest.param("docker", marks=pytest.mark.docker)
+SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
+WITHIN = Path(benchmarks.__file__).resolve().parent
+PASSES = "def test(candidate):\n    assert candidate().stdout == b'yes'\n"
+SOLUTION = "printf '#!/bin/sh\\nprintf yes' > executable; chmod +x executable"
+
+
+class Maker:
+    """Writes a task directory and loads it."""
+
+    def __init__(self, root: Path) -> None:
+        self.adapter = TaskDirectories("made", root / "tasks", within=Path("/"))
+
+    def __call__(self, suite: str = PASSES, settings: str = "", evaluation: str = "", dockerfile: str = "") -> Task:
+        directory = self.adapter.root / "it"
+        (directory / "tests").mkdir(parents=True)
+        (directory / "tests/test_it.py").write_text(suite)
+        (directory / "instruction.md").write_text("Do it.")
+        context = str(WITHIN / "demos" / "workbench")
+        if dockerfile:
+            context = "image"
+            (directory / "image").mkdir()
+            (directory / "image/Dockerfile").write_text(dockerfile)
+        (directory / "task.yaml").write_text(
+            "title: T\nkind: test\nenvironments: [docker, sandbox, local]\n"
+            f"image: {{build: {{context: {context}}}}}\n{settings}\nevaluation: {{timeout: 60s, {evaluation}}}\n"
+        )
+        return self.adapter.load("it")
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Maker:
+    return Maker(tmp_path)
+
+
+def archive(path: Path, *members: tuple[str, str]) -> Path:
+    """A workspace of files by name and content, with no regard for whether that is wise."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content.encode()))
+    path.write_bytes(zstandard.compress(buffer.getvalue()))
+    return path
+
+
+def failed(verdict: Verdict) -> str:
+    assert (verdict.status, verdict.passed, verdict.quality, verdict.cases) == ("error", None, None, ())
+    assert "\n" not in verdict.error
+    return verdict.error
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
+def test_a_verdict_says_how_it_came_about(task: Maker, kind: Kind, tmp_path: Path) -> None:
+    verdict = judged_task(task.adapter, task(), kind, SOLUTION, tmp_path / "trial")
+    assert (verdict.status, verdict.passed, verdict.quality) == ("scored", True, 1.0), verdict
+    assert verdict.evaluator.name == "pytest-suite"
+    assert verdict.evaluator.version.startswith("1+pytest-")
+    assert {"task", "suite", "workspace", "kind", "python"} <= set(verdict.evaluator.inputs)
+    assert ("image_digest" in verdict.evaluator.inputs) == (kind == "docker")
+    isolation = {"docker": "fresh container, network off", "sandbox": "fresh directory, suite on", "local": "none: "}
+    assert verdict.isolation.startswith(isolation[kind])
+    kept = {path.name for path in (tmp_path / "trial/evaluation").iterdir()}
+    assert {"suite.log", "results.xml", "collected.json"} <= kept
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
+def test_the_network_is_off_for_the_build_and_for_runs(task: Maker, kind: Kind, tmp_path: Path) -> None:
+    look = "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"
+    made = task(
+        "def test(candidate):\n    assert candidate().stdout == b'lo\\nlo\\n'\n",
+        settings="network: true",
+        evaluation="build: bash build.sh",
+    )
+    program = f"#!/bin/sh\ncat $(dirname $0)/built\n{look}\n"
+    build = f"chmod +x executable; {look} > built"
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", program), ("build.sh", build))
+    verdict = task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch")
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
+def test_a_build_that_fails_or_hangs_is_a_score_of_zero(task: Maker, kind: Kind, tmp_path: Path) -> None:
+    made = task(evaluation="build: bash build.sh, build_timeout: 1s")
+    for script, why in (
+        ("echo no such thing; exit 3", "exit 3: no such thing"),
+        ("sleep 99", "not finished after 1 s"),
+    ):
+        (tmp_path / "w").mkdir(exist_ok=True)
+        workspace = archive(tmp_path / "w.tar.zst", ("build.sh", script))
+        verdict = task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch")
+        assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 0.0, False), verdict
+        assert [case.status for case in verdict.cases] == ["missing"]
+        assert why in verdict.cases[0].message
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
+@pytest.mark.parametrize("name", ["../../climbed", "/climbed"])
+def test_names_that_climb_out_are_refused(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
+    workspace = archive(tmp_path / "w.tar.zst", ("a", "1"), (name, "2"))
+    assert "climbed" in failed(task.adapter.evaluate(task(), workspace, kind, tmp_path / "scratch"))
+    assert not Path("/climbed").exists()
+    assert not Path("/tmp/climbed").exists()
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"", ""), (b"no zstd at all", "w.tar.zst")])
+def test_a_workspace_that_cannot_be_read(task: Maker, content: bytes | None, why: str, tmp_path: Path) -> None:
+    workspace = tmp_path / "w.tar.zst"
+    if content is not None:
+        workspace.write_bytes(content)
+    assert why in failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
+
+
+@pytest.mark.sandbox
+def test_a_torn_workspace(task: Maker, tmp_path: Path) -> None:
+    workspace = archive(tmp_path / "w.tar.zst", ("a", os.urandom(3000).hex()), ("b", os.urandom(3000).hex()))
+    workspace.write_bytes(workspace.read_bytes()[:-2000])
+    failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
+@pytest.mark.parametrize(
+    ("suite", "evaluation", "why"),
+    [
+        (PASSES, "cases: 2", "the suite has 1 cases, task.yaml says 2"),
+        ("import nothing_like_this\n" + PASSES, "", "nothing_like_this"),
+        ("x = 1\n", "", "the suite could not be run, exit 5"),
+        ("import os\ndef test():\n    os._exit(9)\n", "", "the suite could not be run, exit 9"),
+    ],
+)
+def test_a_suite_that_is_broken(task: Maker, kind: Kind, suite: str, evaluation: str, why: str, tmp_path: Path) -> None:
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
+    made = task(suite, evaluation=evaluation)
+    assert why in failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
+def test_a_suite_that_hangs(task: Maker, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (suite_container, suite_host):
+        monkeypatch.setattr(module, "_GRACE_S", 0.5)
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
+    made = task("import time\ntime.sleep(98763)\n" + PASSES, evaluation="case_timeout: 1s")
+    (made.directory / "task.yaml").write_text(  # type: ignore[operator]
+        (made.directory / "task.yaml").read_text().replace("timeout: 60s", "timeout: 1s")  # type: ignore[operator]
+    )
+    error = failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+    assert error.startswith("the suite was ended: deadline after")
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("remove", "why"),
+    [
+        ("/usr/lib/python3/dist-packages/_pytest", "pytest is missing in this environment"),
+        ("/usr/bin/python3", "exit 127: "),
+        ("/usr/bin/setpriv", "setpriv is missing in this environment"),
+    ],
+)
+def test_an_image_without_what_the_suite_needs(task: Maker, remove: str, why: str, tmp_path: Path) -> None:
+    workbench = (WITHIN / "demos/workbench/Dockerfile").read_text()
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
+    verdict = task.adapter.evaluate(
+        task(dockerfile=f"{workbench}RUN rm -rf {remove}\n"), workspace, "docker", tmp_path / "scratch"
+    )
+    assert why in failed(verdict)
+
+
+@pytest.mark.docker
+def test_an_image_that_is_not_there(task: Maker, tmp_path: Path) -> None:
+    made = task(settings="#")
+    text = (made.directory / "task.yaml").read_text()  # type: ignore[operator]
+    lines = [
+        "image: {reference: 'localhost:1/retrace-none:1'}" if "image:" in line else line for line in text.split("\n")
+    ]
+    (made.directory / "task.yaml").write_text("\n".join(lines))  # type: ignore[operator]
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
+    verdict = task.adapter.evaluate(task.adapter.load("it"), workspace, "docker", tmp_path / "scratch")
+    assert "localhost:1/retrace-none:1" in failed(verdict)
+
+
+def test_an_environment_that_the_task_does_not_allow(task: Maker, tmp_path: Path) -> None:
+    made = replace(task(), kinds=("docker",))
+    verdict = task.adapter.evaluate(made, tmp_path / "w", "sandbox", tmp_path / "scratch")
+    assert failed(verdict) == "made/it is not evaluated in sandbox, only in docker"
+
+
+@pytest.mark.docker
+def test_running_out_of_memory_or_processes_is_the_candidates_own_fault(task: Maker, tmp_path: Path) -> None:
+    suite = (
+        "import pytest\n"
+        "@pytest.mark.parametrize('how', ['fine', 'memory', 'fork', 'again'])\n"
+        "def test(candidate, how):\n    assert candidate(how, timeout=3).stdout == b'yes'\n"
+    )
+    program = (
+        "#!/bin/bash\ncase $1 in\n"
+        "memory) exec python3 -c \"x = [bytearray(1 << 20) for _ in range(4000)]; print('no')\";;\n"
+        "fork) f() { f | f & }; f; sleep 9;;\n*) printf yes;;\nesac\n"
+    )
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", program), ("build.sh", "chmod +x executable"))
+    made = task(suite, "resources: {memory: 256m, pids: 100}", "build: bash build.sh")
+    verdict = task.adapter.evaluate(made, workspace, "docker", tmp_path / "scratch")
+    assert (verdict.status, verdict.error) == ("scored", "")
+    assert [case.status for case in verdict.cases] == ["passed", "failed", "failed", "passed"], verdict.cases
+
+
+@pytest.mark.parametrize("kind", [SANDBOX, "local"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_nothing_lives_on_when_the_harness_is_ended(
+    task: Maker, kind: Kind, name: str, tmp_path: Path, unique_sleep: Callable[[], str]
+) -> None:
+    line = unique_sleep()
+    workspace = archive(
+        tmp_path / "w.tar.zst", ("executable", f"#!/bin/sh\n{line}"), ("build.sh", "chmod +x executable")
+    )
+    made = task(evaluation="build: bash build.sh")
+    code = (
+        "import sys; from pathlib import Path; from benchmarks.directory import TaskDirectories\n"
+        "adapter = TaskDirectories('made', Path(sys.argv[1]), within=Path('/'))\n"
+        "adapter.evaluate(adapter.load('it'), Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))\n"
+    )
+    assert made.directory is not None
+    arguments = [made.directory.parent, workspace, kind, tmp_path / "scratch"]
+    with subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.DEVNULL) as harness:
+        wait_for(lambda: running(line))
+        harness.send_signal(getattr(signal, name))
+    wait_for(lambda: not running(line))
+
+
+@pytest.fixture
+def unique_sleep(tmp_path: Path) -> Callable[[], str]:
+    return lambda: f"sleep 9{abs(hash(str(tmp_path))) % 10**8}"
+
+
+def running(line: str) -> bool:
+    return subprocess.run(["pgrep", "-xf", line], capture_output=True, check=False).returncode == 0
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)

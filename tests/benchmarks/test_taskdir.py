@@ -1,0 +1,162 @@
+"""A task directory is read strictly: what is wrong is one line with the file, the key and the reason."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks import taskdir
+from benchmarks.task import TaskError
+from trajectories.events import Limits
+
+LEAST = "title: T\nkind: repair\nenvironments: [sandbox]\n"
+EVALUATED = LEAST + "evaluation: {suite: tests}\n"
+
+
+def make(root: Path, text: str | bytes = LEAST, **files: str) -> Path:
+    directory = root / "mine"
+    directory.mkdir()
+    (directory / "task.yaml").write_bytes(text.encode() if isinstance(text, str) else text)
+    for name, content in {"instruction.md": "Do it.\n", **files}.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return directory
+
+
+def refused(directory: Path) -> str:
+    with pytest.raises(TaskError) as caught:
+        taskdir.load(directory, benchmark="path")
+    line = str(caught.value)
+    assert "\n" not in line
+    assert line.startswith(str(directory))
+    return line.removeprefix(str(directory)).removeprefix("/")
+
+
+def test_the_least_that_makes_a_task(tmp_path: Path) -> None:
+    task = taskdir.load(make(tmp_path), benchmark="path")
+    assert (task.id, task.title, task.instruction, task.kinds) == ("path/mine", "T", "Do it.\n", ("sandbox",))
+    assert (task.evaluable, task.limits, task.spec.user, task.spec.network) == (False, Limits(), "agent", False)
+
+
+def test_all_that_can_be_said(tmp_path: Path) -> None:
+    text = """
+title: T
+kind: rebuild
+language: C
+environments: [docker]
+image: {reference: "some/image:1", build: {context: image, args: {A: b}}}
+workdir: /home/agent/work
+user: builder
+env: {LANG: C}
+network: true
+resources: {cpus: 1.5, memory: 2g, pids: 99}
+limits: {steps: 5, time: 1h, tokens: 2M, cost: 3, command: 90s}
+prompt: other
+evaluation:
+  suite: tests
+  cases: 3
+  program: [python3, "{workspace}/tool.py"]
+  withheld: [executable]
+  remove: [executable]
+  build: make
+  build_timeout: 1m
+  timeout: 2m
+"""
+    directory = make(tmp_path, text, **{"image/Dockerfile": "FROM x", "tests/test_a.py": ""})
+    task = taskdir.load(directory, benchmark="demo")
+    spec = task.spec
+    assert (spec.image, spec.user, str(spec.workdir), spec.network) == (
+        "some/image:1",
+        "builder",
+        "/home/agent/work",
+        True,
+    )
+    assert (spec.cpus, spec.memory_bytes, spec.pids, dict(spec.env)) == (1.5, 2 << 30, 99, {"LANG": "C"})
+    assert spec.build is not None
+    assert (spec.build.context, dict(spec.build.args)) == (directory / "image", {"A": "b"})
+    assert task.limits == Limits(steps=5, time_s=3600, tokens=2_000_000, cost_usd=3, command_s=90)
+    assert (task.facts["tests"], task.prompt, task.evaluable) == ("3", "other", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "task.yaml: is empty"),
+        ("- a\n", "task.yaml: must be a mapping of keys, is a list"),
+        ("title: [\n", "task.yaml: line 2: expected the node content, but found '<stream end>'"),
+        ("title: a\ntitle: b\n", "task.yaml: line 2: the key 'title' is said twice"),
+        ("a: &x [1]\nb: *x\n", "task.yaml: line 2: an alias is not allowed here"),
+        (b"title: caf\xe9\n", "task.yaml: is not UTF-8 (byte 10 is 0xe9)"),
+        ("title: !!python/name:os.system x\n", "task.yaml: line 1: could not determine a constructor"),
+        (LEAST + "titel: x\n", "task.yaml: titel: unknown key"),
+        ("kind: repair\nenvironments: [local]\n", "task.yaml: title: is missing"),
+        (LEAST.replace("T", "7", 1), "task.yaml: title: Input should be a valid string, not 7"),
+        (LEAST.replace("sandbox", "vm"), "task.yaml: environments.0: Input should be 'docker', 'sandbox' or 'local'"),
+        (LEAST.replace("sandbox", "docker"), "task.yaml: image: docker is allowed, so an image is needed"),
+        (LEAST + "limits: {time: soon}\n", "task.yaml: limits.time: 'soon' is no duration"),
+        (LEAST + "limits: {steps: 0}\n", "task.yaml: limits.steps: Input should be greater than 0, not 0"),
+        (LEAST + "resources: {memory: much}\n", "task.yaml: resources.memory: 'much' is no size"),
+        (LEAST + "workdir: work\n", "task.yaml: workdir: 'work' is not an absolute path"),
+        (LEAST + "network: maybe\n", "task.yaml: network: Input should be a valid boolean"),
+        (EVALUATED + "user: root\n", "task.yaml: user: the suite runs as root"),
+        (LEAST + "evaluation: {remove: [../x]}\n", "task.yaml: evaluation.remove: '../x' is not a path inside"),
+        (LEAST + "evaluation: {withheld: [x]}\n", "task.yaml: evaluation.withheld: only docker"),
+        (EVALUATED, "task.yaml: evaluation.suite: 'tests' is no directory"),
+        (LEAST + "evaluation: {suite: ../../etc}\n", "task.yaml: evaluation.suite: '../../etc' lies outside"),
+        (LEAST + "image: {build: {context: ..}}\n", "task.yaml: image.build.context: '..' lies outside"),
+        (LEAST + "image: {build: {}}\n", "task.yaml: image.build.dockerfile: no 'Dockerfile' in"),
+        ("[" * 5000, "task.yaml: is nested too deeply"),
+        ("x: " + "y" * 300_000, "task.yaml: is larger than 262144 bytes"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str | bytes, reason: str) -> None:
+    assert refused(make(tmp_path, text)).startswith(reason)
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    directory = make(tmp_path)
+    (directory / "instruction.md").unlink()
+    assert refused(directory) == "instruction.md: is missing"
+    (directory / "task.yaml").unlink()
+    assert refused(directory) == "task.yaml: is missing"
+
+
+def test_the_image_cannot_hold_the_hidden_suite(tmp_path: Path) -> None:
+    text = EVALUATED + "image: {build: {context: .}}\n"
+    directory = make(tmp_path, text, **{"Dockerfile": "FROM x", "tests/test_a.py": ""})
+    assert "holds the hidden suite" in refused(directory)
+
+
+def test_digest_follows_the_content_and_nothing_else(tmp_path: Path) -> None:
+    directory = make(tmp_path, EVALUATED, **{"tests/test_a.py": "x", "workspace/run.sh": "echo"})
+
+    def digest() -> str:
+        return taskdir.load(directory, benchmark="path").digest
+
+    before = digest()
+    os.utime(directory / "tests/test_a.py", (1, 1))
+    (directory / "tests/test_a.py").chmod(0o600)
+    (directory / "tests/__pycache__").mkdir()
+    (directory / "tests/__pycache__/x.pyc").write_bytes(b"")
+    assert digest() == before
+    (directory / "workspace/run.sh").chmod(0o755)
+    executable = digest()
+    (directory / "tests/test_a.py").write_text("y")
+    changed = digest()
+    (directory / "workspace/run.sh").rename(directory / "workspace/go.sh")
+    assert len({before, executable, changed, digest()}) == 4
+
+
+def test_image_name_follows_what_it_is_built_from(tmp_path: Path) -> None:
+    text = LEAST.replace("sandbox", "docker") + "image: {build: {context: image}}\n"
+    directory = make(tmp_path, text, **{"image/Dockerfile": "FROM x"})
+    first = taskdir.load(directory, benchmark="path").spec.image
+    (directory / "instruction.md").write_text("Other.")
+    assert taskdir.load(directory, benchmark="path").spec.image == first
+    (directory / "image/Dockerfile").write_text("FROM y")
+    assert taskdir.load(directory, benchmark="path").spec.image != first
+    assert first is not None
+    assert first.startswith("retrace-mine:")

@@ -1,0 +1,125 @@
+"""What all tests share: which abilities this machine has, shared data, and no key that could spend money.
+
+A test that needs Docker or bubblewrap says so with a mark. Where the machine lacks it, the test is left out, and the
+summary says which and why; RETRACE_REQUIRE_DOCKER=1 and RETRACE_REQUIRE_SANDBOX=1 make that an error at the start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.leftovers"]
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PROBLEMS = pytest.StashKey[dict[str, str]]()
+"""For each mark whose tests cannot run here, why."""
+LEFT_OUT = "left out, "
+
+
+def docker_problem() -> str | None:
+    """Why there is no Docker here; None if there is. Asked of the daemon, not of our own code."""
+    import docker
+    from docker.errors import DockerException
+
+    try:
+        client = docker.from_env(timeout=10)
+        client.ping()
+        client.close()
+    except (DockerException, OSError) as error:
+        cause: BaseException = error
+        while cause.__context__ is not None:
+            cause = cause.__context__
+        host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+        return f"no Docker daemon answers at {host} ({getattr(cause, 'strerror', None) or cause})"
+    return None
+
+
+def sandbox_problem() -> str | None:
+    """Why bubblewrap cannot make a sandbox here; None if it can."""
+    if shutil.which("bwrap") is None:
+        return "bubblewrap (bwrap) is not installed"
+    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
+    return None if done.returncode == 0 else f"bubblewrap makes no sandbox here ({done.stderr.strip()})"
+
+
+PROBES = {"docker": docker_problem, "sandbox": sandbox_problem}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        del os.environ[name]
+    if hasattr(config, "workerinput"):  # a pytest-xdist worker; the process that started it has looked
+        config.stash[PROBLEMS] = config.workerinput["problems"]
+        return
+    problems = {mark: problem for mark, probe in PROBES.items() if (problem := probe())}
+    for mark, problem in problems.items():
+        if required(mark):
+            raise pytest.UsageError(f"RETRACE_REQUIRE_{mark.upper()}=1, but {problem}")
+    config.stash[PROBLEMS] = problems
+
+
+def required(mark: str) -> bool:
+    return os.environ.get(f"RETRACE_REQUIRE_{mark.upper()}", "") not in ("", "0")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:  # pytest-xdist's
+    node.workerinput["problems"] = node.config.stash[PROBLEMS]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for mark, problem in config.stash[PROBLEMS].items():
+        skip = pytest.mark.skip(reason=f"{LEFT_OUT}{mark}: {problem}")
+        for item in items:
+            if item.get_closest_marker(mark):
+                item.add_marker(skip)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """For each mark: how many tests were left out, why, and in which files."""
+    left_out: dict[str, Counter[str]] = defaultdict(Counter)
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        if LEFT_OUT in reason:
+            left_out[reason.partition(LEFT_OUT)[2]][report.nodeid.partition("::")[0]] += 1
+    for why, files in left_out.items():
+        mark = why.partition(":")[0]
+        total = files.total()
+        terminalreporter.section(f"{total} {mark} test{'s' * (total != 1)} left out", yellow=True)
+        terminalreporter.line(f"{why}; RETRACE_REQUIRE_{mark.upper()}=1 makes this a failure")
+        for file, count in sorted(files.items()):
+            terminalreporter.line(f"  {count:4} in {file}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_configuration(tmp_path_factory: pytest.TempPathFactory):
+    """Nobody's own aliases and defaults change a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RETRACE_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The material shared beside the checkout (recorded trajectories of other harnesses, ...)."""
+    path = CHECKOUT.parent / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip(f"the shared data is not beside this checkout ({path})")
+    return path
+
+
+@pytest.fixture(scope="session")
+def workbench_image() -> str:
+    """An image with bash, git, Python, pytest and the user `agent`: that of the demos that bring no program."""
+    from tests.demo_images import demo_image
+
+    image = demo_image("ledger")
+    assert image is not None
+    return image

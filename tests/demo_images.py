@@ -1,0 +1,33 @@
+"""The images of the embedded demos, made where they are missing: `python -m tests.demo_images` makes them all.
+
+Our own code makes them, one process at a time; a test that asks for one waits while another makes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from benchmarks.registry import benchmark
+from environments import daemon, images
+
+
+def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -> str | None:
+    """A reference to the image of `demo/NAME`; None if that demo needs no image.
+
+    Raises: EnvironmentUnavailable.
+    """
+    task = benchmark("demo").load(name)
+    if not (task.spec.build or task.spec.image):
+        return None
+    api = daemon.connect()
+    try:
+        return images.make_available(api, task.spec, progress).reference
+    finally:
+        api.close()
+
+
+if __name__ == "__main__":
+    for name in benchmark("demo").ids():
+        image = demo_image(name, lambda line: print(f"  {line}", file=sys.stderr))
+        print(f"demo/{name}: {image or 'needs no image'}")

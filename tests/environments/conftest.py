@@ -1,0 +1,68 @@
+"""The environments under test, one of each kind, started once; and how to make more of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from environments.choose import make
+from environments.local import LocalEnvironment
+from environments.protocol import Build, Environment, EnvironmentSpec, Execution, Kind, Started
+
+DOCKER = pytest.param("docker", marks=pytest.mark.docker)
+SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
+ALL = ["local", "shared", SANDBOX, DOCKER]
+"""`shared` is local without a process list of its own."""
+
+_IMAGE = Build(Path(__file__).parent / "image")
+
+
+class Place:
+    """A started environment, with short names for what tests do all the time."""
+
+    def __init__(self, environment: Environment, started: Started, label: str) -> None:
+        self.environment = environment
+        self.started = started
+        self.label = label
+
+    def run(self, script: str, deadline_s: float = 20, **options: object) -> Execution:
+        return self.environment.execute(script, deadline_s=deadline_s, **options)  # type: ignore[arg-type]
+
+    def text(self, script: str, **options: object) -> str:
+        done = self.run(script, **options)
+        assert (done.ended, done.exit_code) == ("exited", 0), done
+        return done.output.decode()
+
+
+def environment(label: str, **changes: object) -> Environment:
+    kind: Kind = "local" if label == "shared" else label  # type: ignore[assignment]
+    spec = EnvironmentSpec(kind=kind, build=_IMAGE if kind == "docker" else None)
+    spec = replace(spec, **changes)  # type: ignore[arg-type]
+    return LocalEnvironment(spec, own_pids=False) if label == "shared" else make(spec)
+
+
+@pytest.fixture(scope="session", params=ALL)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Shared by all tests of a worker: leave nothing in it that could matter."""
+    made = environment(request.param)
+    try:
+        yield Place(made, made.start(), request.param)
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Place]]:
+    """Starts an environment of one's own: `start(label, **changes of the spec)`."""
+    made: list[Environment] = []
+
+    def start_one(label: str, **changes: object) -> Place:
+        made.append(environment(label, **changes))
+        return Place(made[-1], made[-1].start(), label)
+
+    yield start_one
+    for one in made:
+        one.stop()

@@ -1,0 +1,105 @@
+"""An action that takes too long is ended with everything it started, and nothing else is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from .conftest import DOCKER, SANDBOX, Place
+
+ESCAPES = {
+    "plain": "{sleep} 1000",
+    "trap": "trap '' TERM INT HUP; {sleep} 1000",
+    "setsid": "setsid {sleep} 1000; sleep 1000",
+    "background": "{sleep} 1000 & sleep 1000",
+    "nohup": "nohup {sleep} 1000 >/dev/null 2>&1 & sleep 1000",
+    "double fork": "(setsid {sleep} 1000 </dev/null >/dev/null 2>&1 &) ; (exec {sleep} 1000 & exec {sleep} 1000 &) ; sleep 1000",
+    "no environment": "env -i setsid {sleep} 1000 & sleep 1000",
+    "stopped": "{sleep} 1000 & kill -STOP $!; sleep 1000",
+    "forks on": "f() { ( sleep 0.01; f ) & }; for i in 1 2 3 4 5; do f; done; {sleep} 1000",
+}
+
+
+@pytest.mark.parametrize("how", ESCAPES)
+def test_everything_that_an_action_started_is_ended(place: Place, how: str) -> None:
+    sleep = f"escape-{abs(hash(how)) % 10**6}"
+    place.text(f"cp $(type -P sleep) {sleep}")
+    began = time.monotonic()
+    done = place.run(f"echo partial; {ESCAPES[how].replace('{sleep}', './' + sleep)}", deadline_s=0.5)
+    assert (done.ended, done.exit_code, done.signal, done.output[:8]) == ("deadline", None, None, b"partial\n")
+    assert place.text(f"grep -l '[e]{sleep[1:]}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l; rm {sleep}") == "0\n"
+    assert time.monotonic() - began < 0.5 + 1 + 0.5  # the next action within a second; and room for a busy machine
+    assert 0.5 <= done.duration_s < 1.5
+
+
+def test_earlier_background_work_lives_on(place: Place) -> None:
+    place.text("(while sleep 0.05; do date +%s%N >beat; done) >/dev/null 2>&1 & echo $! >beating")
+    try:
+        done = place.run("setsid sleep 1000 & sleep 1000", deadline_s=0.3)
+        assert done.ended == "deadline"
+        first = place.text("kill -0 $(cat beating) && cat beat; sleep 0.2")
+        assert place.text("cat beat") != first
+    finally:
+        place.text("kill $(cat beating); rm -f beat beating")
+
+
+def test_an_action_just_within_its_deadline(place: Place) -> None:
+    done = place.run("sleep 0.4; echo done", deadline_s=3)
+    assert (done.ended, done.output) == ("exited", b"done\n")
+    assert done.duration_s < 1.5
+
+
+def test_a_background_process_holds_nothing(place: Place) -> None:
+    began = time.monotonic()
+    done = place.run("(sleep 3; echo late) & echo now")
+    assert (done.ended, done.output) == ("exited", b"now\n")
+    assert done.left_running
+    assert time.monotonic() - began < 2
+    assert place.text("echo next; kill %% 2>/dev/null; true") == "next\n"
+    assert place.run("sleep 3.2; echo end").output == b"end\n"  # what it says late belongs to no later action
+
+
+def test_a_background_process_that_floods_disturbs_nobody(place: Place) -> None:
+    done = place.run("while echo y; do :; done & echo $! >flood; sleep 0.05; echo here >&2", separate=True)
+    assert (done.ended, done.stderr) == ("exited", b"here\n")
+    assert set(done.output.split()) <= {b"y"}
+    for i in range(5):
+        assert place.text(f"echo {i}") == f"{i}\n"
+    assert place.text("kill -0 $(cat flood) && echo alive; kill $(cat flood); rm flood") == "alive\n"
+
+
+def test_orphans_are_reaped(place: Place) -> None:
+    place.text("for i in $(seq 20); do (setsid sh -c 'sleep 0.05; exit 0' &) ; done")
+    place.text("sleep 0.5")
+    zombies = place.text("cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z ' || true")
+    assert int(zombies) <= (0 if place.label != "shared" else 50)
+
+
+@pytest.mark.parametrize("label", [SANDBOX, DOCKER])
+def test_kill_minus_one_ends_neither_the_action_nor_the_environment(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    place.run("sleep 1000 & echo $! >background")
+    done = place.run("echo before; kill -9 -1; echo after")
+    assert (done.ended, done.exit_code) == ("exited", 0)
+    if label == "docker":  # elsewhere it also ends what carries the output; what was under way may be lost
+        assert done.output == b"before\nafter\n"
+    assert place.text("kill -0 $(cat background) 2>/dev/null || echo gone") == "gone\n"
+    assert place.text("for s in 9 1 2 3 10 12 13 14 15; do kill -$s 1; done 2>/dev/null; sleep 0.1; echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", [SANDBOX, DOCKER])
+def test_a_fork_bomb_is_ended(start: object, label: str) -> None:
+    place: Place = start(label, pids=200)  # type: ignore[operator]
+    done = place.run("bomb() { bomb | bomb & }; bomb; sleep 1000", deadline_s=1)
+    assert done.ended == "deadline"
+    assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", [SANDBOX, DOCKER])
+def test_a_fork_bomb_in_the_background_does_not_end_the_environment(start: object, label: str) -> None:
+    place: Place = start(label, pids=200)  # type: ignore[operator]
+    place.run("bomb() { bomb | bomb & }; bomb", deadline_s=5)
+    time.sleep(1)
+    place.run("true", deadline_s=5)
+    assert place.run("echo on", deadline_s=5).output.endswith(b"on\n")

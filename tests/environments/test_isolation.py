@@ -1,0 +1,202 @@
+"""What an environment keeps actions from: the channel, the network, the host's files, other users' programs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from environments.protocol import Promise
+
+from .conftest import DOCKER, SANDBOX, Place, environment
+
+CONFINED = pytest.mark.parametrize("label", [SANDBOX, DOCKER])
+
+
+@CONFINED
+def test_the_network_is_off_and_loopback_works(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    assert Promise.NETWORK_OFF in place.started.promises
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        port = server.getsockname()[1]
+        done = place.run(f"cat /proc/net/dev | tail -n +3 | cut -d: -f1; (echo >/dev/tcp/127.0.0.1/{port}) 2>&1", deadline_s=10)
+    lines = done.output.decode().split("\n")
+    assert lines[0].strip() == "lo"
+    assert "refused" in lines[1]
+    script = "use IO::Socket::INET; $s=IO::Socket::INET->new(Listen=>1,LocalAddr=>'127.0.0.1') or die; "
+    script += "$c=IO::Socket::INET->new(PeerAddr=>'127.0.0.1',PeerPort=>$s->sockport) or die; print 'connected'"
+    assert place.text(f'perl -e "{script.replace("$", chr(92) + "$")}"') == "connected"
+
+
+@CONFINED
+def test_the_network_is_on_when_asked_for(start: object, label: str) -> None:
+    place: Place = start(label, network=True)  # type: ignore[operator]
+    assert Promise.NETWORK_OFF not in place.started.promises
+    assert place.text("tail -n +3 /proc/net/dev | grep -vc ' lo:'") != "0\n"
+
+
+@CONFINED
+def test_host_files_are_out_of_sight(start: object, label: str, tmp_path: Path) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    assert Promise.OWN_FILES in place.started.promises
+    (tmp_path / "secret").write_text("secret")
+    assert place.run(f"cat {tmp_path}/secret").exit_code == 1
+    assert place.run("cat /etc/shadow || cat /root/.bashrc").exit_code == 1
+    assert place.run("ls /var/run/docker.sock").exit_code == 2
+    assert place.run("touch /usr/x /etc/x /x 2>/dev/null; ls /usr/x /etc/x /x 2>/dev/null").output == b""
+    hostname = os.uname().nodename
+    assert place.text("hostname 2>/dev/null || cat /proc/sys/kernel/hostname") == "retrace\n" != hostname
+
+
+@pytest.mark.sandbox
+def test_the_sandbox_has_its_own_tmp_and_home(start: object) -> None:
+    place: Place = start("sandbox")  # type: ignore[operator]
+    marker = f"/tmp/retrace-test-{os.getpid()}"
+    place.text(f"touch {marker} ~/at-home; ls -d ~ /tmp")
+    assert not os.path.exists(marker)
+    other: Place = start("sandbox")  # type: ignore[operator]
+    assert other.text(f"ls {marker} ~/at-home 2>/dev/null; ls /tmp ~") == "/home/agent:\n\n/tmp:\n"
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_over_a_host_directory(start: object, tmp_path: Path) -> None:
+    workspace = tmp_path / "work space"
+    workspace.mkdir()
+    place: Place = start("sandbox", workspace=workspace)  # type: ignore[operator]
+    place.text("echo made > file; pwd")
+    place.environment.stop()
+    assert (workspace / "file").read_text() == "made\n"
+
+
+def test_a_local_environment_over_a_host_directory(start: object, tmp_path: Path) -> None:
+    place: Place = start("local", workspace=tmp_path)  # type: ignore[operator]
+    assert place.started.workdir == str(tmp_path.resolve())
+    assert any("unconfined" in line for line in place.started.lost)
+    place.text("echo made > file")
+    place.environment.stop()
+    assert (tmp_path / "file").read_text() == "made\n"
+
+
+@CONFINED
+def test_the_channel_is_out_of_reach(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    assert (Promise.UNFORGEABLE in place.started.promises) == (label == "docker")
+    forge = "for fd in 0 1 2 20 21 22; do (echo forged >/proc/1/fd/$fd) 2>/dev/null && echo wrote $fd; "
+    forge += "(head -c1 /proc/1/fd/$fd) >/dev/null 2>&1 && echo read $fd; done; "
+    forge += "(cat /proc/1/environ >/dev/null) 2>/dev/null && echo environ; (: </proc/1/mem) 2>/dev/null && echo mem; true"
+    done = place.run(forge, deadline_s=5)
+    assert (done.exit_code, done.output) == (0, b"")
+    assert place.text("echo honest") == "honest\n"
+
+
+@pytest.mark.docker
+def test_what_the_supervisor_keeps_is_not_for_actions(start: object) -> None:
+    place: Place = start("docker")  # type: ignore[operator]
+    assert place.run("ls /run/retrace").exit_code == 2
+    assert place.run("cat /run/retrace/out").exit_code == 1
+    assert place.run("echo x >/run/retrace/action").exit_code == 1
+    assert place.run("echo x >/run/retrace/planted").exit_code == 1
+    assert place.text("grep -E 'Cap(Eff|Prm|Inh|Amb)' /proc/self/status | tr -d '0[:space:]' ") == "CapInh:CapPrm:CapEff:CapAmb:"
+    assert "NoNewPrivs:\t1" in place.text("cat /proc/self/status")
+
+
+@pytest.mark.docker
+def test_an_image_s_root_user_is_said_to_be_unprotected(start: object) -> None:
+    place: Place = start("docker", user="root")  # type: ignore[operator]
+    assert any(line.startswith("unprotected") for line in place.started.lost)
+    assert Promise.UNFORGEABLE not in place.started.promises
+    assert Promise.EXECUTE_ONLY not in place.started.promises
+    assert place.text("id -u; echo $HOME") == "0\n/root\n"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("user", "seen"),
+    [("nobody", "65534 65534 /nonexistent"), ("1234", "1234 0 /"), ("1234:5", "1234 5 /"), ("agent:tty", "1000 5 /home/agent")],
+)
+def test_users_as_docker_reads_them(start: object, user: str, seen: str) -> None:
+    place: Place = start("docker", user=user)  # type: ignore[operator]
+    assert place.text("echo $(id -u) $(id -g) $HOME") == seen + "\n"
+
+
+@pytest.mark.docker
+def test_an_unknown_user() -> None:
+    from environments.protocol import EnvironmentUnavailable
+
+    made = environment("docker", user="nosuchuser")
+    with pytest.raises(EnvironmentUnavailable, match="nosuchuser"):
+        made.start()
+    made.stop()
+
+
+@pytest.mark.docker
+def test_an_execute_only_program(start: object) -> None:
+    place: Place = start("docker")  # type: ignore[operator]
+    assert Promise.EXECUTE_ONLY in place.started.promises
+    assert place.text("secret-echo ran") == "ran\n"
+    assert place.run("cat /opt/tool/bin/secret-echo").exit_code == 1
+    assert place.run("cp /opt/tool/bin/secret-echo x").exit_code == 1
+
+
+@CONFINED
+def test_the_administrator(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    place.text("echo hidden >hidden; chmod 0 hidden")
+    assert place.run("cat hidden").exit_code == 1
+    assert place.text("cat hidden", as_root=True) == "hidden\n"
+    if label == "docker":
+        assert place.text("mkdir -p bin; echo 'echo planted' >bin/id; chmod +x bin/id; id -u", as_root=True) == "0\n"
+        assert place.text("echo $PATH $A", as_root=True, env={"A": "b"}).split()[1] == "b"
+
+
+@pytest.mark.docker
+def test_limits_are_the_container_s(start: object) -> None:
+    place: Place = start("docker", cpus=1.0, memory_bytes=64 << 20, pids=50, cap_drop=("ALL",))  # type: ignore[operator]
+    assert {Promise.CPU_LIMIT, Promise.MEMORY_LIMIT, Promise.PIDS_LIMIT} <= set(place.started.promises)
+    assert not place.started.lowered
+    done = place.run("tail -c 200m /dev/zero", deadline_s=30)
+    assert done.ended == "oom"
+    assert place.text("echo alive") == "alive\n"
+    many = place.run("for i in $(seq 100); do sleep 5 & done", deadline_s=2)
+    assert b"Resource temporarily unavailable" in many.output
+    assert place.text("echo alive") == "alive\n"
+
+
+@pytest.mark.docker
+def test_limits_beyond_the_host_are_lowered(start: object) -> None:
+    place: Place = start("docker", cpus=100_000.0, memory_bytes=1 << 60)  # type: ignore[operator]
+    assert [(one.limit, one.asked) for one in place.started.lowered] == [
+        ("cpus", "100000"),
+        ("memory_bytes", str(1 << 60)),
+    ]
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_s_limits_hold_for_each_process(start: object) -> None:
+    place: Place = start("sandbox", memory_bytes=256 << 20, cpus=1.0)  # type: ignore[operator]
+    assert Promise.MEMORY_LIMIT_PER_PROCESS in place.started.promises
+    assert any(line.startswith("memory:") for line in place.started.lost)
+    assert any(line.startswith("cpus:") for line in place.started.lost)
+    assert place.run("tail -c 1000m /dev/zero", deadline_s=10).exit_code == 1
+    assert place.text("echo alive") == "alive\n"
+
+
+def test_one_environment_for_each_of_many_threads(start: object) -> None:
+    """A sandbox that a thread started outlives that thread."""
+    made: list[Place] = []
+    thread = threading.Thread(target=lambda: made.append(start("local")))  # type: ignore[operator]
+    thread.start()
+    thread.join()
+    assert made[0].text("echo on") == "on\n"
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_outlives_the_thread_that_started_it(start: object) -> None:
+    made: list[Place] = []
+    thread = threading.Thread(target=lambda: made.append(start("sandbox")))  # type: ignore[operator]
+    thread.start()
+    thread.join()
+    assert made[0].text("sleep 0.2; echo on") == "on\n"

@@ -1,0 +1,114 @@
+"""What an action writes comes back byte for byte, up to the cap; nothing fills up, and memory stays flat."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from .conftest import ALL, DOCKER, SANDBOX, Place
+
+ODD = {
+    "nothing": b"",
+    "a nul": b"\0",
+    "nuls": b"\0\0a\0b\0\0",
+    "no newline": b"x",
+    "newlines": b"\n\n",
+    "invalid utf-8": b"\xff\xfe\xc3\x28",
+    "surrogates": b"\xed\xa0\x80",
+    "terminal": b"\x1b[31mred\x1b[0m\r\x07\b",
+    "every byte": bytes(range(256)) * 3,
+    "backslashes": rb"\\ \n \0 % %s",
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_bytes_as_they_are(place: Place, what: str) -> None:
+    script = "printf '" + "".join(f"\\{byte:03o}" for byte in ODD[what]) + "'"
+    for separate in (False, True):
+        done = place.run(script, separate=separate)
+        assert (done.output, done.counted) == (ODD[what], len(ODD[what]))
+    assert place.run(f"{script} >&2", separate=True).stderr == ODD[what]
+
+
+@pytest.mark.parametrize("size", [65535, 65536, 65537, 131073, 1_000_000])
+def test_sizes_around_the_borders(place: Place, size: int) -> None:
+    done = place.run(f"head -c {size} /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
+    assert (len(done.output), done.counted) == (size, size)
+    assert hashlib.sha256(done.output).hexdigest() == place.text("cat sum; rm sum").strip()
+    assert place.text("echo next") == "next\n"
+
+
+def test_20_megabytes(place: Place) -> None:
+    began = time.monotonic()
+    done = place.run("head -c 20000000 /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
+    assert hashlib.sha256(done.output).hexdigest() == place.text("cat sum; rm sum").strip()
+    assert time.monotonic() - began < 10
+
+
+def test_one_line_of_10_megabytes(place: Place) -> None:
+    done = place.run("head -c 10000000 /dev/zero | tr '\\0' x")
+    assert done.output == b"x" * 10_000_000
+
+
+@pytest.mark.parametrize("cap", [1, 1000, 100_000])
+def test_an_action_that_writes_more_than_its_cap(place: Place, cap: int) -> None:
+    done = place.run(f"head -c {cap + 1} /dev/zero | tr '\\0' y", output_bytes=cap)
+    assert (done.ended, done.exit_code, done.output, done.counted) == ("output_cap", None, b"y" * cap, cap + 1)
+    exact = place.run(f"head -c {cap} /dev/zero | tr '\\0' y", output_bytes=cap)
+    assert (exact.ended, exact.output, exact.counted) == ("exited", b"y" * cap, cap)
+
+
+def test_an_action_that_writes_for_ever(place: Place) -> None:
+    began = time.monotonic()
+    done = place.run("yes", output_bytes=1_000_000)
+    assert done.ended == "output_cap"
+    assert done.output == b"y\n" * 500_000
+    assert done.counted > 1_000_000
+    assert time.monotonic() - began < 5
+    assert place.text("echo next") == "next\n"
+
+
+def test_the_cap_holds_for_each_stream(place: Place) -> None:
+    done = place.run("echo out; yes >&2", output_bytes=1000, separate=True)
+    assert (done.ended, done.output, len(done.stderr or b"")) == ("output_cap", b"out\n", 1000)
+
+
+def test_an_environment_s_cap_is_the_largest(start: object) -> None:
+    place: Place = start("local", output_bytes=1000)  # type: ignore[operator]
+    done = place.run("yes", output_bytes=10**9)
+    assert (done.ended, len(done.output)) == ("output_cap", 1000)
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_64_mebibytes_cost_the_harness_little_more(label: str) -> None:
+    script = textwrap.dedent(f"""
+        import resource
+        from tests.environments.conftest import environment
+        place = environment({label!r})
+        place.start()
+        place.execute("head -c 1000000 /dev/zero", deadline_s=20)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        done = place.execute("head -c 67108864 /dev/zero", deadline_s=20)
+        assert (done.ended, len(done.output)) == ("exited", 64 << 20), done.ended
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        place.stop()
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < (64 + 32) << 10
+
+
+@pytest.mark.parametrize("label", [SANDBOX, DOCKER])
+def test_a_background_process_that_writes_much_fills_nothing(start: object, label: str) -> None:
+    place: Place = start(label, output_bytes=1 << 20)  # type: ignore[operator]
+    place.run("(sleep 0.2; head -c 300000000 /dev/zero; echo done >finished) &")
+    deadline = time.monotonic() + 20
+    while place.run("cat finished").output != b"done\n":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert place.text("echo next") == "next\n"

@@ -1,0 +1,86 @@
+"""At the end of a test run no container of its processes may be left: what is found is an error of the run.
+
+Ours are the containers that were made during the run and whose owner, by their labels, is a process of the run or is
+dead. Those of a live process that is none of ours (another run on the same machine) are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from environments import owner
+
+GRACE_S = 10.0
+"""A container whose owner was killed removes itself, but not at once."""
+RUN = "RETRACE_TEST_RUN"
+BEFORE = pytest.StashKey[set[str]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if hasattr(session.config, "workerinput"):
+        return
+    os.environ[RUN] = uuid.uuid4().hex  # every process of the run inherits it
+    session.config.stash[BEFORE] = set(_containers())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    before = session.config.stash.get(BEFORE, None)
+    if before is None:
+        return
+    deadline = time.monotonic() + GRACE_S
+    while left := [line for id, line in _containers().items() if id not in before]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.5)
+    if left:
+        _report(session, left)
+
+
+def _report(session: pytest.Session, left: list[str]) -> None:
+    report = pytest.TestReport(
+        nodeid="containers left behind",
+        location=("tests/leftovers.py", None, "containers left behind"),
+        keywords={},
+        outcome="failed",
+        longrepr="Still there at the end of the run:\n" + "\n".join(left),
+        when="teardown",
+    )
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    reporter.stats.setdefault("error", []).append(report)
+    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _containers() -> dict[str, str]:
+    """Id and description of each container that may be this run's; none without Docker."""
+    import docker
+    from docker.errors import DockerException
+
+    try:
+        api = docker.from_env(timeout=10).api
+        found = api.containers(all=True, filters={"label": owner.PID})
+        api.close()
+    except (DockerException, OSError):
+        return {}
+    return {
+        one["Id"]: f"  {one['Id'][:12]} {one['Image']} ({one['Status']}) {one['Labels']}"
+        for one in found
+        if _may_be_ours(owner.Owner.of(one["Labels"]))
+    }
+
+
+def _may_be_ours(process: owner.Owner | None) -> bool:
+    if process is None or not process.alive or process.pid == os.getpid():
+        return True
+    try:
+        environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+    except PermissionError:
+        return False  # another user's
+    except OSError:
+        return True  # it died just now
+    return f"{RUN}={os.environ[RUN]}".encode() in environment.split(b"\0")

@@ -1,0 +1,205 @@
+"""From what is typed after --model to a model, and what is wrong with it in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from agent.models import catalogue
+from agent.models.aliases import load_aliases
+from agent.models.choose import make_model
+from agent.models.protocol import ModelUnusable
+from agent.models.providers import key_is_set, provider_of, providers
+from tests.wire.server import WireServer
+
+
+def make_and_check(asked: str, settings: dict[str, object], api_base: str | None, check: bool) -> None:
+    model = make_model(asked, settings=settings, api_base=api_base)
+    if check:
+        model.check()
+
+
+def unusable(asked: str, *, check: bool = False, api_base: str | None = None, **settings: object) -> str:
+    """Why this model cannot be used: one line."""
+    with pytest.raises(ModelUnusable) as caught:
+        make_and_check(asked, settings, api_base, check)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.fixture
+def own_config(tmp_path, monkeypatch):
+    monkeypatch.setenv("RETRACE_CONFIG_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_every_alias_names_a_model_of_the_table_with_a_known_key():
+    for alias in load_aliases().values():
+        row = catalogue.row_of(alias.name)
+        assert row is not None, alias
+        assert row["mode"] in ("chat", "responses"), alias
+        assert row["supports_function_calling"], alias
+        assert provider_of(alias.name).keys, alias
+        assert make_model(alias.alias, settings={}, api_base=None).info.ref.name == alias.name
+
+
+def test_the_short_names_that_the_documentation_promises():
+    promised = {"opus", "sonnet", "haiku", "gpt", "gpt-mini", "gemini", "gemini-flash"}
+    assert promised | {"deepseek", "qwen", "kimi", "glm"} <= set(load_aliases())
+
+
+def test_an_aliass_settings_hold_unless_the_user_says_otherwise():
+    assert make_model("gpt", settings={}, api_base=None).info.parameters["api"] == "responses"
+    assert make_model("gpt", settings={"api": "chat"}, api_base=None).info.parameters["api"] == "chat"
+
+
+def test_a_users_own_aliases_win(own_config):
+    (own_config / "models.yaml").write_text(
+        "opus: {name: anthropic/claude-opus-4-7, settings: {cache: 1h}}\nmine: openai/my-model\n"
+    )
+    opus = make_model("opus", settings={}, api_base=None)
+    assert opus.info.ref.name == "anthropic/claude-opus-4-7"
+    assert opus.info.parameters["cache"] == "1h"
+    assert make_model("mine", settings={}, api_base=None).info.ref.name == "openai/my-model"
+    assert load_aliases()["mine"].source.endswith("models.yaml")
+    assert "sonnet" in load_aliases()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[1, 2]", "expected"),
+        ("opus: {nam: x}", "alias 'opus'"),
+        ("opus: [", "no YAML"),
+        ("opus: {name: x/y, settings: 3}", "settings"),
+        (b"\xff\xfe\x00", "cannot read"),
+    ],
+)
+def test_a_broken_file_of_aliases_is_named(own_config, content, said):
+    path = own_config / "models.yaml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    message = unusable("opus")
+    assert str(path) in message
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [("opuss", "opus"), ("sonet", "sonnet"), ("claude-opus-5-6", "claude-opus-5-5"), ("gpt-4oo", "gpt-4o")],
+)
+def test_an_unknown_alias_suggests_near_names(asked, near):
+    message = unusable(asked)
+    assert repr(asked) in message
+    assert near in message.partition("near names")[2]
+
+
+def test_an_unknown_name_of_a_known_provider_suggests_that_providers(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    message = unusable("anthropic/claude-opsu-5-5", check=True)
+    assert "anthropic/claude-opus-5-5" in message
+    assert "unlisted=true" in message
+
+
+def test_an_unknown_provider_is_found():
+    assert "unknown model 'opnai/gpt-4o'" in unusable("opnai/gpt-4o", check=True)
+
+
+@pytest.mark.parametrize("asked", ["my-model", "Qwen/Qwen3-Coder"])
+def test_a_name_without_provider_at_an_own_endpoint_is_told_how_to_be_written(asked):
+    assert f"openai/{asked}" in unusable(asked, check=True, api_base="http://127.0.0.1:9/v1")
+
+
+def test_a_name_that_the_table_does_not_list_can_be_insisted_on(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    monkeypatch.setenv("ANTHROPIC_API_BASE", "http://127.0.0.1:9")
+    assert "cannot reach" in unusable("anthropic/claude-opus-7", check=True, unlisted="true")
+
+
+def test_a_missing_key_is_named():
+    assert unusable("sonnet", check=True) == (
+        "no key for 'anthropic/claude-sonnet-5-5': set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the environment"
+    )
+    assert key_is_set("sonnet") is None
+    assert key_is_set("anthropic/claude-sonnet-5-5") is False
+
+
+def test_an_endpoint_that_does_not_answer_is_named():
+    with WireServer([]) as server:
+        base = server.v1
+        make_model("openai/local", settings={}, api_base=base).check()
+    message = unusable("openai/local", check=True, api_base=base)
+    assert base in message
+    assert "refused" in message
+
+
+@pytest.mark.parametrize("base", ["localhost:8000", "ftp://x/v1", "http://", "http://host:99999999/v1", "nonsense"])
+def test_an_api_base_that_is_no_url_is_named(base):
+    assert base in unusable("openai/local", check=True, api_base=base)
+
+
+def test_an_api_base_from_the_environment_is_checked(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert "http://127.0.0.1:9/v1" in unusable("openai/gpt-4o", check=True)
+
+
+def test_a_proxy_is_what_must_answer(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert "proxy 127.0.0.1" in unusable("openai/gpt-4o", check=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"action": "json"}, "action=json: must be one of tool, fenced"),
+        ({"api": "messages"}, "chat, responses"),
+        ({"cache": "1d"}, "off, 5m, 1h"),
+        ({"timeout_s": "soon"}, "seconds"),
+        ({"timeout_s": "0"}, "above 0"),
+        ({"unlisted": "perhaps"}, "true or false"),
+        ({"api_key": "sk-1"}, "environment"),
+        ({"drop_params": "true"}, "silently"),
+        ({"num_retries": "3"}, "Retrace's own"),
+        ({"messages": "[]"}, "fills it in"),
+    ],
+)
+def test_a_setting_that_cannot_be(settings, said):
+    message = unusable("opus", **settings)
+    assert said in message
+    assert "sk-1" not in message
+
+
+@pytest.mark.parametrize("asked", ["script:", "replay:", "script:/no/such/file.yaml", "replay:/no/such/trial"])
+def test_a_local_model_needs_its_file(asked):
+    assert asked in unusable(asked)
+
+
+@pytest.mark.parametrize("asked", ["human", "script:x.yaml", "replay:x"])
+def test_local_models_take_no_settings(asked):
+    assert "--model-setting temperature" in unusable(asked, temperature="1")
+    assert "--api-base" in unusable(asked, api_base="http://x")
+
+
+def test_nothing_slow_is_imported_to_choose_and_check_a_model():
+    code = (
+        "import sys; from agent.models import make_model, ModelUnusable\n"
+        "for name in ('opus', 'human'):\n"
+        "    try: make_model(name, settings={}, api_base=None).check()\n"
+        "    except ModelUnusable: pass\n"
+        "print([m for m in ('litellm', 'prompt_toolkit', 'openai', 'httpx', 'jinja2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_is_said_of_providers_is_known_to_litellm():
+    import os
+
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import litellm
+
+    assert {str(getattr(name, "value", name)) for name in litellm.provider_list} >= set(providers())

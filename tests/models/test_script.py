@@ -1,0 +1,182 @@
+"""script:FILE: what a file may say, and which turn is due."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from agent.models.choose import make_model
+from agent.models.protocol import AssistantTurn, CallFailure, ModelUnusable, Request
+from trajectories.events import Message
+from trajectories.usage import Costs
+
+TASK = Message(id="m1", role="user", content="Do it.", why="task")
+
+
+def script(tmp_path, content, name="script.yaml"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return make_model(f"script:{path}", settings={}, api_base=None)
+
+
+def play(model, history=None, tries=1):
+    history = [TASK] if history is None else history
+    step = 1 + sum(isinstance(entry, AssistantTurn) for entry in history)
+    answer = model.ask(Request(step, tries, history, 60.0))
+    history.append(AssistantTurn(f"a{step}", answer.reply))
+    return answer
+
+
+def commands(answer):
+    return [json.loads(call.arguments)["command"] for call in answer.reply.tool_calls]
+
+
+EVERYTHING = """\
+- ls -la
+- [echo one, "true"]
+- text: A longer one.
+  commands: |
+    cat <<'EOF'
+    hello
+    EOF
+  usage: {input: 10, output: 5}
+  finish_reason: length
+- calls: [{name: python, arguments: {code: "1"}}, {arguments: '{"comm'}]
+- {refusal: I will not.}
+- {text: Only words.}
+"""
+
+
+def test_every_kind_of_turn(tmp_path):
+    model = script(tmp_path, EVERYTHING)
+    history = [TASK]
+    assert commands(play(model, history)) == ["ls -la"]
+    several = play(model, history)
+    assert commands(several) == ["echo one", "true"]
+    assert [call.id for call in several.reply.tool_calls] == ["call_2_1", "call_2_2"]
+    longer = play(model, history)
+    assert commands(longer) == ["cat <<'EOF'\nhello\nEOF\n"]
+    assert (longer.reply.text, longer.usage.input, longer.usage.output) == ("A longer one.", 10, 5)
+    assert longer.finish_reason == "length"
+    raw = play(model, history).reply.tool_calls
+    assert [(call.name, call.arguments) for call in raw] == [("python", '{"code": "1"}'), ("bash", '{"comm')]
+    assert play(model, history).reply.refusal == "I will not."
+    words = play(model, history)
+    assert (words.reply.text, words.reply.tool_calls, words.finish_reason) == ("Only words.", (), "stop")
+    with pytest.raises(CallFailure) as caught:
+        play(model, history)
+    assert caught.value.error == "gave_up"
+
+
+def test_it_costs_nothing_and_that_is_known(tmp_path):
+    model = script(tmp_path, "[ls]")
+    assert model.info.free == Costs(billed=0, computed=0, list=0)
+    assert play(model).usage.total == 0
+
+
+def test_json_is_read_too(tmp_path):
+    assert commands(play(script(tmp_path, '["ls", ["pwd"]]', "script.json"))) == ["ls"]
+
+
+def test_failures_come_before_the_reply_one_a_try(tmp_path):
+    model = script(
+        tmp_path,
+        """\
+- fail: {error: rate_limit, detail: slow down, retry_after_s: 3, status: 429}
+- fail: {error: server_error}
+- ls
+- fail: {error: timeout}
+""",
+    )
+    history = [TASK]
+    with pytest.raises(CallFailure) as first:
+        play(model, history, tries=1)
+    assert (first.value.error, first.value.detail, first.value.retry_after_s, first.value.status) == (
+        "rate_limit",
+        "slow down",
+        3,
+        429,
+    )
+    with pytest.raises(CallFailure) as second:
+        play(model, history, tries=2)
+    assert second.value.error == "server_error"
+    assert commands(play(model, history, tries=3)) == ["ls"]
+    with pytest.raises(CallFailure) as third:
+        play(model, history, tries=1)
+    assert third.value.error == "timeout"
+    with pytest.raises(CallFailure) as fourth:
+        play(model, history, tries=2)
+    assert fourth.value.error == "gave_up"
+
+
+def test_a_resumed_trial_goes_on_where_it_was(tmp_path):
+    history = [TASK]
+    first = script(tmp_path, "[one, two, three]")
+    play(first, history)
+    play(first, history)
+    assert commands(play(script(tmp_path, "[one, two, three]"), history)) == ["three"]
+
+
+def test_a_fork_may_begin_with_its_own_first_turn(tmp_path):
+    history = [TASK]
+    play(script(tmp_path, "[one, two]"), history)
+    other = script(tmp_path, "[uno, dos]", "other.yaml")
+    other.starts_after = 1
+    assert commands(play(other, history)) == ["uno"]
+
+
+def test_a_slow_reply(tmp_path):
+    model = script(tmp_path, "[{commands: ls, reply_delay_s: 0.2}]")
+    began = time.monotonic()
+    play(model)
+    assert time.monotonic() - began >= 0.2
+    with pytest.raises(CallFailure) as caught:
+        model.ask(Request(1, 1, [TASK], 0.05))
+    assert caught.value.error == "timeout"
+
+
+def test_identity_follows_the_content_not_the_path(tmp_path):
+    one, same, other = (
+        script(tmp_path, content, name).info.ref
+        for content, name in (("[ls]", "a.yaml"), ("[ls]", "b.yaml"), ("[pwd]", "c.yaml"))
+    )
+    assert (one.name, one.settings) == (same.name, same.settings)
+    assert one.settings != other.settings
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "list of turns"),
+        ("ls", "list of turns"),
+        ("{turns: [ls]}", "list of turns"),
+        ("[ls, 3]", "turn 2"),
+        ("[ls, null]", "turn 2"),
+        ("[ls, true]", "turn 2"),
+        ("[[ls, true]]", "turn 1: commands must be texts"),
+        ("[{command: ls}]", "unknown key 'command'"),
+        ("[{text: 3}]", "text must be"),
+        ("[{commands: ls, usage: {tokens: x}, reply_delay_s: 0}]", None),
+        ("[{commands: ls, usage: {input: -1}}]", "usage must"),
+        ("[{commands: ls, usage: [1]}]", "usage must"),
+        ("[{commands: ls, reply_delay_s: soon}]", "reply_delay_s"),
+        ("[{fail: {error: broken}}]", "'broken' is none of"),
+        ("[{fail: timeout}]", "fail must be"),
+        ("[{fail: {error: timeout}, text: x}]", "no other key"),
+        ("[{calls: {name: x}}]", "calls must be"),
+        ("[{calls: [{nam: x}]}]", "unknown key 'nam'"),
+        ("[ls", "neither YAML nor JSON"),
+        (b"- \xff\xfe", "not UTF-8"),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_place(tmp_path, content, said):
+    if said is None:
+        script(tmp_path, content)
+        return
+    with pytest.raises(ModelUnusable) as caught:
+        script(tmp_path, content)
+    assert "script.yaml" in str(caught.value)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,67 @@
+"""The scripts of the checkout: they parse, may be run, and say clearly what is wrong."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SCRIPTS = [".ci/run", "scripts/check", "scripts/demo", "scripts/setup", "scripts/test"]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """What scripts/setup reads, in a folder with a blank in its name, never set up."""
+    to = tmp_path / "a checkout"
+    (to / "scripts").mkdir(parents=True)
+    for name in ("pyproject.toml", "constraints.txt", "scripts/setup"):
+        shutil.copy(CHECKOUT / name, to / name)
+    return to
+
+
+def setup(copy: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [copy / "scripts" / "setup", *arguments], env={**os.environ, **env}, capture_output=True, text=True, cwd="/"
+    )
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_script_parses_and_may_be_run(script: str) -> None:
+    path = CHECKOUT / script
+    assert os.access(path, os.X_OK)
+    assert subprocess.run(["bash", "-n", path], capture_output=True, text=True).stderr == ""
+
+
+def test_setup_without_a_python_says_what_to_install(copy: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("bash", "env", "dirname", "mktemp", "rm", "cat", "sha256sum", "flock", "tail"):
+        (tools / tool).symlink_to(shutil.which(tool) or tool)
+    done = setup(copy, PATH=str(tools))
+    assert done.returncode == 1
+    assert "no Python 3.11 or newer on PATH" in done.stderr
+    assert "apt-get install" in done.stderr
+    assert not (copy / ".venv").exists()
+
+
+def test_setup_refuses_a_python_that_does_not_run(copy: Path) -> None:
+    done = setup(copy, PYTHON="/bin/false")
+    assert done.returncode == 1
+    assert done.stderr == "setup: PYTHON=/bin/false is not a Python 3.11 or newer that runs\n"
+
+
+def test_setup_refuses_an_unknown_set_of_packages(copy: Path) -> None:
+    done = setup(copy, "everything")
+    assert done.returncode == 2
+    assert "'everything' is no set of packages" in done.stderr
+
+
+def test_failed_installation_shows_why_and_is_tried_again(copy: Path) -> None:
+    """An index that has nothing stands for a machine that is off the network."""
+    for _ in range(2):
+        done = setup(copy, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(copy), PIP_CONFIG_FILE=os.devnull)
+        assert done.returncode == 1
+        assert "ERROR: " in done.stderr, "pip's own words"
+        assert done.stderr.splitlines()[-1].startswith("setup: the installation failed")

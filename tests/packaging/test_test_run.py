@@ -1,0 +1,44 @@
+"""What a test run does where Docker is missing: it names what it leaves out, or refuses where Docker is required."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOWHERE = "unix:///nonexistent/docker.sock"
+THIS = Path(__file__).resolve()
+
+
+def run(**env: str) -> subprocess.CompletedProcess[str]:
+    """This file's Docker test alone, in a run that finds no daemon."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RETRACE_REQUIRE_"))}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{THIS}::test_docker_answers"]
+    return subprocess.run(
+        command, env={**plain, "DOCKER_HOST": NOWHERE, **env}, capture_output=True, text=True, cwd=THIS.parents[2]
+    )
+
+
+@pytest.mark.docker
+def test_docker_answers() -> None:
+    import docker
+
+    client = docker.from_env()
+    assert client.ping()
+    client.close()
+
+
+def test_without_docker_the_summary_says_what_was_left_out() -> None:
+    done = run()
+    assert done.returncode == 0, done.stdout
+    assert "1 docker test left out" in done.stdout
+    assert f"no Docker daemon answers at {NOWHERE}" in done.stdout
+    assert "1 in tests/packaging/test_test_run.py" in done.stdout
+    assert "1 skipped in" in done.stdout.splitlines()[-1]
+
+
+def test_required_docker_that_is_missing_fails_the_run() -> None:
+    done = run(RETRACE_REQUIRE_DOCKER="1")
+    assert done.returncode == 4
+    assert f"RETRACE_REQUIRE_DOCKER=1, but no Docker daemon answers at {NOWHERE}" in done.stderr

@@ -1,0 +1,13 @@
+"""The image that these tests look into."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rebuild import containers
+
+
+@pytest.fixture(scope="session")
+def image() -> str:
+    """The image of the figlet task, under the name that a trial gives it."""
+    return containers.task_image()

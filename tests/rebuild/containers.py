@@ -1,0 +1,113 @@
+"""The image of the figlet task, made once for all tests, and containers of it through the plain Docker client."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.etree import ElementTree
+
+from benchmarks import taskdir
+from benchmarks.judge import config
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+TASK = BENCHMARKS / "demos" / "tasks" / "figlet"
+JUDGE = "/retrace-judge"
+
+
+def script(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run what `scripts/rebuild-NAME` runs."""
+    command = [sys.executable, "-m", f"scripts.rebuild.{name}", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
+
+
+def run(image: str, command: str, *, user: str = "agent", stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a shell command in a fresh container."""
+    docker = [
+        "docker",
+        "run",
+        "--rm",
+        "--interactive",
+        "--network",
+        "none",
+        "--user",
+        user,
+        image,
+        "bash",
+        "-c",
+        command,
+    ]
+    return subprocess.run(docker, input=stdin, capture_output=True, text=True, timeout=120)
+
+
+@contextmanager
+def container(image: str) -> Iterator[str]:
+    """A container that waits for `docker exec`, as root."""
+    command = ["docker", "run", "--rm", "--detach", "--init", "--network", "none", "--user", "0", image, "sleep", "300"]
+    name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        yield name
+    finally:
+        subprocess.run(["docker", "kill", name], capture_output=True)
+
+
+def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, str]]:
+    """The hidden suite against each program: a text that is installed, or None for the original. Status by case."""
+    found = taskdir.read(TASK, BENCHMARKS)
+    assert found.file.evaluation is not None
+    assert found.suite is not None
+    verdicts = {}
+    with container(image) as name:
+        inside = ["docker", "exec", "--interactive", name]
+        subprocess.run([*inside, "mkdir", "--mode=700", JUDGE], check=True)
+        for title, text in programs.items():
+            program = "{workspace}/executable"
+            if text is not None:
+                program = f"/opt/{title}/executable"
+                install = f"mkdir -p {Path(program).parent} && cat >{program} && chmod 755 {program}"
+                subprocess.run([*inside, "sh", "-c", install], input=text, text=True, check=True)
+            told = config.configuration(
+                replace_program(found.file.evaluation, program),
+                workdir="/workspace",
+                workspace="/workspace",
+                directory=JUDGE,
+                env={},
+                user="agent",
+            )
+            archive = config.archive(found.suite, {"config.json": told}).read()
+            subprocess.run(["docker", "cp", "--quiet", "-", f"{name}:{JUDGE}"], input=archive, check=True)
+            drive = subprocess.run(
+                [*inside, "python3", "-I", f"{JUDGE}/drive.py", f"{JUDGE}/config.json"], capture_output=True
+            )
+            assert drive.returncode in (0, 1), drive.stdout.decode() + drive.stderr.decode()
+            xml = subprocess.run([*inside, "cat", f"{JUDGE}/out/results.xml"], capture_output=True, check=True).stdout
+            verdicts[title] = {
+                f"{case.get('classname')}[{case.get('name')}": "failed" if len(case) else "passed"
+                for case in ElementTree.fromstring(xml).iter("testcase")
+            }
+    return verdicts
+
+
+def replace_program(evaluation, program: str):
+    return evaluation.model_copy(update={"program": (program,)})
+
+
+def cases() -> dict[str, list[dict]]:
+    """The committed cases, by group."""
+    return {file.parent.name: json.loads(file.read_text()) for file in sorted((TASK / "tests").glob("*/cases.json"))}
+
+
+def task_image() -> str:
+    """Build the task's image, or find it built, as a trial does."""
+    from environments import daemon, images
+
+    spec = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS).spec
+    api = daemon.connect()
+    try:
+        return images.make_available(api, spec, lambda line: None).reference
+    finally:
+        api.close()

@@ -1,0 +1,128 @@
+"""The hidden suite of demo/figlet: enough cases, made by the original, passed by it, and by no dummy."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks import taskdir
+from scripts.rebuild import suite
+from tests.rebuild.containers import BENCHMARKS, TASK, cases, judged, script
+
+DUMMIES = {
+    "silent": "#!/bin/sh\n",
+    "echo": '#!/bin/sh\nif [ $# -gt 0 ]; then echo "$@"; else cat; fi\n',
+    "usage": '#!/bin/sh\necho "usage: $0 [options] [text]" >&2\nexit 1\n',
+}
+
+
+def test_there_are_enough_cases_in_every_group() -> None:
+    counts = {group: len(group_cases) for group, group_cases in cases().items()}
+    assert sum(counts.values()) >= 150
+    assert set(counts) == {"fonts", "layout", "width", "input", "control", "options"}
+    assert min(counts.values()) >= 20, counts
+
+
+def test_ids_are_unique_sorted_and_plain() -> None:
+    for group, group_cases in cases().items():
+        ids = [case["id"] for case in group_cases]
+        assert ids == sorted(set(ids)), group
+        assert all(re.fullmatch(r"[A-Za-z0-9-]+", id) for id in ids), group
+
+
+def test_no_two_cases_give_the_program_the_same() -> None:
+    given = Counter(
+        repr(sorted((key, value) for key, value in case.items() if key not in ("id", "expected")))
+        for group_cases in cases().values()
+        for case in group_cases
+    )
+    assert [what for what, count in given.items() if count > 1] == []
+
+
+def test_the_task_can_be_loaded_and_tells_the_number_of_cases() -> None:
+    task = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS)
+    assert task.kinds == ("docker",)
+    assert task.facts["tests"] == str(sum(map(len, cases().values())))
+    assert task.spec.build is not None
+    assert task.spec.build.context == BENCHMARKS / "rebuild"
+
+
+def test_the_image_cannot_hold_the_suite() -> None:
+    task = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS)
+    assert task.spec.build is not None
+    assert not (TASK / "tests").is_relative_to(task.spec.build.context)
+
+
+@pytest.mark.docker
+def test_the_expectations_are_what_the_original_answers(image: str) -> None:
+    done = script("suite", str(TASK), image, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "357 cases, 1 dropped, 356 kept" in done.stdout
+
+
+@pytest.mark.docker
+def test_the_original_passes_every_case_and_a_dummy_none(image: str) -> None:
+    verdicts = judged(image, {"original": None, **DUMMIES})
+    total = sum(map(len, cases().values()))
+    for title, verdict in verdicts.items():
+        passed = [case for case, status in verdict.items() if status == "passed"]
+        assert len(verdict) == total, title
+        if title == "original":
+            assert len(passed) == total, sorted(set(verdict) - set(passed))
+        else:
+            assert passed == [], title
+
+
+def answer(text: str) -> dict:
+    return {"code": 0, "stdout": [text], "stderr": [""]}
+
+
+@pytest.mark.parametrize(
+    ("original", "dummy", "why"),
+    [
+        (["a", "a", "a", "a"], "b", None),
+        (["a", "a", "a", "b"], "b", "the original does not repeat its answer"),
+        (["a", "b", "a", "a"], "x", "the original does not repeat its answer"),
+        (["a", "a", "a", "a"], "a", "the dummy 'echo' passes"),
+    ],
+)
+def test_what_the_generator_drops(original: list[str], dummy: str, why: str | None) -> None:
+    runs = [[answer(text)] for text in original]
+    assert suite.why_dropped(0, runs, {"silent": [answer("")], "echo": [answer(dummy)]}) == why
+
+
+def test_the_generator_drops_what_the_original_fails() -> None:
+    failed = {"failed": "TimeoutExpired", "detail": "timed out after 10 seconds"}
+    assert suite.why_dropped(0, [[failed]], {}) == "the original failed: timed out after 10 seconds"
+
+
+def test_one_entry_stands_for_a_case_of_each_value() -> None:
+    entry = {"id": "a-{x}", "args": ["-f", "{x}"], "files": {"{x}.flf": "@{x}"}, "for": {"x": ["b", 1]}}
+    assert suite.expand("g", entry) == [
+        {"id": "a-b", "args": ["-f", "b"], "files": {"b.flf": "@b"}},
+        {"id": "a-1", "args": ["-f", "1"], "files": {"1.flf": "@1"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("g:\n- {id: a, arg: [x]}\n", "g: a: unknown key 'arg'"),
+        ("g:\n- {id: a}\n- {id: a}\n", "g: the id 'a' occurs twice"),
+        ("g: [\n", "expected"),
+    ],
+)
+def test_a_bad_case_list_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "cases.in.yaml").write_text(text)
+    done = script("suite", str(tmp_path), "no-image:1")
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_missing_case_list_is_said(tmp_path: Path) -> None:
+    done = script("suite", str(tmp_path), "no-image:1")
+    assert done.returncode == 2
+    assert "cases.in.yaml" in done.stderr

@@ -1,0 +1,67 @@
+"""Runs the real `agent` command in its own process, away from the user's files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trajectories.events import Event
+from trajectories.reader import read_events
+
+AGENT = (sys.executable, "-m", "agent.cli.main")
+_KEYS = ("_API_KEY", "_TOKEN", "_SECRET")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command."""
+
+    folder: Path
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def trial(self) -> Path:
+        return self.folder / self.json["trial"]
+
+    @property
+    def events(self) -> list[Event]:
+        return list(read_events(self.trial))
+
+
+def environment(folder: Path, **extra: str) -> dict[str, str]:
+    """The variables of a test's command: no keys, no configuration of the user's."""
+    plain = {name: value for name, value in os.environ.items() if not name.endswith(_KEYS)}
+    root = str(Path(__file__).parents[2])
+    return {**plain, "PYTHONPATH": root, "RETRACE_CONFIG_DIR": str(folder / "config"), "COLUMNS": "200", **extra}
+
+
+def agent(folder: Path, *argv: str, timeout: float = 120, **extra: str) -> Done:
+    """Run `agent ARGV` with `folder` as its directory (trials then go to `folder/runs`)."""
+    done = subprocess.run(
+        [*AGENT, *argv],
+        cwd=folder,
+        env=environment(folder, **extra),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    return Done(folder, done.returncode, done.stdout, done.stderr)
+
+
+def script(folder: Path, *turns: Any) -> str:
+    """A `script:` model with these turns."""
+    path = folder / f"script-{len(list(folder.glob('script-*.json')))}.json"
+    path.write_text(json.dumps(turns))
+    return f"script:{path}"

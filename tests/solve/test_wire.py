@@ -1,0 +1,111 @@
+"""Whole trials over a real wire: the real command, litellm's client, an HTTP server in a provider's place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from tests.solve.command import Done, agent
+from tests.wire.replies import Turn, bad_key, rate_limited, server_error, too_long
+from tests.wire.server import WireServer
+from tests.wire.talk import PROTOCOLS
+from trajectories.events import CallFailed, CallFinished
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "start").mkdir()
+    return tmp_path
+
+
+def solve(work: Path, server: WireServer, protocol: str, *options: str) -> Done:
+    _, name, settings = PROTOCOLS[protocol]
+    flags = [flag for key, value in settings.items() for flag in ("--model-setting", f"{key}={value}")]
+    return agent(
+        work,
+        "solve",
+        *("--instruction", "Work.", "--workspace", "start", "--env", "local", "--json", "--model", name),
+        *("--api-base", server.base(protocol), *flags, *options),
+    )
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_trial_over_each_protocol_is_recorded_metered_and_priced(work: Path, protocol: str) -> None:
+    turns = [
+        Turn(text="I look.", thinking="What is here?", commands=("echo one", "echo two; exit 4")),
+        Turn(commands=("cat nothing",)),
+        Turn(commands=(SUBMIT,)),
+    ]
+    with WireServer(turns) as server:
+        done = solve(work, server, protocol)
+    assert done.status == 0, done.err
+    assert done.json["exit"]["cause"] == "submitted"
+    assert (done.json["steps"], done.json["commands"]) == (3, 3)
+    finished = [event for event in done.events if isinstance(event, CallFinished)]
+    counted = [request.counted for request in server.requests]
+    assert [event.usage.prompt for event in finished] == [count.prompt for count in counted]
+    assert done.json["usage"]["cache_read"] == sum(count.read for count in counted)
+    assert done.json["unmetered_calls"] == 0
+    priced = protocol != "chat"  # its model's name is made up
+    assert (done.json["cost_usd"]["computed"] is not None) == priced
+    if priced:
+        assert 0 < done.json["cost_usd"]["computed"] <= done.json["cost_usd"]["list"] * 1.25
+    results = [event.exit_code for event in done.events if event.type == "action_finished"]
+    assert results == [0, 4, 1]
+
+
+def test_failed_tries_are_recorded_one_by_one_and_are_no_steps(work: Path) -> None:
+    turns = [rate_limited("1"), server_error(500), Turn(commands=(SUBMIT,))]
+    with WireServer(turns) as server:
+        done = solve(work, server, "chat")
+    assert done.json["exit"]["cause"] == "submitted"
+    assert (done.json["steps"], done.json["failed_calls"]) == (1, 2)
+    failed = [event for event in done.events if isinstance(event, CallFailed)]
+    assert [(event.error, event.status, event.try_, event.retry) for event in failed] == [
+        ("rate_limit", 429, 1, True),
+        ("server_error", 500, 2, True),
+    ]
+    assert done.json["working_s"] < done.json["wall_s"] - sum(event.wait_s for event in failed) + 0.5
+    assert len(server.requests) == 3
+
+
+def test_a_bad_key_is_not_tried_again_and_ends_as_infrastructure(work: Path) -> None:
+    with WireServer([bad_key()]) as server:
+        done = solve(work, server, "chat")
+    assert done.status == 1
+    assert done.json["exit"]["reason"] == "infrastructure"
+    assert done.json["exit"]["cause"] == "model_unavailable"
+    assert len(server.requests) == 1
+    assert (done.trial / "workspace.tar.zst").exists()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_prompt_that_does_not_fit_is_a_limit_not_an_error(work: Path, protocol: str) -> None:
+    with WireServer([Turn(commands=("ls",)), too_long(protocol)]) as server:
+        done = solve(work, server, protocol)
+    assert done.status == 0, done.err
+    assert (done.json["exit"]["reason"], done.json["exit"]["cause"]) == ("limit", "context")
+
+
+def test_a_refusal_ends_the_trial(work: Path) -> None:
+    with WireServer([Turn(refusal="I cannot help with that.")]) as server:
+        done = solve(work, server, "chat")
+    assert done.json["exit"]["cause"] == "refusal"
+
+
+def test_the_cost_limit_is_kept_on_a_priced_model(work: Path) -> None:
+    with WireServer([Turn(commands=("true",), usage={"input_tokens": 100_000})] * 9) as server:
+        done = solve(work, server, "anthropic", "--cost-limit", "0.9")
+    assert (done.json["exit"]["reason"], done.json["exit"]["cause"]) == ("limit", "cost")
+    assert done.json["steps"] == 2
+    assert done.json["cost_usd"]["computed"] >= 0.9
+
+
+def test_fenced_blocks_over_the_wire(work: Path) -> None:
+    turns = [Turn(text="```bash\necho hi\n```"), Turn(text=f"```bash\n{SUBMIT}\n```")]
+    with WireServer(turns) as server:
+        done = solve(work, server, "chat", "--model-setting", "action=fenced")
+    assert done.json["exit"]["cause"] == "submitted"
+    assert "tools" not in server.requests[0].body

@@ -1,0 +1,1 @@
+"""A provider for tests: a real HTTP server that speaks three protocols (`server.WireServer`)."""

@@ -1,0 +1,187 @@
+"""Everything that goes wrong on the wire has a class, one line, one request, and an end in time."""
+
+from __future__ import annotations
+
+import email.utils
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from agent.models.protocol import CallFailure
+from agent.models.retries import RetryPolicy
+from tests.wire.replies import (
+    Fault,
+    Turn,
+    bad_key,
+    bad_request,
+    rate_limited,
+    server_error,
+    too_long,
+    unknown_model,
+)
+from tests.wire.talk import PROTOCOLS, talking
+
+EVERY_PROTOCOL = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+FAULTS = {
+    "429": (rate_limited(), "rate_limit", 429),
+    "500": (server_error(), "server_error", 500),
+    "503": (server_error(503), "server_error", 503),
+    "529, Anthropic's overload": (server_error(529), "server_error", 529),
+    "502 in HTML": (Fault("html", 502), "server_error", 502),
+    "401": (bad_key(), "authentication", 401),
+    "403": (Fault("error", 403, "Your plan does not include this model", "permission_error"), "authentication", 403),
+    "400": (bad_request(), "bad_request", 400),
+    "404": (unknown_model(), "not_found", 404),
+    "no money": (
+        Fault("error", 429, "You exceeded your current quota", "insufficient_quota", "insufficient_quota"),
+        "authentication",
+        429,
+    ),
+    "a request that is too large": (
+        Fault("error", 413, "Request too large", "request_too_large"),
+        "context_overflow",
+        413,
+    ),
+    "a connection cut in the body": (Fault("cut"), "connection", 200),
+    "a connection cut before the answer": (Fault("hang_up"), "connection", None),
+    "invalid JSON": (Fault("invalid_json"), "malformed", 200),
+    "HTML with status 200": (Fault("html"), "malformed", 200),
+}
+
+
+@EVERY_PROTOCOL
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_fault_has_its_class(protocol, case):
+    fault, kind, status = FAULTS[case]
+    with talking(protocol, [fault, Turn(text="still there")]) as talk:
+        with pytest.raises(CallFailure) as caught:
+            talk.ask()
+        failure = caught.value
+        assert (failure.error, failure.status) == (kind, status)
+        assert failure.detail
+        assert "\n" not in failure.detail
+        assert len(failure.detail) <= 300
+        assert failure.usage is None
+        assert len(talk.server.requests) == 1, "nobody but the driver retries"
+        assert talk.ask(try_=2).reply.text == "still there"
+
+
+@EVERY_PROTOCOL
+def test_a_prompt_that_does_not_fit_is_a_context_overflow(protocol):
+    with talking(protocol, [too_long(protocol)]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert caught.value.error == "context_overflow"
+
+
+@EVERY_PROTOCOL
+def test_retry_after_is_read_in_seconds_and_as_a_date(protocol):
+    later = email.utils.formatdate(time.time() + 90, usegmt=True)
+    with talking(protocol, [rate_limited("7"), rate_limited("2.5"), rate_limited(later), rate_limited("soon")]) as talk:
+        waits = []
+        for _ in range(4):
+            with pytest.raises(CallFailure) as caught:
+                talk.ask()
+            waits.append(caught.value.retry_after_s)
+    assert waits[:2] == [7, 2.5]
+    assert 80 < waits[2] <= 90
+    assert waits[3] is None
+    assert RetryPolicy().wait_s(caught.value, 1) is not None
+
+
+@EVERY_PROTOCOL
+@pytest.mark.parametrize("kind", ["trickle", "stall"])
+def test_a_reply_that_never_ends_is_a_time_out_in_time(protocol, kind):
+    with talking(protocol, [Fault(kind), Turn(text="next")]) as talk:
+        began = time.monotonic()
+        with pytest.raises(CallFailure) as caught:
+            talk.ask(timeout_s=0.6)
+        assert time.monotonic() - began < 1.5
+        assert caught.value.error == "timeout"
+        assert "time-out" in caught.value.detail or "0.6 s" in caught.value.detail
+        assert talk.ask().reply.text == "next"
+        assert not [thread for thread in threading.enumerate() if thread.name == "model call"]
+
+
+def test_the_models_own_time_out_is_a_setting():
+    with talking("chat", [Fault("trickle")], timeout_s="0.4") as talk:
+        began = time.monotonic()
+        with pytest.raises(CallFailure) as caught:
+            talk.ask(timeout_s=3600)
+        assert time.monotonic() - began < 1.3
+    assert caught.value.error == "timeout"
+
+
+def test_a_slow_reply_within_the_time_out_is_no_fault():
+    with talking("anthropic", [Turn(text="slow", delay_s=0.5)]) as talk:
+        assert talk.ask(timeout_s=10).reply.text == "slow"
+
+
+def test_ctrl_c_ends_a_call_at_once():
+    with talking("chat", [Turn(text="warm"), Fault("stall")]) as talk:
+        talk.ask()
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        began = time.monotonic()
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            talk.ask(timeout_s=60)
+        assert time.monotonic() - began < 2
+
+
+def test_nobody_listening_is_a_connection_failure():
+    with talking("responses", []) as talk:
+        pass
+    with pytest.raises(CallFailure) as caught:
+        talk.ask(timeout_s=5)
+    assert (caught.value.error, caught.value.status) == ("connection", None)
+
+
+@EVERY_PROTOCOL
+def test_no_key_gets_into_a_detail(protocol, monkeypatch):
+    key = "sk-wire-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    fault = Fault("error", 401, f"Incorrect API key provided: {key}. Or was it sk-proj-abcdefghijkl?", "x")
+    with talking(protocol, [fault]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert "Incorrect API key" in caught.value.detail
+    assert "0123456789" not in caught.value.detail
+    assert "abcdefghijkl" not in caught.value.detail
+
+
+def test_an_error_hidden_in_a_200_has_its_class():
+    """OpenRouter answers 200 with an error object when the provider behind it fails."""
+    body = {"error": {"code": 502, "message": "Provider returned error"}, "user_id": "u"}
+    with talking("chat", [Fault("body", body=body)]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert (caught.value.error, caught.value.status) == ("server_error", 502)
+    assert "Provider returned error" in caught.value.detail
+
+
+def test_a_reply_without_a_choice_is_malformed_and_its_usage_counts():
+    usage = {"prompt_tokens": 9, "completion_tokens": 0}
+    body = {"id": "x", "object": "chat.completion", "choices": [], "usage": usage}
+    with talking("chat", [Fault("body", body=body)]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert caught.value.error == "malformed"
+    assert caught.value.usage is not None
+    assert caught.value.usage.input == 9
+
+
+def test_a_response_that_failed_has_the_class_of_its_error():
+    body = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "failed",
+        "model": "gpt-5.4",
+        "output": [],
+        "error": {"code": "server_error", "message": "The model failed to generate a response."},
+    }
+    with talking("responses", [Fault("body", body=body)]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert caught.value.error == "server_error"
+    assert "failed to generate" in caught.value.detail
