@@ -113,11 +113,10 @@ def resolve(options: Options) -> Order:
 
     Raises: UserError, one line: what, which value, and what to do.
     """
-    from environments.choose import choose, make
-
     from agent.models.choose import make_model
     from agent.models.protocol import ModelUnusable
     from benchmarks.task import TaskError
+    from environments.choose import choose, make
     from environments.protocol import EnvironmentUnavailable
     from prompts import PromptError, load as load_prompt
     from scoring.prices import wheel_prices

@@ -126,7 +126,10 @@ def _start(order: Order, recorder: Recorder, environment: Environment) -> Loop:
     for lowered in started.lowered:
         text = f"{lowered.limit}: {lowered.asked} asked, {lowered.given} given"
         recorder.append(Warned(kind="limit_lowered", text=text))
-    order.benchmark.prepare(order.task, environment)
+    for skipped in order.benchmark.prepare(order.task, environment):
+        recorder.append(
+            Warned(kind="not_copied", text=f"not copied into the workspace: {skipped.path} ({skipped.why})")
+        )
     return Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
 
 

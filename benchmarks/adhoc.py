@@ -24,7 +24,7 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
     """The task that a text makes together with an image or a directory.
 
     An image allows docker only. A directory alone allows the sandbox and local; with an image as
-    well, docker too. `left_out` says what of the directory will not be copied.
+    well, docker too.
 
     Raises: TaskError.
     """
@@ -56,14 +56,6 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
     return AdHoc(), task
 
 
-def left_out(task: Task) -> tuple[Skipped, ...]:
-    """Sockets, devices and named pipes of the task's directory, which are not copied.
-
-    Raises: TaskError.
-    """
-    return _scan(task.directory).skipped if task.directory is not None else ()
-
-
 class AdHoc:
     """The adapter of ad-hoc tasks: copies the directory in, evaluates nothing."""
 
@@ -77,13 +69,14 @@ class AdHoc:
         """Raises: TaskError, always."""
         raise TaskError(f"{NAME}/{id}: an ad-hoc task is made with --instruction, it cannot be looked up")
 
-    def prepare(self, task: Task, environment: Environment) -> None:
+    def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Copy the directory into the workspace: modes, links and holes kept, special files left out.
 
         Raises: EnvironmentLost, TaskError.
         """
-        if task.directory is not None:
-            put(_scan(task.directory), environment, plain_modes=False)
+        if task.directory is None:
+            return ()
+        return put(_scan(task.directory), environment, plain_modes=False)
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """A verdict with status "error": there is nothing to evaluate with."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks import taskdir, tree
 from benchmarks.task import Task, TaskError
 from environments.protocol import Environment, Kind
+from trajectories.events import Skipped
 from trajectories.verdict import Verdict
 
 
@@ -35,7 +36,7 @@ class TaskDirectories:
             raise TaskError(f"{self.root / id / taskdir.TASK_FILE}: is missing")
         return taskdir.load(self.root / id, benchmark=self.name, root=self._within)
 
-    def prepare(self, task: Task, environment: Environment) -> None:
+    def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Unpack the task's initial files into the workspace, if it has any.
 
         Raises: EnvironmentLost, TaskError.
@@ -43,7 +44,8 @@ class TaskDirectories:
         assert task.directory is not None
         workspace = task.directory / taskdir.WORKSPACE
         if workspace.is_dir():
-            put(tree.scan(workspace, taskdir.CACHES), environment, plain_modes=True)
+            return put(tree.scan(workspace, taskdir.CACHES), environment, plain_modes=True)
+        return ()
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Let the hidden suite judge an exported workspace; see `suite.evaluate`."""
@@ -52,11 +54,12 @@ class TaskDirectories:
         return suite.evaluate(task, workspace, kind, scratch)
 
 
-def put(files: tree.Tree, environment: Environment, *, plain_modes: bool) -> None:
-    """Stream a tree into the environment's workspace.
+def put(files: tree.Tree, environment: Environment, *, plain_modes: bool) -> tuple[Skipped, ...]:
+    """Stream a tree into the environment's workspace; returns what of it cannot be copied.
 
     Raises: EnvironmentLost, TaskError.
     """
     if files.entries:
         with tree.packed(files, plain_modes=plain_modes) as archive:
             environment.put(archive, ".")
+    return files.skipped

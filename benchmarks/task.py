@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from environments.protocol import Environment, EnvironmentSpec, Kind
-from trajectories.events import Limits
+from trajectories.events import Limits, Skipped
 from trajectories.verdict import Verdict
 
 
@@ -24,7 +24,7 @@ class Task:
     """A task, resolved. `spec` is what it asks of its environment, its kind left to the trial."""
 
     id: str
-    """With its benchmark: `demo/wordfreq`."""
+    """With its benchmark: `demo/ledger`."""
     benchmark: str
     title: str
     instruction: str
@@ -56,8 +56,8 @@ class Benchmark(Protocol):
         Raises: TaskError.
         """
 
-    def prepare(self, task: Task, environment: Environment) -> None:
-        """Put the task's initial files into a started environment.
+    def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
+        """Put the task's initial files into a started environment; returns what cannot be copied.
 
         Raises: EnvironmentLost, TaskError.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import subprocess
@@ -79,4 +80,4 @@ def machine() -> str:
 
 def median_gap(times: Sequence[float]) -> float:
     """Median of the differences of consecutive times."""
-    return statistics.median(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    return statistics.median(later - earlier for earlier, later in itertools.pairwise(times))

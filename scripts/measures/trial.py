@@ -6,12 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent.actions import SUBMIT
-from scripts.measures.figures import Figure, command, interleaved, median_gap
+from scripts.measures.figures import Figure, command, interleaved, median_gap, timed
 from trajectories.events import CallFinished
 from trajectories.reader import read_events
 
@@ -44,12 +43,13 @@ def step_time(steps: int = 200) -> Figure:
         script = Path(folder, "true.json")
         script.write_text(json.dumps(["true"] * steps + [SUBMIT]))
         trial = _solve(folder, f"script:{script}", "--no-evaluate")
+        image = _image_of(trial)
         ends = [event.mono_s for event in read_events(trial) if isinstance(event, CallFinished)]
         ours = median_gap(ends)
         tenth = len(ends) // 10
         drift = median_gap(ends[-tenth:]) / median_gap(ends[:tenth])
-    with _container() as name:
-        bare = _median(lambda: command("docker", "exec", name, "true"), 30)
+    with _container(image) as name:
+        bare = timed(lambda: command("docker", "exec", name, "true"), 30)
     return Figure(
         "step of `true`, Docker, against `docker exec`",
         ours / bare,
@@ -65,12 +65,9 @@ def whole_trial() -> Figure:
         script = Path(folder, "submit.json")
         script.write_text(json.dumps([SUBMIT]))
         first = _solve(folder, f"script:{script}")
-        image = json.loads((first / "trial.json").read_text())
-        reference = _image_of(first)
-        ours, plain = interleaved(
-            lambda: _solve(folder, f"script:{script}"), lambda: _plain_trial(reference), runs=5
-        )
-        assert image["exit"]["cause"] == "submitted"
+        assert json.loads((first / "trial.json").read_text())["exit"]["cause"] == "submitted"
+        image = _image_of(first)
+        ours, plain = interleaved(lambda: _solve(folder, f"script:{script}"), lambda: _plain_trial(image), runs=5)
     return Figure(
         "a whole trial that submits at once, over plain Docker calls",
         ours - plain,
@@ -82,8 +79,8 @@ def whole_trial() -> Figure:
 
 def prefix_cache() -> Iterator[Figure]:
     """Share of each prompt that the next call reads from the cache, over the three wire protocols."""
-    from tests.wire.test_cache import STEPS, busy, hit_rates
     from tests.wire.talk import PROTOCOLS, talking
+    from tests.wire.test_cache import STEPS, busy, hit_rates
 
     for protocol in PROTOCOLS:
         with talking(protocol, [busy(number) for number in range(STEPS)]) as talk:
@@ -126,8 +123,8 @@ def _plain_trial(image: str) -> None:
 class _container:
     """A plain sleeping container."""
 
-    def __init__(self, image: str | None = None) -> None:
-        self._image = image or _any_image()
+    def __init__(self, image: str) -> None:
+        self._image = image
 
     def __enter__(self) -> str:
         argv = ["docker", "run", "-d", "--rm", "--network", "none", self._image, "sleep", "600"]
@@ -136,22 +133,3 @@ class _container:
 
     def __exit__(self, *_: object) -> None:
         command("docker", "rm", "-f", self._id)
-
-
-def _any_image() -> str:
-    argv = ["docker", "images", "-q", "--filter", "label=retrace"]
-    found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
-    if not found:
-        argv = ["docker", "images", "-q", "--filter", "dangling=false"]
-        found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
-    return found[0]
-
-
-def _median(action: object, runs: int) -> float:
-    assert callable(action)
-    times = []
-    for _ in range(runs):
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
-    return sorted(times)[len(times) // 2]

@@ -51,7 +51,9 @@ def test_standard_input_is_empty(place: Place) -> None:
 
 def test_each_action_is_a_fresh_shell_in_the_working_directory(place: Place) -> None:
     place.text("cd /tmp; variable=1; export EXPORTED=1; umask 077; f() { :; }; alias ls=false")
-    seen = place.text('pwd; echo "[$variable][$EXPORTED]"; umask; type f 2>/dev/null; shopt -q login_shell && echo login')
+    seen = place.text(
+        'pwd; echo "[$variable][$EXPORTED]"; umask; type f 2>/dev/null; shopt -q login_shell && echo login'
+    )
     assert seen == f"{place.started.workdir}\n[][]\n0022\nlogin\n"
 
 

@@ -22,7 +22,9 @@ def test_the_network_is_off_and_loopback_works(start: object, label: str) -> Non
     assert Promise.NETWORK_OFF in place.started.promises
     with socket.create_server(("0.0.0.0", 0)) as server:
         port = server.getsockname()[1]
-        done = place.run(f"cat /proc/net/dev | tail -n +3 | cut -d: -f1; (echo >/dev/tcp/127.0.0.1/{port}) 2>&1", deadline_s=10)
+        done = place.run(
+            f"cat /proc/net/dev | tail -n +3 | cut -d: -f1; (echo >/dev/tcp/127.0.0.1/{port}) 2>&1", deadline_s=10
+        )
     lines = done.output.decode().split("\n")
     assert lines[0].strip() == "lo"
     assert "refused" in lines[1]
@@ -86,7 +88,9 @@ def test_the_channel_is_out_of_reach(start: object, label: str) -> None:
     assert (Promise.UNFORGEABLE in place.started.promises) == (label == "docker")
     forge = "for fd in 0 1 2 20 21 22; do (echo forged >/proc/1/fd/$fd) 2>/dev/null && echo wrote $fd; "
     forge += "(head -c1 /proc/1/fd/$fd) >/dev/null 2>&1 && echo read $fd; done; "
-    forge += "(cat /proc/1/environ >/dev/null) 2>/dev/null && echo environ; (: </proc/1/mem) 2>/dev/null && echo mem; true"
+    forge += (
+        "(cat /proc/1/environ >/dev/null) 2>/dev/null && echo environ; (: </proc/1/mem) 2>/dev/null && echo mem; true"
+    )
     done = place.run(forge, deadline_s=5)
     assert (done.exit_code, done.output) == (0, b"")
     assert place.text("echo honest") == "honest\n"
@@ -99,7 +103,10 @@ def test_what_the_supervisor_keeps_is_not_for_actions(start: object) -> None:
     assert place.run("cat /run/retrace/out").exit_code == 1
     assert place.run("echo x >/run/retrace/action").exit_code == 1
     assert place.run("echo x >/run/retrace/planted").exit_code == 1
-    assert place.text("grep -E 'Cap(Eff|Prm|Inh|Amb)' /proc/self/status | tr -d '0[:space:]' ") == "CapInh:CapPrm:CapEff:CapAmb:"
+    assert (
+        place.text("grep -E 'Cap(Eff|Prm|Inh|Amb)' /proc/self/status | tr -d '0[:space:]' ")
+        == "CapInh:CapPrm:CapEff:CapAmb:"
+    )
     assert "NoNewPrivs:\t1" in place.text("cat /proc/self/status")
 
 
@@ -115,7 +122,12 @@ def test_an_image_s_root_user_is_said_to_be_unprotected(start: object) -> None:
 @pytest.mark.docker
 @pytest.mark.parametrize(
     ("user", "seen"),
-    [("nobody", "65534 65534 /nonexistent"), ("1234", "1234 0 /"), ("1234:5", "1234 5 /"), ("agent:tty", "1000 5 /home/agent")],
+    [
+        ("nobody", "65534 65534 /nonexistent"),
+        ("1234", "1234 0 /"),
+        ("1234:5", "1234 5 /"),
+        ("agent:tty", "1000 5 /home/agent"),
+    ],
 )
 def test_users_as_docker_reads_them(start: object, user: str, seen: str) -> None:
     place: Place = start("docker", user=user)  # type: ignore[operator]

@@ -27,6 +27,7 @@ from trajectories.exits import Exit
 from trajectories.usage import Costs, Usage
 
 OPENING = [Say("system", "be good", "system"), Say("user", "do it", "task")]
+SOME_TOKENS = Usage(input=10, output=1)
 FREE = Costs(billed=0.0, computed=0.0, list=0.0)
 
 
@@ -52,7 +53,7 @@ class Crank:
     replies: list[Reply | CallFailed]
     limits: Limits = Limits()
     action_format: ActionFormat = "tool"
-    usage: Usage = Usage(input=10, output=1)
+    usage: Usage = SOME_TOKENS
     costs: Costs = FREE
     finish_reason: str | None = None
     call_s: float = 1.0
@@ -127,9 +128,7 @@ class Crank:
         self.now_s += took
         result = {"ended": "exited", "exit_code": 0, "output": output(run.script), **self.results.get(run.action, {})}
         self._feed(
-            ActionFinished(
-                action=run.action, step=run.step, tool_call_id=run.tool_call_id, duration_s=took, **result
-            )
+            ActionFinished(action=run.action, step=run.step, tool_call_id=run.tool_call_id, duration_s=took, **result)
         )
 
     def _feed(self, event: BaseEvent) -> None:

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from trajectories.errors import RecordError, TrialInUse
 from trajectories.events import (
@@ -142,7 +141,7 @@ def test_blobs_are_shared_with_the_pool_and_damage_is_named(tmp_path: Path) -> N
     one, two = BlobStore(tmp_path / "1", pool), BlobStore(tmp_path / "2", pool)
     digest = one.put(b"same")
     assert two.put(b"same") == digest
-    files = [path for path in tmp_path.rglob("*.zst")]
+    files = list(tmp_path.rglob("*.zst"))
     assert len(files) == 3
     assert len({path.stat().st_ino for path in files}) == 1
     (tmp_path / "1" / digest[:2] / f"{digest[2:]}.zst").write_bytes(b"junk")
@@ -207,5 +206,3 @@ def test_when_no_more_can_be_written_the_record_stays_whole_and_can_still_be_clo
 
 def test_terminal_escapes_are_made_visible() -> None:
     assert printable("a\x1b[2Jb\tc\nd\u202e\x9b\r") == "a\u241b[2Jb\tc\nd\\u202e\\x9b\u240d"
-
-

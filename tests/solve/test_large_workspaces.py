@@ -29,8 +29,10 @@ def test_a_hundred_thousand_files_and_a_sparse_one_come_through(tmp_path: Path) 
     counted = next(event for event in done.events if event.type == "action_finished").output.text.split()
     assert counted[:2] == ["100001", str(2 << 30)]
     assert int(counted[2]) < 1000, "the sparse file must not be filled"
-    with zstandard.open(done.trial / "workspace.tar.zst", "rb") as file:
-        archive = tarfile.open(fileobj=file, mode="r|")
+    with (
+        zstandard.open(done.trial / "workspace.tar.zst", "rb") as file,
+        tarfile.open(fileobj=file, mode="r|") as archive,
+    ):
         files = sum(member.isfile() for member in archive)
     assert files == 100_001
     assert (done.trial / "workspace.tar.zst").stat().st_size < 8 << 20

@@ -42,9 +42,7 @@ def test_the_ledger_recording_passes_again_in_every_environment(tmp_path: Path, 
 @pytest.mark.timeout(900)
 def test_the_rebuild_of_a_real_program_replays_to_the_same_verdict(tmp_path: Path) -> None:
     recording = RECORDINGS / "figlet"
-    done = agent(
-        tmp_path, "solve", "--task", "demo/figlet", "--model", f"replay:{recording}", "--json", timeout=880
-    )
+    done = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", f"replay:{recording}", "--json", timeout=880)
     assert done.status == 0, done.err
     assert done.json["verdict"]["quality"] == json.loads((recording / "verdict.json").read_text())["quality"] > 0.8
     assert verdict_of(done.trial) == verdict_of(recording)

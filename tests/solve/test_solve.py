@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -38,9 +37,11 @@ def adhoc(work: Path, model: str, *options: str, **extra: str) -> Done:
 
 
 def members(trial: Path) -> dict[str, tarfile.TarInfo]:
-    with zstandard.open(trial / "workspace.tar.zst", "rb") as file:
-        archive = tarfile.open(fileobj=io.BytesIO(file.read()))
-    return {member.name.removeprefix("./").rstrip("/"): member for member in archive.getmembers()}
+    with (
+        zstandard.open(trial / "workspace.tar.zst", "rb") as file,
+        tarfile.open(fileobj=file, mode="r|") as archive,
+    ):
+        return {member.name.removeprefix("./").rstrip("/"): member for member in archive}
 
 
 def test_a_trial_is_recorded_exported_and_summed_up(work: Path) -> None:
@@ -123,9 +124,7 @@ def test_a_replayed_trial_asks_for_the_same_commands_and_ends_the_same(work: Pat
 
     def story(events: list[object]) -> list[object]:
         return [
-            (event.action, event.exit_code, event.output.sha256)
-            for event in events
-            if event.type == "action_finished"
+            (event.action, event.exit_code, event.output.sha256) for event in events if event.type == "action_finished"
         ]
 
     assert story(again.events) == story(done.events)
