@@ -10,50 +10,18 @@ import hashlib
 import json
 import tarfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from benchmarks import junit, taskdir, tree
 from benchmarks.judge.config import PARTS
+from benchmarks.submission import EvaluatorFailed, Judged, Make, Submission
 from benchmarks.task import Task, TaskError
-from environments.protocol import Environment, EnvironmentFault, EnvironmentSpec, Execution, Kind
-from trajectories.text import cut_middle
+from environments.protocol import EnvironmentFault, Kind
 from trajectories.verdict import Evaluator, Verdict
 
 NAME = "pytest-suite"
 VERSION = "1"
 """Raised when the same submission could get another verdict."""
-Make = Callable[[EnvironmentSpec], Environment]
-
-
-class EvaluatorFailed(Exception):
-    """The evaluator, not the submission, failed; one line."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is to be judged, and where."""
-
-    task: Task
-    found: taskdir.TaskDirectory
-    workspace: Path
-    kind: Kind
-    scratch: Path
-    """Logs and results are written here."""
-    make: Make
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What came out: the suite's files are in `scratch`."""
-
-    isolation: str
-    build_failed: str = ""
-    inputs: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None = None) -> Verdict:
@@ -67,22 +35,22 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
     isolation = "none: nothing ran"
     version = VERSION
     try:
-        order = _order(task, workspace, kind, scratch, make)
-        inputs["suite"] = tree.digest(tree.scan(_suite(order), taskdir.CACHES))
+        submission = _submission(task, workspace, kind, scratch, make)
+        inputs["suite"] = tree.digest(tree.scan(_suite(submission), taskdir.CACHES))
         inputs["judge"] = hashlib.sha256(b"".join(part.read_bytes() for part in PARTS)).hexdigest()
         inputs["workspace"] = _sha256(workspace)
         if kind == "docker":
             from benchmarks import suite_container as where
         else:
             from benchmarks import suite_host as where  # type: ignore[no-redef]
-        judged = where.judge(order)
+        judged = where.judge(submission)
         isolation = judged.isolation
         inputs.update(judged.inputs)
         collected, results = _results(scratch, judged)
         inputs.update(python=collected["python"])
         version = f"{VERSION}+pytest-{collected['pytest']}"
         cases = junit.cases(collected["cases"], results, judged.build_failed)
-        expected = order.found.file.evaluation.cases if order.found.file.evaluation else None
+        expected = submission.found.file.evaluation.cases if submission.found.file.evaluation else None
         if not cases or (expected is not None and expected != len(cases)):
             raise EvaluatorFailed(f"the suite has {len(cases)} cases, {taskdir.TASK_FILE} says {expected}")
         passed = sum(case.status == "passed" for case in cases)
@@ -100,39 +68,7 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
         return _error(str(error) or type(error).__name__, version, inputs, isolation, started)
 
 
-@contextmanager
-def submission(order: Order) -> Iterator[BinaryIO]:
-    """The exported workspace as a tar stream. Whether it may be unpacked is for `Environment.put` to judge.
-
-    Raises: EvaluatorFailed where it is no zstd.
-    """
-    import zstandard
-
-    try:
-        with (
-            order.workspace.open("rb") as raw,
-            zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as plain,
-        ):
-            yield cast(BinaryIO, plain)
-    except zstandard.ZstdError as error:
-        raise EvaluatorFailed(f"{order.workspace.name} is no whole tar.zst: {error}") from None
-
-
-def build_failure(execution: Execution, deadline_s: float) -> str:
-    """Why a build counts as failed, or ''."""
-    if execution.ended in ("exited", "oom") and execution.exit_code == 0:
-        return ""
-    if execution.ended == "deadline":
-        how = f"had not finished after {deadline_s:g} s"
-    elif execution.ended == "exited":
-        how = f"exit {execution.exit_code}" if execution.signal is None else f"signal {execution.signal}"
-    else:
-        how = f"was ended: {execution.ended}"
-    said = cut_middle(execution.output.decode("utf-8", "replace").strip(), 1000)
-    return f"the build failed: {how}" + (f": {said}" if said else "")
-
-
-def _order(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None) -> Order:
+def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None) -> Submission:
     if task.directory is None or not task.evaluable:
         raise EvaluatorFailed(f"{task.id} has no hidden suite, so nothing can be evaluated")
     if kind not in task.kinds:
@@ -143,13 +79,13 @@ def _order(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | 
 
         make = make_environment
     scratch.mkdir(parents=True, exist_ok=True)
-    return Order(task, found, workspace, kind, scratch, make)
+    return Submission(task, found, workspace, kind, scratch, make)
 
 
-def _suite(order: Order) -> Path:
-    if order.found.suite is None:
-        raise EvaluatorFailed(f"{order.task.id} has no hidden suite any more")
-    return order.found.suite
+def _suite(submission: Submission) -> Path:
+    if submission.found.suite is None:
+        raise EvaluatorFailed(f"{submission.task.id} has no hidden suite any more")
+    return submission.found.suite
 
 
 def _sha256(path: Path) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judge import config
-from benchmarks.suite import EvaluatorFailed, Judged, Order, build_failure, submission
+from benchmarks.submission import EvaluatorFailed, Judged, Submission, build_failure, build_script, check_ended
 from benchmarks.taskfile import EvaluationPart
 from environments.protocol import Environment, Execution
 
@@ -24,16 +24,16 @@ _GRACE_S = 60.0
 """What the suite may take beyond its own time limit before the evaluator counts as failed."""
 
 
-def judge(order: Order) -> Judged:
-    """Judge in a fresh container of the task's image; results and logs go to `order.scratch`.
+def judge(submission: Submission) -> Judged:
+    """Judge in a fresh container of the task's image; results and logs go to `submission.scratch`.
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
-    task, evaluation = order.task, order.found.file.evaluation
+    task, evaluation = submission.task, submission.found.file.evaluation
     assert evaluation is not None
-    assert order.found.suite is not None
+    assert submission.found.suite is not None
     user = task.spec.user or "agent"
-    environment = order.make(replace(task.spec, kind="docker", network=False, keep=False, workspace=None))
+    environment = submission.make(replace(task.spec, kind="docker", network=False, keep=False, workspace=None))
     try:
         started = environment.start()
         workdir = started.workdir
@@ -49,15 +49,15 @@ def judge(order: Order) -> Judged:
             )
             for name, collect_only in (("config.json", False), ("collect.json", True))
         }
-        environment.put(config.archive(order.found.suite, files), DIRECTORY)
+        environment.put(config.archive(submission.found.suite, files), DIRECTORY)
         withheld = _as_root(environment, _clear(evaluation, workdir), "clearing the workspace")
-        with submission(order) as archive:
+        with submission.unpacked() as archive:
             environment.put(archive, workdir)
         if evaluation.withheld:
             _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
-        failed = _build(environment, evaluation, workdir, order.scratch)
-        _drive(environment, evaluation, "collect.json" if failed else "config.json", order.scratch)
-        _fetch(environment, order.scratch)
+        failed = _build(environment, evaluation, workdir, submission.scratch)
+        _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
+        _fetch(environment, submission.scratch)
     finally:
         environment.stop()
     inputs = [("image", started.image or ""), ("image_digest", started.image_digest or ""), ("kind", "docker")]
@@ -99,13 +99,6 @@ def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, s
     return build_failure(execution, evaluation.build_timeout)
 
 
-def build_script(evaluation: EvaluationPart) -> str:
-    """The build, with what it must make removed before."""
-    paths = " ".join(shlex.quote(path) for path in evaluation.remove)
-    lines = [f"rm -rf -- {paths}"] if paths else []
-    return "\n".join([*lines, *([evaluation.build] if evaluation.build else [])])
-
-
 def _drive(environment: Environment, evaluation: EvaluationPart, told: str, scratch: Path) -> None:
     execution = environment.execute(
         f"exec python3 -I {DIRECTORY}/drive.py {DIRECTORY}/{told}",
@@ -115,24 +108,6 @@ def _drive(environment: Environment, evaluation: EvaluationPart, told: str, scra
     )
     (scratch / "suite.log").write_bytes(execution.output)
     check_ended(execution)
-
-
-def check_ended(execution: Execution) -> None:
-    """Pass only a suite that ran to its end.
-
-    Raises: EvaluatorFailed.
-    """
-    if execution.ended not in ("exited", "oom"):  # oom: some process of it was killed, perhaps the candidate
-        raise EvaluatorFailed(f"the suite was ended: {execution.ended} after {execution.duration_s:.0f} s")
-    if execution.exit_code not in (0, 1):  # pytest: 0 all passed, 1 some failed
-        lines = execution.output.decode("utf-8", "replace").strip().splitlines() or ["no output"]
-        raise EvaluatorFailed(f"the suite could not be run, exit {execution.exit_code}: {telling(lines)}")
-
-
-def telling(lines: list[str]) -> str:
-    """The line of a failed run that says most: the first error, else the last line."""
-    marks = ("drive: ", "ERROR ", "E   ", "INTERNALERROR")
-    return next((line for line in lines if line.startswith(marks)), lines[-1]).strip()[:500]
 
 
 def _as_root(environment: Environment, script: str, what: str) -> Execution:

@@ -19,8 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judge import config
-from benchmarks.suite import Judged, Order, build_failure, submission
-from benchmarks.suite_container import build_script, check_ended
+from benchmarks.submission import Judged, Submission, build_failure, build_script, check_ended
 from environments.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
 from environments.protocol import EnvironmentSpec, Execution
 
@@ -29,23 +28,23 @@ _RUN = "{cwd}"
 """drive.py puts a run's own directory here."""
 
 
-def judge(order: Order) -> Judged:
-    """Judge in the sandbox or locally; results and logs go to `order.scratch`.
+def judge(submission: Submission) -> Judged:
+    """Judge in the sandbox or locally; results and logs go to `submission.scratch`.
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
     base = Path(tempfile.mkdtemp(prefix="retrace-judge-"))
     try:
-        return _judge(order, base)
+        return _judge(submission, base)
     finally:
         shutil.rmtree(base, onerror=_unlock)
 
 
-def _judge(order: Order, base: Path) -> Judged:
-    task, evaluation = order.task, order.found.file.evaluation
+def _judge(submission: Submission, base: Path) -> Judged:
+    task, evaluation = submission.task, submission.found.file.evaluation
     assert evaluation is not None
-    assert order.found.suite is not None
-    sandboxed = order.kind == "sandbox"
+    assert submission.found.suite is not None
+    sandboxed = submission.kind == "sandbox"
     workspace, directory = base / "workspace", base / "judge"
     workspace.mkdir()
     directory.mkdir(mode=0o700)
@@ -53,17 +52,17 @@ def _judge(order: Order, base: Path) -> Judged:
     if owner is not None:
         base.chmod(0o711)
         os.chown(workspace, owner, owner)
-    spec = replace(task.spec, kind=order.kind, network=False, keep=False, workspace=workspace)
-    environment = order.make(spec)
+    spec = replace(task.spec, kind=submission.kind, network=False, keep=False, workspace=workspace)
+    environment = submission.make(spec)
     failed = ""
     try:
         started = environment.start()
-        with submission(order) as archive:
+        with submission.unpacked() as archive:
             environment.put(archive, started.workdir)
         script = build_script(evaluation)
         if script:
             execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
-            (order.scratch / "build.log").write_bytes(execution.output)
+            (submission.scratch / "build.log").write_bytes(execution.output)
             failed = build_failure(execution, evaluation.build_timeout)
     finally:
         environment.stop()
@@ -77,12 +76,12 @@ def _judge(order: Order, base: Path) -> Judged:
         owner=owner,
         collect_only=bool(failed),
     )
-    with tarfile.open(fileobj=config.archive(order.found.suite, {"config.json": told})) as tar:
+    with tarfile.open(fileobj=config.archive(submission.found.suite, {"config.json": told})) as tar:
         tar.extractall(directory)
-    _drive(directory, evaluation.timeout + _GRACE_S, order.scratch)
+    _drive(directory, evaluation.timeout + _GRACE_S, submission.scratch)
     for name in ("collected.json", "results.xml"):
         if (directory / "out" / name).is_file():
-            shutil.copyfile(directory / "out" / name, order.scratch / name)
+            shutil.copyfile(directory / "out" / name, submission.scratch / name)
     return Judged(
         isolation=(
             "fresh directory, suite on the host, each run of the candidate in its own bubblewrap, network off"
@@ -90,7 +89,7 @@ def _judge(order: Order, base: Path) -> Judged:
             else "none: suite and candidate ran on the host as the same user"
         ),
         build_failed=failed,
-        inputs=(("kind", order.kind),),
+        inputs=(("kind", submission.kind),),
     )
 
 

@@ -12,7 +12,7 @@ SHOWN_CHARACTERS = 10_000
 """Longer text is cut to its first and last halves of this."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def cut_middle(text: str, limit: int = SHOWN_CHARACTERS) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free import FREE, NO_TOKENS
 from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
 from trajectories.events import Message, ModelRef, Reply, ToolCall
-from trajectories.text import storable
+from trajectories.text import printable, storable
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -40,20 +39,6 @@ Type a bash command; it runs when it is complete. Every command has its own shel
   :help     this
   :quit     give up (also Ctrl-D)
 Ctrl-C interrupts the trial."""
-
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def visible(text: str) -> str:
-    """The text with control and direction characters written out, so that no output can drive the terminal."""
-    return _UNSAFE.sub(lambda found: _written(found.group()), text)
-
-
-def _written(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return "^" + chr(code + 0x40)
-    return "^?" if code == 0x7F else f"<U+{code:04X}>"
 
 
 class HumanModel:
@@ -96,7 +81,7 @@ class HumanModel:
                 continue
             if first and turns and turns[0] < index < turns[-1]:
                 continue  # a resumed trial: the task and the newest observation will do
-            _print(visible(entry.content).rstrip("\n"))
+            _print(printable(entry.content).rstrip("\n"))
         if first and turns:
             _print(f"(going on after {len(turns)} earlier steps)")
         if first:
@@ -122,7 +107,7 @@ class HumanModel:
                     raise CallFailure("gave_up", "the person gave up")
                 case ":edit":
                     if edited := _edited():
-                        _print(visible(edited).rstrip("\n"))
+                        _print(printable(edited).rstrip("\n"))
                         return edited
                 case _:
                     return typed

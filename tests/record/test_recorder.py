@@ -205,4 +205,6 @@ def test_when_no_more_can_be_written_the_record_stays_whole_and_can_still_be_clo
 
 
 def test_terminal_escapes_are_made_visible() -> None:
-    assert printable("a\x1b[2Jb\tc\nd\u202e\x9b\r") == "a\u241b[2Jb\tc\nd\\u202e\\x9b\u240d"
+    hostile = "a\x1b[2Jb\tc\nd\u202e\x9b\r\x7f\ud800"
+    assert printable(hostile) == "a\u241b[2Jb\tc\nd\\u202e\\x9b\u240d\u2421\\ud800"
+    assert printable("plain Ünïcode 中 \n") == "plain Ünïcode 中 \n"
