@@ -102,7 +102,8 @@ class TrialView:
         ended = "" if event.ended == "exited" else f", {event.ended}"
         good = event.exit_code == 0 and event.ended == "exited"
         line = f"{how}{ended}   {event.duration_s:.2f} s   {event.output.bytes} bytes"
-        self._block(line, event.output.text, "dim" if good else "red")
+        text = "" if self._full else event.output.text  # in full, the observation says it as the model saw it
+        self._block(line, text, "dim" if good else "red")
 
     def _verdict(self, event: Evaluated) -> None:
         if event.verdict is None:
