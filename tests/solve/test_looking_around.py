@@ -1,0 +1,80 @@
+"""The commands that only look: tasks, models, doctor, schema."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from agent.actions import SUBMIT
+from tests.solve.command import agent, script
+
+RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
+
+
+def test_the_demos_are_listed_and_shown(tmp_path: Path) -> None:
+    rows = {row["id"]: row for row in agent(tmp_path, "tasks", "list", "--json").json["tasks"]}
+    assert {"demo/cronwhen", "demo/figlet", "demo/ledger", "demo/spans"} <= rows.keys()
+    assert rows["demo/figlet"]["environments"] == ["docker"]
+    assert rows["demo/figlet"]["tests"] >= 150
+    shown = agent(tmp_path, "tasks", "show", "ledger", "--json").json
+    assert shown["id"] == "demo/ledger"
+    assert "keeps a cash book" in shown["instruction"]
+    unknown = agent(tmp_path, "tasks", "show", "ledgr")
+    assert unknown.status == 2
+    assert "demo/ledger" in unknown.err
+    assert agent(tmp_path, "tasks", "list", "--benchmark", "nothing").status == 2
+
+
+def test_models_are_listed_with_prices_and_whether_a_key_is_set(tmp_path: Path) -> None:
+    rows = {row["alias"]: row for row in agent(tmp_path, "models", "list", "--json").json["models"]}
+    assert {"opus", "sonnet", "gpt", "gemini"} <= rows.keys()
+    assert rows["opus"]["input"] > 0
+    assert rows["opus"]["key"] is False
+    with_key = agent(tmp_path, "models", "list", "--json", ANTHROPIC_API_KEY="sk-not-a-key").json["models"]
+    assert {row["alias"]: row for row in with_key}["opus"]["key"] is True
+
+
+def test_the_doctor_names_keys_and_never_shows_them(tmp_path: Path) -> None:
+    done = agent(tmp_path, "doctor", "--json", OPENAI_API_KEY="sk-very-secret-1")
+    assert done.status == 0, done.err
+    assert "OPENAI_API_KEY" in done.json["keys_set"]
+    assert "sk-very-secret-1" not in done.out
+    assert done.json["machine"]["cores"] == len(os.sched_getaffinity(0))
+    assert done.json["environments"]["local"]["works"]
+    assert done.json["config"]["path"] == str(tmp_path / "config" / "config.yaml")
+    assert "docker" in agent(tmp_path, "doctor").out
+
+
+def test_the_doctor_says_why_docker_does_not_work(tmp_path: Path) -> None:
+    done = agent(tmp_path, "doctor", "--json", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
+    state = done.json["environments"]["docker"]
+    assert not state["works"]
+    assert state["trouble"]
+
+
+@pytest.mark.parametrize("recording", ["figlet", "ledger"])
+def test_recorded_events_fit_the_printed_schema(tmp_path: Path, recording: str) -> None:
+    schema = agent(tmp_path, "schema").json
+    validator = jsonschema.Draft202012Validator(schema)
+    with (RECORDINGS / recording / "events.jsonl").open() as lines:
+        kinds = set()
+        for line in lines:
+            event = json.loads(line)
+            validator.validate(event)
+            kinds.add(event["type"])
+    assert {"trial_started", "call_finished", "action_finished", "exit", "evaluation"} <= kinds
+    assert not validator.is_valid({"type": "exit", "seq": 1})
+
+
+def test_without_docker_a_task_that_allows_it_goes_to_the_sandbox_or_says_the_way_out(tmp_path: Path) -> None:
+    nowhere = f"unix://{tmp_path}/nothing.sock"
+    model = script(tmp_path, SUBMIT)
+    only_docker = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", model, DOCKER_HOST=nowhere)
+    assert only_docker.status == 2
+    assert "docker" in only_docker.err.lower()
+    asked = agent(tmp_path, "solve", "--task", "demo/ledger", "--env", "docker", "--model", model, DOCKER_HOST=nowhere)
+    assert asked.status == 2
