@@ -13,19 +13,20 @@ from typing import Any
 
 from agent.errors import UserError
 
-CONFIGURABLE = (
-    "model",
-    "env",
-    "prompt",
-    "step-limit",
-    "time-limit",
-    "cost-limit",
-    "token-limit",
-    "command-timeout",
-    "api-base",
-    "runs",
-    "platform",
-)
+CONFIGURABLE: Mapping[str, tuple[type, ...]] = {
+    "model": (str,),
+    "env": (str,),
+    "prompt": (str,),
+    "step-limit": (int, str),
+    "time-limit": (int, float, str),
+    "cost-limit": (int, float, str),
+    "token-limit": (int, str),
+    "command-timeout": (int, float, str),
+    "api-base": (str,),
+    "runs": (str,),
+    "platform": (str,),
+}
+"""Options of `agent solve` with the types that YAML may give for them."""
 
 
 def config_dir() -> Path:
@@ -53,7 +54,7 @@ def defaults() -> Mapping[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error})") from None
+        raise UserError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     import yaml
 
     try:
@@ -64,7 +65,18 @@ def defaults() -> Mapping[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise UserError(f"{path}: must be a mapping of option names to values")
-    for key in content:
+    for key, value in content.items():
         if key not in CONFIGURABLE:
             raise UserError(f"{path}: unknown key {key!r}; keys are {', '.join(CONFIGURABLE)}")
+        if isinstance(value, bool) or not isinstance(value, CONFIGURABLE[key]):
+            kinds = " or ".join(kind.__name__ for kind in CONFIGURABLE[key])
+            raise UserError(f"{path}: {key}: {value!r} is not of type {kinds}")
     return content
+
+
+def runs_dir(given: Path | None) -> Path:
+    """Where trials are kept: what was given, else the user's default, else `runs`.
+
+    Raises: UserError.
+    """
+    return given if given is not None else Path(defaults().get("runs") or "runs")

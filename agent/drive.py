@@ -19,7 +19,7 @@ from trajectories.events import ActionFinished, ActionStarted, CallFailed, CallF
 from trajectories.exits import Exit
 from trajectories.recorder import Recorder
 from trajectories.text import storable
-from trajectories.usage import Costs
+from trajectories.usage import Usage
 
 _NO_TIME_LIMIT_S = 24 * 3600.0
 
@@ -49,6 +49,7 @@ class Driver:
         self._retries = retries
         self._conversation = Conversation()
         self._history: list[Message | AssistantTurn] = []
+        self._warned = False
 
     def run(self) -> Exit:
         """Follow the loop until it stops."""
@@ -122,6 +123,7 @@ class Driver:
                     requested=requested,
                     served=answer.model_served,
                     billed_usd=answer.billed_usd,
+                    service_tier=self._service_tier,
                 ),
                 model_requested=requested,
                 model_served=answer.model_served,
@@ -129,16 +131,24 @@ class Driver:
             )
         )
         self._conversation.add(finished)
-        self._history.append(AssistantTurn(finished.id, finished.reply))
-        self._loop.feed(finished)
+        self._history.append(AssistantTurn(finished.id, answer.reply))
+        self._loop.feed(finished.model_copy(update={"reply": answer.reply}))  # what is run is not masked
+        self._warn_of_blind_limits()
 
     def _failed(self, ask: Ask, failure: CallFailure, latency_s: float) -> None:
         wait_s = self._retries.wait_s(failure, ask.try_)
-        if failure.usage is None:
-            costs: Costs | None = self._model.info.free
-        else:
-            requested = self._model.info.ref.name
-            costs = price_call(failure.usage, self._prices, requested=requested, served=None)
+        usage, costs = failure.usage, self._model.info.free
+        if costs is not None:
+            usage = usage or Usage(input=0, output=0)
+        elif usage is not None or failure.billed_usd is not None:
+            costs = price_call(
+                usage,
+                self._prices,
+                requested=self._model.info.ref.name,
+                served=None,
+                billed_usd=failure.billed_usd,
+                service_tier=self._service_tier,
+            )
         failed = self._recorder.append(
             CallFailed(
                 step=ask.step,
@@ -149,7 +159,7 @@ class Driver:
                 retry=wait_s is not None,
                 wait_s=wait_s or 0.0,
                 usage_raw=failure.usage_raw,
-                usage=failure.usage,
+                usage=usage,
                 costs=costs,
                 latency_s=latency_s,
             )
@@ -157,6 +167,19 @@ class Driver:
         self._loop.feed(failed)
         if wait_s is not None:
             time.sleep(wait_s if ask.within_s is None else max(0.0, min(wait_s, ask.within_s - latency_s)))
+
+    @property
+    def _service_tier(self) -> str | None:
+        tier = self._model.info.parameters.get("service_tier")
+        return tier if isinstance(tier, str) else None
+
+    def _warn_of_blind_limits(self) -> None:
+        """Once: a limit on tokens or dollars cannot be kept while the provider does not say what a call used."""
+        blind = self._loop.blind_limits()
+        if blind and not self._warned:
+            self._warned = True
+            text = f"the {' and the '.join(blind)} limit cannot be kept: the provider does not say what a call used"
+            self._recorder.append(Warned(kind="limit_not_kept", text=text))
 
     def _run(self, run: Run) -> None:
         started = self._recorder.append(
@@ -177,10 +200,17 @@ class Driver:
         except EnvironmentLost as error:
             self._recorder.append(Warned(kind="environment_lost", text=str(error)))
             result = Execution("environment_lost", b"", 0, self._recorder.now_s - started.mono_s)
+        except KeyboardInterrupt:
+            seconds = self._recorder.now_s - started.mono_s
+            self._finish(run, Execution("interrupted", b"", 0, seconds))
+            raise
+        self._loop.feed(self._finish(run, result))
+
+    def _finish(self, run: Run, result: Execution) -> ActionFinished:
         stderr = None
         if result.stderr is not None:
             stderr = self._recorder.output(result.stderr, result.stderr_counted)
-        finished = self._recorder.append(
+        return self._recorder.append(
             ActionFinished(
                 action=run.action,
                 step=run.step,
@@ -197,4 +227,3 @@ class Driver:
                 left_running=result.left_running,
             )
         )
-        self._loop.feed(finished)

@@ -8,7 +8,3 @@ from __future__ import annotations
 
 class UserError(Exception):
     """The user's mistake: exit status 2."""
-
-
-class MachineError(Exception):
-    """A reason of the machine or of the provider: exit status 1."""

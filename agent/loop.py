@@ -123,6 +123,12 @@ class Loop:
             case ActionFinished():
                 self._observe(event)
 
+    def blind_limits(self) -> list[str]:
+        """Limits that cannot be kept any more, because the use of some call is unknown."""
+        tokens = self._limits.tokens is not None and self.tally.unmetered_calls > 0
+        cost = self._limits.cost_usd is not None and self.tally.unpriced_calls > 0
+        return [name for name, blind in (("token", tokens), ("cost", cost)) if blind]
+
     def _call_failed(self, event: CallFailed) -> None:
         if event.retry:
             self._try = event.try_ + 1
@@ -136,7 +142,7 @@ class Loop:
 
     def _take(self, event: CallFinished) -> None:
         if event.reply.refusal:
-            self._exit = Exit.of("refusal", event.reply.refusal)
+            self._exit = Exit.of("refusal", " ".join(event.reply.refusal.split())[:200])
             return
         asked = parse(event.reply, self._format, event.finish_reason)
         usable = any(isinstance(item, Command) for item in asked)
@@ -163,7 +169,7 @@ class Loop:
         steps_left, seconds_left = self._warnings(event.mono_s)
         content = self._texts.observation(event, steps_left, seconds_left)
         call = event.tool_call_id
-        self._todo.appendleft(Say("tool" if call else "user", content, "observation", call, event.action))
+        self._todo.appendleft(Say("user" if call is None else "tool", content, "observation", call, event.action))
 
     def _answer(self, item: Command | Malformed, content: str, why: Why) -> None:
         if item.tool_call_id is not None:
@@ -195,5 +201,5 @@ class Loop:
             return Exit.of("cost", f"${tally.spent_usd:.4f} of ${limits.cost_usd:.4f}")
         left = self._seconds_left(now_s)
         if left is not None and left <= 0:
-            return Exit.of("time", f"{tally.wall_s(now_s):.0f} of {limits.time_s:.0f} s")
+            return Exit.of("time", f"{tally.wall_s(now_s):.1f} of {limits.time_s:g} s")
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -23,6 +24,9 @@ from environments.protocol import Environment, EnvironmentSpec, Kind, Started
 from scoring.prices import PriceTable
 from trajectories.events import Limits, TaskRef, TextRef, TrialStarted
 from trajectories.identity import sha256_of
+
+_TEXT_BYTES = 4 << 20
+_PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,7 @@ def resolve(options: Options) -> Order:
             )
         model.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=options.env)
+        _check_docker_only(options, kind)
         spec = replace(
             task.spec,
             kind=kind,
@@ -165,11 +170,20 @@ def resolve(options: Options) -> Order:
     )
 
 
+def _check_docker_only(options: Options, kind: Kind) -> None:
+    if options.platform is not None and not _PLATFORM.fullmatch(options.platform):
+        raise UserError(f"--platform {options.platform!r} is no platform: write for instance linux/amd64")
+    if kind != "docker" and (options.platform or options.keep):
+        option = "--platform" if options.platform else "--keep"
+        raise UserError(f"{option} means nothing in {kind}: leave it out, or choose --env docker")
+
+
 def _task(options: Options) -> tuple[Benchmark, Task]:
     from benchmarks.adhoc import adhoc_task
     from benchmarks.registry import resolve_task
 
-    given = [name for name, value in (("--task", options.task), ("--instruction", options.instruction)) if value]
+    asked = (("--task", options.task), ("--instruction", options.instruction))
+    given = [name for name, value in asked if value is not None]
     if len(given) != 1:
         raise UserError("give either --task TASK, or --instruction TEXT|FILE with --image or --workspace")
     if options.task is not None:
@@ -196,6 +210,10 @@ def _with_found_trial(model: str, runs: Path) -> str:
 
 def _read_text(path: Path, option: str) -> str:
     try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"{option} {path}: is no regular file")
+        if path.stat().st_size > _TEXT_BYTES:
+            raise UserError(f"{option} {path}: is larger than {_TEXT_BYTES >> 20} MiB")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{option} {path}: not UTF-8 (byte {error.start}); convert the file") from None

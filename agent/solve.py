@@ -1,7 +1,8 @@
 """One trial from top to bottom: claim, start, drive, export, evaluate, sum up.
 
 Whatever happens once the trial's directory is made, its record is closed with a reason and its
-environment is gone. All choices were made before, in `agent.order`.
+environment is gone. All choices were made before, in `agent.order`. Signals are let through only
+where work can be cut short: in the environment, in the export and in the evaluation.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from trajectories.events import (
 )
 from trajectories.exits import Exit
 from trajectories.identity import claim_directory, configuration_hash, sha256_of
+from trajectories.interrupts import held, interruptible
 from trajectories.lock import TrialLock
 from trajectories.masking import Masker
 from trajectories.recorder import Recorder
@@ -40,23 +42,19 @@ EVALUATION = "evaluation"
 """Folder of a trial with what its evaluator left behind: logs, raw results."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
-    """A closed trial; `interrupted` also where only its evaluation was."""
+    """What became of a trial; `interrupted` also where only its export or evaluation was."""
 
     directory: Path
     exit: Exit
-    interrupted: bool
-    verdict: Verdict | None
-    summary: Summary
-
-    @property
-    def evaluator_failed(self) -> bool:
-        """Whether there should be a score and is none."""
-        return self.verdict is not None and self.verdict.status == "error"
+    interrupted: bool = False
+    evaluator_failed: bool = False
+    """There should be a score and is none."""
+    verdict: Verdict | None = None
 
 
-def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> Outcome:
+def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:
     """Run one trial, in the directory of the next free attempt.
 
     Raises: RecordError if the record cannot be made; whatever comes later is the trial's exit.
@@ -64,59 +62,57 @@ def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> 
     start = order.trial_started()
     configuration = configuration_hash(start)
     batch = order.runs / order.batch
-    model = order.model.info.ref
-    name = model.name if ":" in model.asked else model.asked
-    directory, attempt = claim_directory(batch, order.task.id, name, configuration)
+    model = start.model.name if ":" in start.model.asked else start.model.asked
+    directory, attempt = claim_directory(batch, order.task.id, model, configuration)
     identity = sha256_of([configuration, attempt])
     start = start.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
-    with TrialLock(directory):
+    with held(), TrialLock(directory):
         recorder = Recorder(directory, masker=Masker.from_environment(), pool=batch / ".pool", observer=observer)
         try:
             recorder.append(start)
-            threading.Thread(target=order.model.warm_up, daemon=True).start()
-            exit, exported = _work(order, recorder)
-            interrupted = exit.cause == "interrupted"
-            verdict = None
-            if exported is not None and order.evaluate and exit.reason in ("agent", "limit"):
-                verdict = _evaluate(order, recorder, exported)
-                interrupted = verdict is None
+            warm_up = threading.Thread(target=order.model.warm_up, daemon=True)
+            warm_up.start()
+            outcome = _work(order, recorder, warm_up)
         finally:
             recorder.close()
             order.model.close()
-        return Outcome(directory, exit, interrupted, verdict, write_conveniences(directory))
+        return outcome, write_conveniences(directory)
 
 
-def _work(order: Order, recorder: Recorder) -> tuple[Exit, WorkspaceExported | None]:
-    """Everything that happens in the task's environment, which is gone afterwards."""
+def _work(order: Order, recorder: Recorder, warm_up: threading.Thread) -> Outcome:
+    """The trial in its environment, which is gone before the evaluation begins."""
     environment = order.make_environment(recorder.directory.name)
-    steps = 0
-
-    def finish(exit: Exit) -> Exit:
-        recorder.append(Exited(exit=exit, steps=steps))
-        recorder.sync()
-        return exit
-
+    outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
+    exported: WorkspaceExported | None = None
     try:
+        steps = 0
         try:
-            loop = _start(order, recorder, environment)
-            driver = Driver(loop, order.model, environment, recorder, prices=order.prices, retries=order.retries)
-            try:
-                exit = driver.run()
-            finally:
-                steps = loop.tally.steps
+            with interruptible():
+                loop = _start(order, recorder, environment)
+                warm_up.join()  # what it takes longer than the start is not the trial's time
+                driver = Driver(loop, order.model, environment, recorder, prices=order.prices, retries=order.retries)
+                try:
+                    outcome.exit = driver.run()
+                finally:
+                    steps = loop.tally.steps
         except KeyboardInterrupt:
-            exit = Exit.of("interrupted")
+            outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
         except (RecordFull, DiskFull) as error:
-            exit = Exit.of("disk_full", str(error))
+            outcome.exit = Exit.of("disk_full", str(error))
         except EnvironmentFault as error:
-            exit = Exit.of("environment_lost", str(error))
-        except BaseException as error:
-            finish(Exit.of("environment_lost", f"a defect of the harness: {error!r}"))
+            outcome.exit = Exit.of("environment_lost", str(error))
+        except Exception as error:
+            outcome.exit = Exit.of("harness_defect", repr(error))
             raise
-        finish(exit)
-        return exit, _export(recorder, environment)
+        finally:
+            recorder.append(Exited(exit=outcome.exit, steps=steps))
+            recorder.sync()
+        exported = _export(recorder, environment, outcome)
     finally:
         environment.stop()
+    if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
+        _evaluate(order, recorder, exported, outcome)
+    return outcome
 
 
 def _start(order: Order, recorder: Recorder, environment: Environment) -> Loop:
@@ -149,11 +145,18 @@ def _env_started(started: Started, seconds: float) -> EnvStarted:
     )
 
 
-def _export(recorder: Recorder, environment: Environment) -> WorkspaceExported | None:
+def _export(recorder: Recorder, environment: Environment, outcome: Outcome) -> WorkspaceExported | None:
     """The workspace as the trial left it; None, and a warning, if it cannot be had."""
     path = recorder.directory / WORKSPACE
     try:
-        export = environment.export(path)
+        with interruptible():
+            export = environment.export(path)
+    except KeyboardInterrupt:
+        outcome.interrupted = True
+        why = "interrupted by the user"
+    except (EnvironmentFault, OSError) as error:
+        why = str(error)
+    else:
         return recorder.append(
             WorkspaceExported(
                 path=WORKSPACE,
@@ -163,22 +166,30 @@ def _export(recorder: Recorder, environment: Environment) -> WorkspaceExported |
                 skipped=export.skipped,
             )
         )
-    except (EnvironmentFault, OSError, KeyboardInterrupt) as error:
-        path.unlink(missing_ok=True)
-        recorder.append(Warned(kind="no_workspace", text=f"the workspace was not exported: {error or 'interrupted'}"))
-        return None
+    path.unlink(missing_ok=True)
+    if outcome.exit.cause != "environment_lost":  # else the exit says why
+        recorder.append(Warned(kind="no_workspace", text=f"the workspace was not exported: {why}"))
+    return None
 
 
-def _evaluate(order: Order, recorder: Recorder, exported: WorkspaceExported) -> Verdict | None:
-    """Score the exported workspace; None if the user interrupted it."""
-    recorder.append(EvaluationStarted(evaluator=order.benchmark.name, workspace_sha256=exported.sha256))
-    recorder.sync()
-    scratch = recorder.directory / EVALUATION
-    scratch.mkdir(exist_ok=True)
-    try:
-        verdict = order.benchmark.evaluate(order.task, recorder.directory / exported.path, order.spec.kind, scratch)
-    except KeyboardInterrupt:
-        recorder.append(Evaluated(verdict=None, why_none="interrupted by the user"))
-        return None
-    recorder.append(Evaluated(verdict=verdict))
-    return verdict
+def _evaluate(order: Order, recorder: Recorder, exported: WorkspaceExported | None, outcome: Outcome) -> None:
+    """Score the exported workspace. Never raises: that there is no verdict, and why, is recorded."""
+    why_none = "there is no workspace to evaluate"
+    if exported is not None:
+        recorder.append(EvaluationStarted(evaluator=order.benchmark.name, workspace_sha256=exported.sha256))
+        recorder.sync()
+        try:
+            scratch = recorder.directory / EVALUATION
+            scratch.mkdir(exist_ok=True)
+            archive = recorder.directory / exported.path
+            with interruptible():
+                outcome.verdict = order.benchmark.evaluate(order.task, archive, order.spec.kind, scratch)
+        except KeyboardInterrupt:
+            outcome.interrupted = True
+            why_none = "interrupted by the user"
+        except Exception as error:
+            why_none = f"the evaluator failed: {error!r}"
+    outcome.evaluator_failed = not outcome.interrupted and (
+        outcome.verdict is None or outcome.verdict.status == "error"
+    )
+    recorder.append(Evaluated(verdict=outcome.verdict, why_none="" if outcome.verdict else why_none))

@@ -11,9 +11,45 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+import jinja2.meta
 import yaml
 
-KEYS = ("system", "task", "plan", "observation", "format_error_tool", "format_error_fenced", "not_executed")
+VALUES: dict[str, frozenset[str]] = {
+    "system": frozenset(),
+    "task": frozenset(
+        {
+            "instruction",
+            "action_format",
+            "workdir",
+            "user",
+            "network",
+            "command_s",
+            "steps",
+            "time_s",
+            "submit",
+        }
+    ),
+    "plan": frozenset(("plan",)),
+    "observation": frozenset(
+        {
+            "ended",
+            "exit_code",
+            "signal",
+            "duration_s",
+            "bytes",
+            "left_running",
+            "output",
+            "stderr",
+            "steps_left",
+            "seconds_left",
+        }
+    ),
+    "format_error_tool": frozenset(("problem",)),
+    "format_error_fenced": frozenset(("problem",)),
+    "not_executed": frozenset(("why",)),
+}
+"""The keys of a prompt, and what each template may use."""
+KEYS = tuple(VALUES)
 
 _FOLDER = Path(__file__).parent
 
@@ -79,7 +115,11 @@ def _compiled(path: Path, content: dict[str, str]) -> dict[str, jinja2.Template]
     templates = {}
     for key in KEYS:
         try:
+            unknown = jinja2.meta.find_undeclared_variables(environment.parse(content[key])) - VALUES[key]
             templates[key] = environment.from_string(content[key])
         except jinja2.TemplateError as error:
             raise PromptError(f"{path}: key {key!r} does not compile: {error}") from None
+        if unknown:
+            can = ", ".join(sorted(VALUES[key])) or "no values"
+            raise PromptError(f"{path}: key {key!r} uses {sorted(unknown)[0]!r}, which is not there; it can use {can}")
     return templates

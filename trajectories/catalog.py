@@ -48,7 +48,7 @@ def listed(directory: Path) -> Listed:
         pass
     try:
         return Listed(directory, summarize(directory, read_events(directory)))
-    except (RecordError, ValueError) as error:
+    except (RecordError, OSError) as error:
         return Listed(directory, None, str(error))
 
 

@@ -1,7 +1,8 @@
 """The vocabulary of the record: every event that a trial's `events.jsonl` can hold.
 
 Only the shape of events lives here; writing them is `recorder`'s, reading them `reader`'s. A field
-may be added at any time, a changed meaning needs a new major `SCHEMA_VERSION`. None is "unknown".
+or a type of event may be added at any time; a changed meaning, or a new word in a closed set (an exit's
+cause, say), needs a new major `SCHEMA_VERSION`. None is "unknown".
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ class ActionStarted(BaseEvent):
     deadline_s: float
 
 
-Ended = Literal["exited", "deadline", "output_cap", "oom", "supervisor_lost", "environment_lost"]
+Ended = Literal["exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost"]
 
 
 class ActionFinished(BaseEvent):
@@ -286,7 +287,13 @@ class Evaluated(BaseEvent):
     why_none: str = ""
 
 
-Event = Annotated[
+class Unknown(BaseEvent):
+    """An event of a newer writer of the same major version: kept in its place, its content unread."""
+
+    type: str
+
+
+Known = Annotated[
     TrialStarted
     | EnvStarted
     | Message
@@ -307,5 +314,7 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-"""Parses and dumps one event."""
+Event = Known | Unknown
+
+EVENT: TypeAdapter[Known] = TypeAdapter(Known)
+"""Parses and dumps one event of a type that is known here."""

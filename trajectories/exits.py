@@ -23,13 +23,14 @@ Cause = Literal[
     "model_unavailable",
     "environment_lost",
     "disk_full",
+    "harness_defect",
     "interrupted",
 ]
 
 CAUSES: dict[Reason, tuple[Cause, ...]] = {
     "agent": ("submitted", "format_errors", "refusal", "gave_up"),
     "limit": ("steps", "time", "tokens", "cost", "context"),
-    "infrastructure": ("model_unavailable", "environment_lost", "disk_full"),
+    "infrastructure": ("model_unavailable", "environment_lost", "disk_full", "harness_defect"),
     "user": ("interrupted",),
 }
 assert {cause for causes in CAUSES.values() for cause in causes} == set(get_args(Cause))

@@ -1,8 +1,8 @@
 """What makes a trial this trial, and the directory it gets.
 
-In: task content, image reference, model and settings, prompt and plan content, limits, environment
-kind, variant. Out: ports, paths, uuids, dates, local image ids, log levels. The attempt makes
-trials of one configuration distinct.
+In: task content, image reference and conditions of the environment, model and settings, prompt and
+plan content, limits, environment kind, variant. Out: ports, paths, uuids, dates, local image ids,
+log levels. The attempt makes trials of one configuration distinct.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from trajectories.errors import RecordError
 from trajectories.events import TrialStarted
 
+_CONDITIONS = ("image", "platform", "network", "cpus", "memory_bytes", "pids", "user", "env")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -30,7 +31,7 @@ def configuration_hash(start: TrialStarted) -> str:
     return sha256_of(
         {
             "task": start.task.digest,
-            "image": start.environment_spec.get("image"),
+            "conditions": {key: value for key, value in start.environment_spec.items() if key in _CONDITIONS},
             "model": [start.model.name, start.model.settings],
             "prompt": start.prompt.sha256,
             "plan": start.plan and start.plan.sha256,
@@ -71,7 +72,7 @@ def claim_directory(
 
 def _number(path: Path, stem: str) -> int:
     suffix = path.name[len(stem) + 1 :]
-    return int(suffix) if suffix.isdigit() else 0
+    return int(suffix) if suffix.isascii() and suffix.isdecimal() else 0
 
 
 def _slug(text: str) -> str:

@@ -1,6 +1,8 @@
 """Known secrets are masked at the moment of writing.
 
-Masking is by value, never by pattern: a pattern misses keys and eats innocent text.
+Masking is by value, never by pattern: a pattern misses keys and eats innocent text. Names, kinds,
+numbers and hashes of an event are never touched: a secret that looks like one must not make a
+record unreadable.
 """
 
 from __future__ import annotations
@@ -9,10 +11,46 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
-_SECRET_NAME = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_SECRET_KEY|_ACCESS_KEY|_PASSWORD)$|^(API_KEY|TOKEN|PASSWORD)$")
+_SECRET_NAME = re.compile(
+    r"(^|_)(api_?key|key|token|secret|password|passwd|pass|pat|credentials?)(_|$)(?!.*(path|file|dir|name|url|sock)$)",
+    re.IGNORECASE,
+)
 _SHORTEST = 8
 """Shorter values are left alone: they would match innocent text."""
+_TEXTS = frozenset(
+    {
+        "arguments",
+        "asked",
+        "content",
+        "detail",
+        "env",
+        "error",
+        "isolation",
+        "lost",
+        "message",
+        "model_served",
+        "notes",
+        "parameters",
+        "path",
+        "refusal",
+        "script",
+        "settings",
+        "text",
+        "title",
+        "usage_raw",
+        "why",
+        "why_none",
+    }
+)
+"""Fields that hold somebody's words, and so may hold a secret; all strings below them are masked."""
+_CLOSED = {
+    "why": frozenset(("message",)),
+    "error": frozenset(("call_failed",)),
+    "path": frozenset(("workspace_exported",)),
+}
+"""Where such a name is one of a closed set instead, by type of event."""
 
 
 class Masker:
@@ -21,11 +59,11 @@ class Masker:
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         """`secrets` maps names to values; values under 8 characters are left alone."""
         known = {name: value for name, value in (secrets or {}).items() if len(value) >= _SHORTEST}
-        longest_first = sorted(known.items(), key=lambda item: -len(item[1]))
-        self._bytes = [(value.encode(), f"[secret:{name}]".encode()) for name, value in longest_first]
-        self._json = [
-            (json.dumps(value, ensure_ascii=False)[1:-1].encode(), mark)
-            for (_, value), (_, mark) in zip(longest_first, self._bytes, strict=True)
+        pairs = {form: f"[secret:{name}]" for name, value in known.items() for form in _spellings(value)}
+        self._texts = sorted(pairs.items(), key=lambda pair: -len(pair[0]))
+        self._bytes = [
+            (form.encode("utf-8", "surrogateescape"), mark.encode("utf-8", "surrogateescape"))
+            for form, mark in self._texts
         ]
 
     @classmethod
@@ -33,18 +71,54 @@ class Masker:
         """The values of all variables that are named like a key, a token, a secret or a password."""
         return cls({name: value for name, value in environ.items() if _SECRET_NAME.search(name)})
 
+    def occurs_in(self, line: bytes) -> bool:
+        """Whether a line of JSON may hold a secret."""
+        return any(form in line for form, _ in self._bytes)
+
     def data(self, data: bytes) -> tuple[bytes, bool]:
         """The bytes with secrets masked, and whether there were any."""
-        return self._replace(data, self._bytes)
-
-    def line(self, line: bytes) -> bytes:
-        """A line of JSON with secrets masked inside its strings."""
-        return self._replace(line, self._json)[0]
-
-    @staticmethod
-    def _replace(data: bytes, pairs: list[tuple[bytes, bytes]]) -> tuple[bytes, bool]:
         masked = False
-        for value, mark in pairs:
-            if value in data:
-                data, masked = data.replace(value, mark), True
+        for form, mark in self._bytes:
+            if form in data:
+                data, masked = data.replace(form, mark), True
         return data, masked
+
+    def text(self, text: str) -> str:
+        """The text with secrets masked."""
+        for form, mark in self._texts:
+            text = text.replace(form, mark)
+        return text
+
+    def event(self, event: dict[str, Any]) -> dict[str, Any]:
+        """A dumped event with secrets masked wherever it holds somebody's words."""
+        kind = event.get("type")
+        return {key: self._below(key, value, kind) for key, value in event.items()}
+
+    def _below(self, key: str, value: Any, kind: object) -> Any:
+        if key in _TEXTS and kind not in _CLOSED.get(key, ()):
+            return self._everywhere(value)
+        if isinstance(value, dict):
+            return {name: self._below(name, item, kind) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._below(key, item, kind) for item in value]
+        return value
+
+    def _everywhere(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {name: self._everywhere(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._everywhere(item) for item in value]
+        return value
+
+
+def _spellings(value: str) -> set[str]:
+    """The value as it is, and as it stands in JSON, also in JSON inside JSON."""
+    found = {value}
+    for _ in range(2):
+        for form in list(found):
+            for ascii_only in (False, True):
+                escaped = json.dumps(form, ensure_ascii=ascii_only)[1:-1]
+                found |= {escaped, escaped.replace("/", "\\/")}
+    return found

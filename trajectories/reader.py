@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from trajectories.errors import RecordError
-from trajectories.events import EVENT, SCHEMA_VERSION, Event, TrialStarted
+from trajectories.events import EVENT, SCHEMA_VERSION, Event, TrialStarted, Unknown
 from trajectories.recorder import EVENTS
 
 _MAJOR = SCHEMA_VERSION.partition(".")[0]
@@ -54,6 +54,8 @@ def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
         if first:
             _refuse_foreign_version(line, place)
         problem = error.errors(include_url=False)[0]
+        if problem["type"] == "union_tag_invalid" and not first:
+            return Unknown.model_validate_json(line)
         where = ".".join(str(part) for part in problem["loc"])
         raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({where})' if where else ''}") from None
     if first:

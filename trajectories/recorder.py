@@ -15,11 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic_core import PydanticSerializationError
+
 from trajectories.errors import RecordFull
 from trajectories.events import BaseEvent, Output
+from trajectories.interrupts import held
 from trajectories.masking import Masker
-from trajectories.store import BlobStore
-from trajectories.text import shown
+from trajectories.store import BlobStore, sync_directory
+from trajectories.text import shown, storable_json
 
 EVENTS = "events.jsonl"
 _RESERVE = ".reserve"
@@ -50,8 +53,8 @@ class Recorder:
         self._seq = 0
         self._began = time.monotonic()
         self._fd = os.open(directory / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        self._size = 0
         self._make_reserve()
+        sync_directory(directory)
 
     @property
     def now_s(self) -> float:
@@ -59,14 +62,36 @@ class Recorder:
         return time.monotonic() - self._began
 
     def append(self, event: E) -> E:
-        """Number, stamp and write the event; returns it as it was written."""
+        """Number, stamp and write the event; returns it as it was written.
+
+        Raises: RecordFull, after the event was written if what was reserved sufficed.
+        """
         stamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(self.now_s, 6)})
-        self._write(self._masker.line(event.model_dump_json(by_alias=True).encode()) + b"\n")
-        self._seq += 1
+        event, line = self._storable(event)
+        with held():
+            full = self._write(line + b"\n")
+            self._seq += 1
+        if full is not None:
+            raise full
         if self._observer is not None:
-            self._observer(event)
+            try:
+                self._observer(event)
+            except Exception:  # a view that cannot be drawn (a closed terminal) never ends a trial
+                self._observer = None
         return event
+
+    def _storable(self, event: E) -> tuple[E, bytes]:
+        """The event as it can be written, and its line: secrets masked, lone surrogates replaced."""
+        try:
+            line = event.model_dump_json(by_alias=True).encode()
+        except PydanticSerializationError:
+            event = type(event).model_validate(storable_json(event.model_dump(by_alias=True)))
+            line = event.model_dump_json(by_alias=True).encode()
+        if not self._masker.occurs_in(line):
+            return event, line
+        event = type(event).model_validate(self._masker.event(event.model_dump(mode="json", by_alias=True)))
+        return event, event.model_dump_json(by_alias=True).encode()
 
     def output(self, data: bytes, counted: int) -> Output:
         """Mask and keep what an action printed; `counted` is how much it was before any cap."""
@@ -97,16 +122,29 @@ class Recorder:
             self._fd = -1
             (self.directory / _RESERVE).unlink(missing_ok=True)
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes) -> RecordFull | None:
+        """Returns, instead of raising, that the disk is full if the line could be written all the same."""
         try:
-            written = os.write(self._fd, line)
-            if written < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._write_whole(line)
         except OSError as error:
-            os.ftruncate(self._fd, self._size)
-            os.lseek(self._fd, self._size, os.SEEK_SET)
-            raise self._full(error) from None
-        self._size += len(line)
+            full = self._full(error)
+            try:
+                self._write_whole(line)  # the reserve is free now: what happened is not lost
+            except OSError:
+                raise full from None
+            return full
+        return None
+
+    def _write_whole(self, line: bytes) -> None:
+        """All of the line or nothing of it."""
+        size = os.fstat(self._fd).st_size
+        try:
+            if os.write(self._fd, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            os.ftruncate(self._fd, size)
+            os.lseek(self._fd, size, os.SEEK_SET)
+            raise
 
     def _full(self, error: OSError) -> RecordFull:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

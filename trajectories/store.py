@@ -18,6 +18,15 @@ from trajectories.errors import RecordError
 _LEVEL = 3
 
 
+def sync_directory(directory: Path) -> None:
+    """Make new names in a directory survive a power failure."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class BlobStore:
     """`<trial>/blobs/ab/cdef....zst`, shared over trials through `<batch>/.pool`."""
 
@@ -47,18 +56,21 @@ class BlobStore:
             self._write(path, data)
         return digest
 
-    def get(self, digest: str) -> bytes:
-        """The bytes with this sha256.
+    def get(self, digest: str, most_bytes: int = 1 << 30) -> bytes:
+        """The bytes with this sha256, at most `most_bytes` of them.
 
-        Raises: RecordError if the blob is missing, damaged, or not what its name says.
+        Raises: RecordError if the blob is missing, damaged, larger, or not what its name says.
         """
         path = self._path(self._directory, digest)
         try:
-            data = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes())
+            with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+                data = reader.read(most_bytes + 1)
         except FileNotFoundError:
             raise RecordError(f"{path}: the blob is missing") from None
         except zstandard.ZstdError as error:
             raise RecordError(f"{path}: the blob is damaged ({error})") from None
+        if len(data) > most_bytes:
+            raise RecordError(f"{path}: the blob holds more than {most_bytes} bytes")
         if hashlib.sha256(data).hexdigest() != digest:
             raise RecordError(f"{path}: the blob's content does not have the hash that its name says")
         return data
@@ -77,6 +89,7 @@ class BlobStore:
                 file.flush()
                 os.fdatasync(file.fileno())
             os.replace(temporary, path)
+            sync_directory(path.parent)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from trajectories.errors import RecordError
 from trajectories.events import Evaluated, Event, Exited, TrialStarted
 from trajectories.exits import Exit
 from trajectories.tally import Tally
@@ -65,6 +66,7 @@ class Summary(BaseModel):
     exit: ExitSummary | None = None
     steps: int
     commands: int
+    """Started; one that was interrupted counts."""
     failed_calls: int
     unmetered_calls: int
     usage: Usage
@@ -77,12 +79,12 @@ class Summary(BaseModel):
 def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     """The summary of a trial's events.
 
-    Raises: ValueError if there are none, or the first is no `trial_started`.
+    Raises: RecordError if there are none, or the first is no `trial_started`.
     """
     stream = iter(events)
     start = next(stream, None)
     if not isinstance(start, TrialStarted):
-        raise ValueError(f"{directory}: the record does not begin with trial_started")
+        raise RecordError(f"{directory}: the record does not begin with trial_started")
     tally = Tally()
     exit: Exit | None = None
     verdict: Verdict | None = None

@@ -9,14 +9,17 @@ import typer
 
 
 def doctor(
-    runs: Annotated[Path, typer.Option(help="Where trials would be kept: its disk is looked at.")] = Path("runs"),
+    runs: Annotated[
+        Path | None, typer.Option(help="Where trials would be kept: its disk is looked at [runs].", show_default=False)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what this machine can do: environments, size, clock, keys, versions."""
     from agent.cli.output import emit_json, stdout
+    from agent.config import runs_dir
     from agent.doctor import examine
 
-    facts = examine(runs)
+    facts = examine(runs_dir(runs))
     if json:
         emit_json(facts)
         return

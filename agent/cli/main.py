@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import NoReturn
 
+import click
 import typer
 
 from agent.cli import doctor, models, show, solve, tasks
+from trajectories import interrupts
 
 app = typer.Typer(
     name="agent",
@@ -34,43 +35,48 @@ app.command("schema")(show.schema)
 
 def main() -> None:
     """The entry point: runs the application and turns errors into one line and an exit status."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    interrupts.install()
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
     try:
-        app()
-    except KeyboardInterrupt:
+        status = typer.main.get_command(app)(standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
         _leave("interrupted", 130)
+    except click.ClickException as error:
+        _leave(f"{error.format_message()} (see {_help_of(error)})", error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
         if debug:
             raise
-        status, line = _explain(error)
-        _leave(line, status)
+        _leave(*_explain(error))
+    sys.exit(status if isinstance(status, int) else 0)
 
 
-def _interrupt(_number: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _help_of(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'agent'} --help"
 
 
-def _explain(error: Exception) -> tuple[int, str]:
-    """Exit status and one line for an error that ended a command."""
-    from agent.errors import MachineError, UserError
+def _explain(error: Exception) -> tuple[str, int]:
+    """One line and the exit status for an error that ended a command."""
+    from agent.errors import UserError
     from trajectories.errors import RecordError, RecordFull
 
     if isinstance(error, UserError) or (isinstance(error, RecordError) and not isinstance(error, RecordFull)):
-        return 2, str(error)
-    if isinstance(error, MachineError | RecordFull | OSError):
-        return 1, str(error)
-    return 1, f"{type(error).__name__}: {error} (a defect of Retrace; --debug shows where)"
+        return str(error), 2
+    if isinstance(error, RecordFull | OSError):
+        return str(error), 1
+    return f"{type(error).__name__}: {error} (a defect of Retrace; --debug shows where)", 1
 
 
 def _leave(line: str, status: int) -> NoReturn:
-    print(f"agent: {' '.join(line.split())}", file=sys.stderr)
+    if sys.stderr is not None:
+        from trajectories.text import printable
+
+        print(f"agent: {printable(' '.join(line.split()))}", file=sys.stderr)
     sys.exit(status)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console
+
+_PIPE_WIDTH = 1000
 
 
 def emit_json(content: BaseModel | dict[str, Any]) -> None:
@@ -21,10 +24,11 @@ def emit_json(content: BaseModel | dict[str, Any]) -> None:
 
 
 def stdout() -> Console:
-    """The console of results."""
+    """The console of results; where it is no terminal, lines are as long as they need to be."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 def stderr() -> Console:

@@ -42,7 +42,7 @@ def progress(order: Order) -> Iterator[Callable[[BaseEvent], None]]:
     """An observer of the trial's events; the view ends with the `with`."""
     if order.model.info.ref.name == "human":
         yield lambda _event: None  # the person sees the trial itself
-    elif sys.stderr.isatty():
+    elif sys.stderr is not None and sys.stderr.isatty():
         with _live(order.limits) as observer:
             yield observer
     else:
@@ -83,7 +83,8 @@ class _State:
             case Warned():
                 self.note = printable(event.text)
             case Exited():
-                self.phase = f"exit: {event.exit}"
+                detail = f" ({printable(event.exit.detail)})" if event.exit.detail else ""
+                self.phase = f"exit: {event.exit}{detail}"
             case EvaluationStarted():
                 self.phase = "evaluating"
 
@@ -145,7 +146,9 @@ class PlainProgress:
         state.feed(event)
         match event:
             case TrialStarted():
-                self._print(f"trial {event.trial}: {event.task.id} by {event.model.asked} in {event.environment}")
+                self._print(
+                    printable(f"trial {event.trial}: {event.task.id} by {event.model.asked} in {event.environment}")
+                )
             case EnvStarted():
                 self._print(state.phase)
                 for lost in event.lost:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
-from agent.config import config_path, defaults
+from agent.config import config_path, defaults, runs_dir
 from agent.errors import UserError
 from agent.order import Options
 from benchmarks.quantities import count, duration_s
@@ -25,7 +25,6 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
     env: Kind | None = chosen.get("env")
     if env is not None and env not in KINDS:
         raise UserError(f"--env {env!r} is none of {', '.join(KINDS)}")
-    runs = Path(chosen.get("runs") or "runs")
     return Options(
         model=str(model),
         task=typed["task"],
@@ -38,14 +37,14 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         step_limit=_read(chosen.get("step_limit"), "--step-limit", count),
         time_limit_s=_read(chosen.get("time_limit"), "--time-limit", duration_s),
         token_limit=_read(chosen.get("token_limit"), "--token-limit", count),
-        cost_limit_usd=_read(chosen.get("cost_limit"), "--cost-limit", float),
+        cost_limit_usd=_read(chosen.get("cost_limit"), "--cost-limit", _dollars),
         command_timeout_s=_read(chosen.get("command_timeout"), "--command-timeout", duration_s),
         platform=chosen.get("platform"),
         api_base=chosen.get("api_base"),
         model_settings=_model_settings(typed["model_setting"] or []),
         keep=typed["keep"],
         evaluate=not typed["no_evaluate"],
-        runs=runs,
+        runs=runs_dir(typed["runs"]),
     )
 
 
@@ -56,6 +55,13 @@ def _given(typed: Mapping[str, Any]) -> dict[str, Any]:
 Number = TypeVar("Number", int, float)
 
 
+def _dollars(text: str) -> float:
+    try:
+        return float(text.removeprefix("$"))
+    except ValueError:
+        raise ValueError(f"{text!r} is no amount: write US dollars, for instance 2.50") from None
+
+
 def _read(value: object, option: str, read: Callable[[str], Number]) -> Number | None:
     """A number as people write it, above 0; None if it was not given."""
     if value is None:
@@ -64,8 +70,8 @@ def _read(value: object, option: str, read: Callable[[str], Number]) -> Number |
         number = read(str(value))
     except ValueError as error:
         raise UserError(f"{option}: {error}") from None
-    if not number > 0:
-        raise UserError(f"{option} {value}: must be above 0")
+    if not 0 < number < math.inf:
+        raise UserError(f"{option} {value}: must be a number above 0")
     return number
 
 

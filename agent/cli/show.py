@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-_RUNS = Annotated[Path, typer.Option(help="Where trials are kept.")]
+_RUNS = Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)]
 
 
 def show(
@@ -15,18 +15,19 @@ def show(
     step: Annotated[int | None, typer.Option(min=0, help="Only this step, in full.", show_default=False)] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the trial runs.")] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Write trial.json and its like anew.")] = False,
-    runs: _RUNS = Path("runs"),
+    runs: _RUNS = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print a trial readably, whole or one step."""
     from agent.cli.output import emit_json, stdout
+    from agent.config import runs_dir
     from agent.errors import UserError
     from trajectories.catalog import find_trial
     from trajectories.reader import read_events
     from trajectories.steps import events_of_step
     from trajectories.summary import summarize
 
-    directory = find_trial(trial, runs)
+    directory = find_trial(trial, runs_dir(runs))
     if rebuild:
         from trajectories.conveniences import write_conveniences
 
@@ -68,13 +69,15 @@ def _follow(directory: Path) -> None:
 
 
 def trials(
-    runs: _RUNS = Path("runs"),
+    runs: _RUNS = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List trials, newest first."""
     from agent.cli.output import emit_json, stdout
+    from agent.config import runs_dir
     from trajectories.catalog import listed, trial_directories
 
+    runs = runs_dir(runs)
     rows = [listed(directory) for directory in trial_directories(runs)]
     if json:
         emit_json(
@@ -101,5 +104,5 @@ def schema() -> None:
     from agent.cli.output import emit_json
     from trajectories.events import EVENT, SCHEMA_VERSION
 
-    content = EVENT.json_schema(by_alias=True)
+    content = EVENT.json_schema(by_alias=True, mode="serialization")
     emit_json({"$schema": "https://json-schema.org/draft/2020-12/schema", "version": SCHEMA_VERSION, **content})

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from agent.order import Options
     from agent.solve import Outcome
+    from trajectories.summary import Summary
 
 
 def solve(
@@ -30,9 +31,9 @@ def solve(
     env: Annotated[str | None, typer.Option(help="docker, sandbox or local.", show_default=False)] = None,
     prompt: Annotated[str | None, typer.Option(help="A prompt's name or file.", show_default=False)] = None,
     plan: Annotated[Path | None, typer.Option(help="A file with a plan to give the model.", show_default=False)] = None,
-    step_limit: Annotated[int | None, typer.Option(min=1, help="Model calls [1000].", show_default=False)] = None,
+    step_limit: Annotated[str | None, typer.Option(help="Model calls [1000].", show_default=False)] = None,
     time_limit: Annotated[str | None, typer.Option(help="For instance 90s, 15m, 6h [6h].", show_default=False)] = None,
-    cost_limit: Annotated[float | None, typer.Option(help="US dollars [none].", show_default=False)] = None,
+    cost_limit: Annotated[str | None, typer.Option(help="US dollars [none].", show_default=False)] = None,
     token_limit: Annotated[str | None, typer.Option(help="For instance 200k, 2M [none].", show_default=False)] = None,
     command_timeout: Annotated[
         str | None, typer.Option(help="Deadline of one command [180s].", show_default=False)
@@ -54,39 +55,46 @@ def solve(
     from agent.cli.settings import parse_options
     from agent.order import resolve
     from agent.solve import solve as solve_one
+    from trajectories.interrupts import held, interruptible
 
     options = parse_options(locals())
     if dry_run:
         _dry_run(options, as_json=json)
         return
-    outcomes: list[Outcome] = []
-    for _ in range(attempts):
-        order = resolve(options)
-        with progress(order) as observer:
-            outcomes.append(solve_one(order, observer))
-        if outcomes[-1].interrupted:
-            break
-    _report(outcomes, attempts, as_json=json)
-    if outcomes[-1].interrupted:
+    done: list[tuple[Outcome, Summary]] = []
+    with held():
+        try:
+            for _ in range(attempts):
+                with interruptible():
+                    order = resolve(options)
+                with progress(order) as observer:
+                    done.append(solve_one(order, observer))
+                outcome = done[-1][0]
+                if outcome.interrupted or outcome.exit.reason == "infrastructure":
+                    break
+        finally:
+            if done:
+                _report(done, attempts, as_json=json)
+    if outcome.interrupted:
         raise typer.Exit(130)
-    if any(outcome.exit.reason == "infrastructure" or outcome.evaluator_failed for outcome in outcomes):
+    if any(one.exit.reason == "infrastructure" or one.evaluator_failed for one, _ in done):
         raise typer.Exit(1)
 
 
-def _report(outcomes: list[Outcome], attempts: int, *, as_json: bool) -> None:
+def _report(done: list[tuple[Outcome, Summary]], attempts: int, *, as_json: bool) -> None:
     from agent.cli.output import emit_json, stdout
 
     if as_json:
         if attempts == 1:
-            emit_json(outcomes[0].summary)
+            emit_json(done[0][1])
         else:
-            emit_json({"trials": [outcome.summary.model_dump(mode="json") for outcome in outcomes]})
+            emit_json({"trials": [summary.model_dump(mode="json") for _, summary in done]})
         return
     from trajectories.views.trial import print_verdict, summary_table
 
     console = stdout()
-    for outcome in outcomes:
-        console.print(summary_table(outcome.summary))
+    for outcome, summary in done:
+        console.print(summary_table(summary))
         if outcome.verdict is not None:
             print_verdict(console, outcome.verdict)
 
@@ -102,4 +110,4 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
         return
     console = stdout()
     for key, value in plan.items():
-        console.print(f"{key}: {value}")
+        console.print(f"{key}: {value}", soft_wrap=True)

@@ -70,8 +70,10 @@ def show_task(
     if json:
         emit_json(content)
         return
+    from trajectories.text import printable
+
     console = stdout()
     for key, value in content.items():
         if key != "instruction":
-            console.print(f"{key}: {value}", soft_wrap=True)
-    console.print(f"\n{found.instruction}", soft_wrap=True)
+            console.print(printable(f"{key}: {value}"), soft_wrap=True)
+    console.print(printable(f"\n{found.instruction}"), soft_wrap=True)

@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from trajectories.errors import RecordError, TrialInUse
+from trajectories.errors import RecordError, RecordFull, TrialInUse
 from trajectories.events import (
     EVENT,
+    CallFinished,
     CallStarted,
     Exited,
     Limits,
     Message,
     ModelRef,
+    Reply,
     TaskRef,
     TextRef,
+    ToolCall,
     TrialStarted,
     Warned,
 )
@@ -208,3 +211,118 @@ def test_terminal_escapes_are_made_visible() -> None:
     hostile = "a\x1b[2Jb\tc\nd\u202e\x9b\r\x7f\ud800"
     assert printable(hostile) == "a\u241b[2Jb\tc\nd\\u202e\\x9b\u240d\u2421\\ud800"
     assert printable("plain Ünïcode 中 \n") == "plain Ünïcode 中 \n"
+
+
+def test_a_lone_surrogate_anywhere_in_a_reply_is_recorded_as_a_replacement(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    recorder.append(started())
+    reply = Reply(text="hi", message={"content": "hi \ud83d", "\udc00": ["\ud800"]})
+    written = recorder.append(CallFinished(step=1, id="m1", reply=reply, model_requested="m", latency_s=1.0))
+    recorder.close()
+    assert written.reply.message == {"content": "hi \ufffd", "\ufffd": ["\ufffd"]}
+    assert list(read_events(tmp_path))[1] == written
+
+
+@pytest.mark.parametrize(
+    "secret", ["messages", "observation", "call_finished", "12345678", "trial_started", "t.m.0.11"]
+)
+def test_a_secret_that_looks_like_a_name_or_a_number_does_not_make_the_record_unreadable(
+    tmp_path: Path, secret: str
+) -> None:
+    recorder = Recorder(tmp_path, masker=Masker({"DB_PASSWORD": secret}))
+    recorder.append(started())
+    recorder.append(Message(id="m1", role="user", content=f"say {secret}", why="observation"))
+    recorder.append(CallStarted(step=1, message_ids=("m1",), messages=12345678, messages_sha256="12345678"))
+    recorder.close()
+    events = list(read_events(tmp_path))
+    assert events[1].content == "say [secret:DB_PASSWORD]"
+    assert events[1].why == "observation"
+    assert events[2].messages == 12345678
+
+
+def test_a_secret_inside_json_inside_json_is_masked(tmp_path: Path) -> None:
+    secret = 'pa"ss\\wörd/1'
+    masker = Masker({"X_TOKEN": secret})
+    recorder = Recorder(tmp_path, masker=masker)
+    arguments = json.dumps({"command": f"login {secret}"})
+    reply = Reply(
+        tool_calls=(ToolCall(id="c", name="bash", arguments=arguments),),
+        message={"tool_calls": [{"function": {"arguments": arguments}}], "raw": json.dumps(arguments)},
+    )
+    recorder.append(started())
+    written = recorder.append(CallFinished(step=1, id="m1", reply=reply, model_requested="m", latency_s=1.0))
+    recorder.close()
+    assert list(read_events(tmp_path))[1] == written
+    assert json.loads(written.reply.tool_calls[0].arguments) == {"command": "login [secret:X_TOKEN]"}
+    text = (tmp_path / "events.jsonl").read_text()
+    assert "rd/1" not in text
+    assert "rd\\/1" not in text
+
+
+@pytest.mark.parametrize(
+    "name", ["AWS_BEARER_TOKEN_BEDROCK", "OPENAI_KEY", "SECRET", "GITHUB_PAT", "db_pass", "AWS_ACCESS_KEY_ID"]
+)
+def test_variables_named_like_secrets_are_known(name: str) -> None:
+    assert Masker.from_environment({name: "0123456789"}).text("a 0123456789") == f"a [secret:{name}]"
+
+
+@pytest.mark.parametrize(
+    "name", ["HOME", "MONKEYS", "KEYBOARD", "SSH_KEY_PATH", "TOKENIZERS_PARALLELISM", "XDG_SESSION_CLASS"]
+)
+def test_other_variables_are_not(name: str) -> None:
+    assert Masker.from_environment({name: "0123456789"}).text("a 0123456789") == "a 0123456789"
+
+
+def test_an_observer_that_fails_is_dropped_and_the_record_goes_on(tmp_path: Path) -> None:
+    seen = []
+
+    def observer(event: object) -> None:
+        seen.append(event)
+        raise BrokenPipeError
+
+    recorder = Recorder(tmp_path, observer=observer)
+    recorder.append(started())
+    recorder.append(Warned(kind="x", text="y"))
+    recorder.close()
+    assert len(seen) == 1
+    assert len(list(read_events(tmp_path))) == 2
+
+
+def test_an_event_of_a_newer_writer_is_kept_in_its_place(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    recorder.append(started())
+    recorder.close()
+    with (tmp_path / "events.jsonl").open("a") as file:
+        file.write('{"seq": 1, "t": "", "mono_s": 1.0, "type": "new_in_1_1", "more": 1}\n')
+    assert [event.type for event in read_events(tmp_path)] == ["trial_started", "new_in_1_1"]
+
+
+def test_a_blob_that_unpacks_to_more_than_it_may_is_refused(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path)
+    digest = store.put(bytes(10 << 20))
+    assert len(store.get(digest)) == 10 << 20
+    with pytest.raises(RecordError, match="more than 1000 bytes"):
+        store.get(digest, most_bytes=1000)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_what_no_longer_fits_is_written_into_the_reserve(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], check=True)
+    try:
+        recorder = Recorder(tmp_path)
+        recorder.append(started())
+        numbers = iter(range(1000))
+
+        def fill() -> None:
+            while True:
+                recorder.append(Warned(kind=str(next(numbers)), text="y" * 20_000))
+
+        with pytest.raises(RecordFull):
+            fill()
+        recorder.append(Exited(exit=Exit.of("disk_full"), steps=0))
+        recorder.close()
+        events = list(read_events(tmp_path))
+        assert [event.seq for event in events] == list(range(len(events)))
+        assert events[-2].kind == str(next(numbers) - 1), "the event that met the full disk is there"
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)

@@ -15,7 +15,8 @@ def listing_table(rows: Iterable[Listed]) -> Table:
     """One row a trial, in the order given."""
     table = Table(box=None, pad_edge=False)
     for name in ("trial", "task", "model", "exit", "steps", "cost", "time", "quality", "started"):
-        table.add_column(name, justify="right" if name in ("steps", "cost", "time", "quality") else "left")
+        numbers = name in ("steps", "cost", "time", "quality")
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold", no_wrap=numbers)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in _cells(row)))
     return table

@@ -70,10 +70,9 @@ class TrialView:
                 self._verdict(event)
 
     def _head(self, event: TrialStarted) -> None:
-        self._console.print(Rule(Text(event.trial, "bold")))
-        self._console.print(
-            Text(f"task {event.task.id}   model {event.model.asked}   {event.environment}   attempt {event.attempt}")
-        )
+        self._console.print(Rule(Text(printable(event.trial), "bold")))
+        line = f"task {event.task.id}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
+        self._console.print(Text(printable(line)), soft_wrap=True)
         self._note(f"{event.t}   prompt {event.prompt.name}   record {event.schema_version}")
 
     def _message(self, event: Message) -> None:
@@ -99,7 +98,7 @@ class TrialView:
             how = f"exit {event.exit_code}"
         else:
             how = event.ended
-        ended = "" if event.ended == "exited" else f", {event.ended}"
+        ended = "" if event.ended in ("exited", how) else f", {event.ended}"
         good = event.exit_code == 0 and event.ended == "exited"
         line = f"{how}{ended}   {event.duration_s:.2f} s   {event.output.bytes} bytes"
         text = "" if self._full else event.output.text  # in full, the observation says it as the model saw it
@@ -144,7 +143,7 @@ def summary_table(summary: Summary) -> Table:
     table.add_column()
     exit = f"{summary.exit.reason}: {summary.exit.cause}" if summary.exit else "not closed"
     if summary.exit and summary.exit.detail:
-        exit += f" ({printable(summary.exit.detail)})"
+        exit += f" ({summary.exit.detail})"
     usage, cost = summary.usage, summary.cost_usd
     rows = [
         ("trial", summary.trial),
@@ -158,7 +157,7 @@ def summary_table(summary: Summary) -> Table:
         ("time", f"{summary.wall_s:.1f} s, {summary.working_s:.1f} s of it working"),
     ]
     for name, value in rows:
-        table.add_row(name, Text(value))
+        table.add_row(name, Text(printable(value), overflow="fold"))
     return table
 
 
