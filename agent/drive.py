@@ -17,6 +17,7 @@ from scoring.prices import PriceTable
 from trajectories.conversation import Conversation
 from trajectories.events import ActionFinished, ActionStarted, CallFailed, CallFinished, CallStarted, Message, Warned
 from trajectories.exits import Exit
+from trajectories.interrupts import interruptible
 from trajectories.recorder import Recorder
 from trajectories.text import storable
 from trajectories.usage import Usage
@@ -96,7 +97,8 @@ class Driver:
         request = Request(ask.step, ask.try_, self._history, ask.within_s or _NO_TIME_LIMIT_S)
         began = time.monotonic()
         try:
-            answer = self._model.ask(request)
+            with interruptible():
+                answer = self._model.ask(request)
         except CallFailure as failure:
             self._failed(ask, failure, time.monotonic() - began)
         except KeyboardInterrupt:
@@ -166,7 +168,8 @@ class Driver:
         )
         self._loop.feed(failed)
         if wait_s is not None:
-            time.sleep(wait_s if ask.within_s is None else max(0.0, min(wait_s, ask.within_s - latency_s)))
+            with interruptible():
+                time.sleep(wait_s if ask.within_s is None else max(0.0, min(wait_s, ask.within_s - latency_s)))
 
     @property
     def _service_tier(self) -> str | None:
@@ -194,7 +197,8 @@ class Driver:
         self._recorder.sync()
         self._loop.feed(started)
         try:
-            result = self._environment.execute(run.script, deadline_s=run.deadline_s)
+            with interruptible():
+                result = self._environment.execute(run.script, deadline_s=run.deadline_s)
         except DiskFull:
             raise
         except EnvironmentLost as error:

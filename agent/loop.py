@@ -8,7 +8,7 @@ back. Replay, fork and resume feed recorded events to the same machine.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from agent.actions import Command, Malformed, parse
@@ -96,38 +96,36 @@ class Loop:
             if isinstance(head, Say):
                 return head
             left = self._seconds_left(now_s)
-            if left is None or left > 0:
-                within = self._limits.command_s if left is None else min(self._limits.command_s, left)
-                return Run(head.action, head.step, head.script, head.tool_call_id, within)
-            return Stop(Exit.of("time"))
-        exit = self._exit or self._limit_reached(now_s)
-        if exit is not None:
+            if left is not None and left <= 0:
+                return Stop(Exit.of("time"))
+            within = min(self._limits.command_s, left or self._limits.command_s)
+            return replace(head, deadline_s=within)
+        if exit := self._exit or self._limit_reached(now_s):
             return Stop(exit)
         return Ask(self._step, self._try, self._seconds_left(now_s))
 
     def feed(self, event: BaseEvent) -> None:
         """Take in what happened. Every recorded event may be fed, in order."""
         self.tally.feed(event)
+        head = self._todo[0] if self._todo else None
         match event:
-            case Message():
-                if self._todo and isinstance(self._todo[0], Say):
-                    self._todo.popleft()
+            case Message() if isinstance(head, Say):
+                self._todo.popleft()
             case CallFailed():
                 self._call_failed(event)
             case CallFinished():
                 self._step, self._try = event.step + 1, 1
                 self._take(event)
-            case ActionStarted():
-                if self._todo and isinstance(self._todo[0], Run):
-                    self._todo.popleft()
+            case ActionStarted() if isinstance(head, Run):
+                self._todo.popleft()
             case ActionFinished():
                 self._observe(event)
 
     def blind_limits(self) -> list[str]:
         """Limits that cannot be kept any more, because the use of some call is unknown."""
-        tokens = self._limits.tokens is not None and self.tally.unmetered_calls > 0
-        cost = self._limits.cost_usd is not None and self.tally.unpriced_calls > 0
-        return [name for name, blind in (("token", tokens), ("cost", cost)) if blind]
+        limits, tally = self._limits, self.tally
+        tokens = ["token"] if limits.tokens is not None and tally.unmetered_calls else []
+        return tokens + (["cost"] if limits.cost_usd is not None and tally.unpriced_calls else [])
 
     def _call_failed(self, event: CallFailed) -> None:
         if event.retry:
@@ -168,8 +166,8 @@ class Loop:
             return
         steps_left, seconds_left = self._warnings(event.mono_s)
         content = self._texts.observation(event, steps_left, seconds_left)
-        call = event.tool_call_id
-        self._todo.appendleft(Say("user" if call is None else "tool", content, "observation", call, event.action))
+        role: Literal["user", "tool"] = "user" if event.tool_call_id is None else "tool"
+        self._todo.appendleft(Say(role, content, "observation", event.tool_call_id, event.action))
 
     def _answer(self, item: Command | Malformed, content: str, why: Why) -> None:
         if item.tool_call_id is not None:

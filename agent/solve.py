@@ -2,7 +2,7 @@
 
 Whatever happens once the trial's directory is made, its record is closed with a reason and its
 environment is gone. All choices were made before, in `agent.order`. Signals are let through only
-where work can be cut short: in the environment, in the export and in the evaluation.
+where work can be cut short: in the start, a call, a command, the export, the evaluation.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ def _work(order: Order, recorder: Recorder, warm_up: threading.Thread) -> Outcom
             with interruptible():
                 loop = _start(order, recorder, environment)
                 warm_up.join()  # what it takes longer than the start is not the trial's time
-                driver = Driver(loop, order.model, environment, recorder, prices=order.prices, retries=order.retries)
-                try:
-                    outcome.exit = driver.run()
-                finally:
-                    steps = loop.tally.steps
+            driver = Driver(loop, order.model, environment, recorder, prices=order.prices, retries=order.retries)
+            try:
+                outcome.exit = driver.run()
+            finally:
+                steps = loop.tally.steps
         except KeyboardInterrupt:
             outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
         except (RecordFull, DiskFull) as error:

@@ -9,7 +9,6 @@ import os
 import sys
 from typing import NoReturn
 
-import click
 import typer
 
 from agent.cli import doctor, models, show, solve, tasks
@@ -41,27 +40,26 @@ def main() -> None:
         sys.argv.remove("--debug")
     try:
         status = typer.main.get_command(app)(standalone_mode=False)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         _leave("interrupted", 130)
-    except click.ClickException as error:
-        _leave(f"{error.format_message()} (see {_help_of(error)})", error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
         if debug:
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message(), file=sys.stderr)  # type: ignore[attr-defined]
+            sys.exit(2)
         _leave(*_explain(error))
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _help_of(error: click.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context else 'agent'} --help"
-
-
 def _explain(error: Exception) -> tuple[str, int]:
     """One line and the exit status for an error that ended a command."""
+    if hasattr(error, "format_message"):  # typer's own, of click or of its copy of it: a wrong use of the command
+        context = getattr(error, "ctx", None)
+        return f"{error.format_message()} (see {context.command_path if context else 'agent'} --help)", 2
     from agent.errors import UserError
     from trajectories.errors import RecordError, RecordFull
 

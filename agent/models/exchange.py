@@ -1,4 +1,4 @@
-"""One call over HTTP, bounded in time and observed: its total deadline, its status, headers and body.
+"""One call over HTTP, bounded in time and size and observed: its deadline, its status, headers and body.
 
 httpx bounds each read only, so a body that trickles in would never end; here the whole call has a
 deadline, and a worker that outlives it is abandoned. Knows no provider and no litellm.
@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent.models import bounds
 
 if TYPE_CHECKING:
     import httpx
@@ -95,7 +97,7 @@ def run(work: Callable[[], Result], exchange: Exchange) -> Result:
 
 
 def observe(response: httpx.Response) -> None:
-    """A response hook of an `httpx.Client`: keeps the answer and puts the deadline on its body."""
+    """A response hook of an `httpx.Client`: keeps the answer and puts the deadline and the size limit on its body."""
     exchange = _here.exchange
     if exchange is not None:
         exchange.response = response
@@ -107,7 +109,10 @@ def _bounded(stream: httpx.SyncByteStream, deadline: float, request: httpx.Reque
 
     class Bounded(httpx.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
+            received = 0
             for chunk in stream:
+                received += len(chunk)
+                bounds.check_bytes(received)
                 yield chunk
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("the reply did not end in time", request=request)

@@ -1,12 +1,12 @@
 """Why a call failed: from what came over the wire, else from the exception, to a `CallFailure`.
 
 The status and body of the answer decide where there was one, because clients translate them
-differently for each provider. Details are one line without keys.
+differently for each provider.
 """
 
 from __future__ import annotations
 
-import os
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -14,13 +14,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agent.models import bounds
 from agent.models.exchange import Exchange
 from agent.models.protocol import CallFailure
+from agent.models.redaction import one_line
 from agent.models.replies import raw_usage
-from agent.models.usage import to_usage
+from agent.models.usage import billed_usd, to_usage
 from trajectories.events import FailureClass, Json
-
-DETAIL_CHARACTERS = 300
+from trajectories.text import storable_json
 
 _OVERFLOW = re.compile(
     r"context[_ ]length|context[_ ]window|context size|maximum context|prompt is too long|input is too long"
@@ -30,8 +31,6 @@ _OVERFLOW = re.compile(
 )
 _FILTERED = re.compile(r"content[_ ]filter|content[_ ]policy|content management policy|invalid_prompt", re.IGNORECASE)
 _NO_MONEY = re.compile(r"insufficient_quota|insufficient balance|credit balance is too low|exceeded your current quota")
-_KEY_LIKE = re.compile(r"\b(sk|pk|key|gsk|xai|AIza)[-_][A-Za-z0-9_*\-.]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+")
-_KEY_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 
 _BY_STATUS: dict[int, FailureClass] = {
     401: "authentication",
@@ -47,12 +46,13 @@ _BY_STATUS: dict[int, FailureClass] = {
 
 
 def failure_of(error: BaseException, exchange: Exchange) -> CallFailure:
-    """The class, the one-line reason, the wait that was asked for, and the usage if some was billed."""
+    """The class, the one-line reason, the wait that was asked for, and the usage and price if they were said."""
     body = exchange.body
     status = _status(error, exchange, body)
     message = _message(body) or str(error)
     kind = _kind(error, exchange, body, status, message)
     usage = raw_usage(body, None) if exchange.status == 200 else None
+    said = body.get("usage") if exchange.status == 200 else None
     if kind == "connection":
         status = exchange.status  # clients make up a 500
     match kind:
@@ -60,6 +60,8 @@ def failure_of(error: BaseException, exchange: Exchange) -> CallFailure:
             message = "no whole reply within the time-out"
         case "connection":
             message = f"the connection broke: {next((str(c) for c in _chain(error) if _is_transport(c)), message)}"
+        case "malformed" if broken := _out_of_bounds(error):
+            message = f"the reply is not usable: {broken}"
         case "malformed":
             message = f"the reply is not usable ({type(error).__name__}): {(exchange.text or '')[:100]!r}"
     return CallFailure(
@@ -67,8 +69,9 @@ def failure_of(error: BaseException, exchange: Exchange) -> CallFailure:
         one_line(message if status in (None, 200) or exchange.response is None else f"{status} {message}"),
         status=status,
         retry_after_s=_retry_after_s(exchange, body),
-        usage_raw=usage,
+        usage_raw=_recordable(usage),
         usage=to_usage(usage),
+        billed_usd=billed_usd(said) if isinstance(said, dict) else None,
     )
 
 
@@ -79,15 +82,6 @@ def is_filtered(error: BaseException, exchange: Exchange) -> bool:
     detail = exchange.body.get("error")
     code = f"{detail.get('code')} {detail.get('type')}" if isinstance(detail, dict) else ""
     return exchange.status in (400, 403, 422) and bool(_FILTERED.search(code))
-
-
-def one_line(text: str) -> str:
-    """The text in one line of bounded length, with whatever looks like or is a key masked."""
-    for name, value in os.environ.items():
-        if len(value) >= 8 and _KEY_VARIABLE.search(name):
-            text = text.replace(value, "***")
-    line = " ".join(_KEY_LIKE.sub("***", text).split())
-    return line if len(line) <= DETAIL_CHARACTERS else line[: DETAIL_CHARACTERS - 3] + "..."
 
 
 def _kind(error: BaseException, exchange: Exchange, body: Json, status: int | None, message: str) -> FailureClass:
@@ -103,9 +97,7 @@ def _kind(error: BaseException, exchange: Exchange, body: Json, status: int | No
         if _NO_MONEY.search(f"{code} {message}"):
             return "authentication"
         return _BY_STATUS.get(status) or ("server_error" if status >= 500 else "bad_request")
-    if exchange.status == 200:
-        return "malformed"
-    return "other"
+    return "malformed" if exchange.status == 200 or _out_of_bounds(error) else "other"
 
 
 def _status(error: BaseException, exchange: Exchange, body: Json) -> int | None:
@@ -142,6 +134,19 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting += [cause.__cause__, cause.__context__]
 
 
+def _out_of_bounds(error: BaseException) -> bounds.OutOfBounds | None:
+    return next((cause for cause in _chain(error) if isinstance(cause, bounds.OutOfBounds)), None)
+
+
+def _recordable(usage: Json | None) -> Json | None:
+    try:
+        bounds.check(usage, finite=False)
+    except bounds.OutOfBounds:
+        return None
+    cleaned: Json | None = storable_json(usage)
+    return cleaned
+
+
 def _is_transport(error: BaseException) -> bool:
     return any(
         kind.__module__.startswith("httpx") and kind.__name__ == "TransportError" for kind in type(error).__mro__
@@ -149,23 +154,35 @@ def _is_transport(error: BaseException) -> bool:
 
 
 def _retry_after_s(exchange: Exchange, body: Json) -> float | None:
-    """What the provider asks to wait: milliseconds, seconds, a date, or Google's RetryInfo."""
+    """What the provider asks to wait: milliseconds, seconds, a date, or Google's RetryInfo, the first that is one."""
     headers = exchange.headers
+    milliseconds, after = _number(headers.get("retry-after-ms")), headers.get("retry-after")
+    asked = [None if milliseconds is None else milliseconds / 1000, _number(after), _until(after), _retry_info(body)]
+    return next((max(0.0, seconds) for seconds in asked if seconds is not None), None)
+
+
+def _number(text: str | None) -> float | None:
     try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        if "retry-after" in headers:
-            return max(0.0, float(headers["retry-after"]))
+        number = float(text or "")
     except ValueError:
-        try:
-            at = parsedate_to_datetime(headers["retry-after"])
-        except (KeyError, ValueError, TypeError):
-            return None
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _until(date: str | None) -> float | None:
+    """Seconds to an HTTP date."""
+    try:
+        at = parsedate_to_datetime(date or "")
         now = datetime.fromtimestamp(time.time(), UTC)
-        return max(0.0, ((at if at.tzinfo else at.replace(tzinfo=UTC)) - now).total_seconds())
+        return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - now).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _retry_info(body: Json) -> float | None:
     details = (body.get("error") or {}).get("details") if isinstance(body.get("error"), dict) else None
     for detail in details if isinstance(details, list) else []:
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
         if isinstance(delay, str) and re.fullmatch(r"\d+(\.\d+)?s", delay):
-            return float(delay[:-1])
+            return _number(delay[:-1])
     return None

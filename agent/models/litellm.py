@@ -14,14 +14,17 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from agent.models import catalogue, exchange, providers
 from agent.models.bash_tool import CHAT_TOOL, RESPONSES_TOOL
+from agent.models.call_ids import with_own_ids
 from agent.models.exchange import Exchange
-from agent.models.failures import failure_of, is_filtered, one_line
+from agent.models.failures import failure_of, is_filtered
 from agent.models.protocol import Answer, CallFailure, ModelInfo, Request
+from agent.models.redaction import one_line, without_userinfo
 from agent.models.replies import chat_answer, raw_usage, responses_answer
 from agent.models.settings import Api, Settings, parse_settings
 from agent.models.wire_history import WireHistory, chat_items, fresh, marker, responses_items
@@ -99,7 +102,7 @@ class LiteLLMModel:
         self._handler: Any = None
         recorded = {**self._parameters, "api": self._settings.api, "cache": ttl if self._mark else "automatic"}
         if api_base:
-            recorded["api_base"] = api_base
+            recorded["api_base"] = without_userinfo(api_base)
         self.info = ModelInfo(
             ref=ModelRef(asked=asked, name=name, settings=dict(settings)),
             action_format=self._settings.action,
@@ -147,7 +150,8 @@ class LiteLLMModel:
         wire = Exchange(time.monotonic() + timeout_s)
         call = self._ask_chat if self._chat else self._ask_responses
         try:
-            return exchange.run(lambda: call(items, timeout_s, wire), wire)
+            answer = exchange.run(lambda: call(items, timeout_s, wire), wire)
+            return replace(answer, reply=with_own_ids(answer.reply, request))
         except TimeoutError:
             raise CallFailure("timeout", f"no whole reply within {timeout_s:g} s") from None
         except Exception as error:
@@ -268,5 +272,5 @@ def _served(body: Json, otherwise: object) -> str | None:
 def _dumped(usage: Any) -> Json | None:
     if usage is None:
         return None
-    found = usage.model_dump(exclude_none=True, mode="json")
+    found = usage.model_dump(exclude_none=True)
     return found if isinstance(found, dict) else None

@@ -34,7 +34,6 @@ class Request:
     try_: int
     history: Sequence[Message | AssistantTurn]
     timeout_s: float
-    total_steps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,7 @@ class CallFailure(Exception):
         retry_after_s: float | None = None,
         usage_raw: Json | None = None,
         usage: Usage | None = None,
+        billed_usd: float | None = None,
     ) -> None:
         super().__init__(detail)
         self.error: FailureClass = error
@@ -69,6 +69,7 @@ class CallFailure(Exception):
         self.retry_after_s = retry_after_s
         self.usage_raw = usage_raw
         self.usage = usage
+        self.billed_usd = billed_usd
 
 
 class ModelUnusable(Exception):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agent.models.call_ids import with_own_ids
 from agent.models.free import FREE, NO_TOKENS
 from agent.models.protocol import (
     ActionFormat,
@@ -39,8 +40,6 @@ class ReplayModel:
         started = [event for event in events if isinstance(event, TrialStarted)]
         if not self._calls:
             raise ModelUnusable(f"--model {asked}: the trial holds no reply to replay")
-        self.starts_after = 0
-        """So many replies of the history are not this recording's (a fork's, from before it)."""
         settings = {
             "trial": started[0].trial if started else "",
             "sha256": sha256_of([call.reply.model_dump() for call in self._calls]),
@@ -58,12 +57,12 @@ class ReplayModel:
 
         Raises: CallFailure: `gave_up` after the last one.
         """
-        due = sum(isinstance(entry, AssistantTurn) for entry in request.history) - self.starts_after
+        due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
         if due >= len(self._calls):
             raise CallFailure("gave_up", "the recording has no reply left")
         call = self._calls[due]
         return Answer(
-            call.reply,
+            with_own_ids(call.reply, request),
             NO_TOKENS,
             model_served=call.model_served or call.model_requested,
             finish_reason=call.finish_reason,

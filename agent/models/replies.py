@@ -1,16 +1,21 @@
 """What a provider answered, as an `Answer`: from litellm's message for chat, from the raw items for Responses.
 
-Pure; knows the two shapes and no client.
+What comes out can be recorded and sent back. Pure; knows the two shapes and no client.
+
+Raises: OutOfBounds where that cannot be.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from agent.models import bounds
 from agent.models.protocol import Answer
 from agent.models.usage import billed_usd, known_shape, to_usage
 from trajectories.events import Json, Reply, ToolCall
+from trajectories.text import storable, storable_json
 
 REFUSED = "the provider's filter stopped the reply"
 
@@ -26,18 +31,14 @@ def chat_answer(
     write_ttl: Literal["5m", "1h"] = "5m",
 ) -> Answer:
     """From a chat completion's message, in litellm's words, so that litellm can send it back."""
-    message = _tidied(message)
+    message = _clean(_tidied(message))
     text = _text(message.get("content"))
     refusal = str((message.get("provider_specific_fields") or {}).get("refusal") or message.get("refusal") or "")
     if not refusal and finish_reason == "content_filter":
         refusal = text or REFUSED
     calls = tuple(
-        ToolCall(
-            id=str(call.get("id") or f"call_{number}"),
-            name=str(call["function"].get("name") or ""),
-            arguments=str(call["function"].get("arguments") or ""),
-        )
-        for number, call in enumerate(message.get("tool_calls") or [])
+        _tool_call(call.get("id"), call["function"].get("name"), call["function"].get("arguments"))
+        for call in message.get("tool_calls") or []
     )
     reply = Reply(text=text, tool_calls=calls, refusal=refusal, message=message)
     return _answer(reply, finish_reason, usage_raw, served, write_ttl)
@@ -52,6 +53,7 @@ def responses_answer(
     write_ttl: Literal["5m", "1h"] = "5m",
 ) -> Answer:
     """From a Responses object's output items, kept as they came."""
+    output = _clean(list(output))
     parts = [
         part
         for item in output
@@ -62,18 +64,14 @@ def responses_answer(
     text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
     refusal = "".join(str(part.get("refusal") or "") for part in parts if part.get("type") == "refusal")
     calls = tuple(
-        ToolCall(
-            id=str(item.get("call_id") or ""),
-            name=str(item.get("name") or ""),
-            arguments=str(item.get("arguments") or ""),
-        )
+        _tool_call(item.get("call_id"), item.get("name"), item.get("arguments"))
         for item in output
         if item.get("type") == "function_call"
     )
     finish_reason = _CUT.get(incomplete, incomplete) if incomplete else "tool_calls" if calls else "stop"
     if not refusal and finish_reason == "content_filter":
         refusal = text or REFUSED
-    reply = Reply(text=text, tool_calls=calls, refusal=refusal, message={"output": list(output)})
+    reply = Reply(text=text, tool_calls=calls, refusal=refusal, message={"output": output})
     return _answer(reply, finish_reason, usage_raw, served, write_ttl)
 
 
@@ -83,11 +81,26 @@ def _answer(
     return Answer(
         reply=reply,
         usage=to_usage(usage_raw, write_ttl=write_ttl),
-        usage_raw=usage_raw,
+        usage_raw=_clean(usage_raw, finite=False),
         billed_usd=billed_usd(usage_raw),
-        model_served=served,
-        finish_reason=finish_reason,
+        model_served=served and storable(served),
+        finish_reason=finish_reason and storable(finish_reason),
     )
+
+
+def _tool_call(id: object, name: object, arguments: object) -> ToolCall:
+    """An id that is no text is left out; arguments that came as an object are the text of that object."""
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
+    return ToolCall(id=id if isinstance(id, str) else "", name=str(name or ""), arguments=text)
+
+
+def _clean(value: Any, *, finite: bool = True) -> Any:
+    """The value as it can be recorded.
+
+    Raises: OutOfBounds.
+    """
+    bounds.check(value, finite=finite)
+    return storable_json(value)
 
 
 def raw_usage(body: Json, otherwise: Json | None) -> Json | None:

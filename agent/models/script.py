@@ -25,7 +25,9 @@ from pydantic import ValidationError
 from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free import FREE, NO_TOKENS
 from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
+from agent.models.usage import MOST
 from trajectories.events import FailureClass, ModelRef, Reply, ToolCall
+from trajectories.text import storable
 from trajectories.usage import Usage
 
 _KEYS = ("text", "commands", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
@@ -61,8 +63,6 @@ class ScriptModel:
         except OSError as error:
             raise ModelUnusable(f"--model {asked}: cannot read {path}: {error.strerror}") from None
         self._turns = parse_script(data, str(path))
-        self.starts_after = 0
-        """So many replies of the history are not this script's (a fork's, from before it)."""
         digest = hashlib.sha256(data).hexdigest()
         self.info = ModelInfo(ModelRef(asked=asked, name="script", settings={"sha256": digest}), "tool", free=FREE)
 
@@ -77,7 +77,7 @@ class ScriptModel:
 
         Raises: CallFailure as the script says; `gave_up` after its last turn.
         """
-        due = sum(isinstance(entry, AssistantTurn) for entry in request.history) - self.starts_after
+        due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
         turn = self._turns[due] if due < len(self._turns) else Turn(gives_up=True)
         if request.try_ <= len(turn.failures):
             raise CallFailure(**turn.failures[request.try_ - 1])
@@ -136,26 +136,18 @@ def _turn(entry: Any, failures: tuple[dict[str, Any], ...], place: str) -> Turn:
     if not isinstance(entry, dict):
         raise ModelUnusable(f"{place}: must be a command, a list of commands or a mapping, not {_kind(entry)}")
     _known(entry, _KEYS, place)
-    delay = entry.get("reply_delay_s", 0.0)
-    if isinstance(delay, bool) or not isinstance(delay, int | float) or delay < 0:
-        raise ModelUnusable(f"{place}: reply_delay_s must be a number of seconds, not {delay!r}")
-    commands = entry.get("commands") or []
+    commands = _given(entry, "commands", [])
     commands = [commands] if isinstance(commands, str) else commands
     if not isinstance(commands, list) or not all(isinstance(command, str) for command in commands):
-        raise ModelUnusable(f"{place}: commands must be texts (quote numbers and `true`), not {commands!r}")
-    calls = [(BASH, json.dumps({COMMAND: command})) for command in commands]
-    try:
-        usage = Usage.model_validate({**NO_TOKENS.model_dump(), **(entry.get("usage") or {})})
-    except (ValidationError, TypeError):
-        names = ", ".join(Usage.model_fields)
-        raise ModelUnusable(f"{place}: usage must give token counts of {names}, not {entry['usage']!r}") from None
+        raise ModelUnusable(f"{place}: commands must be texts (quote numbers and `true`), not {_shown(commands)}")
+    calls = [(BASH, json.dumps({COMMAND: storable(command)})) for command in commands]
     return Turn(
         text=_text(entry, "text", place),
-        calls=(*calls, *_calls(entry.get("calls") or [], place)),
-        usage=usage,
+        calls=(*calls, *_calls(_given(entry, "calls", []), place)),
+        usage=_usage(_given(entry, "usage", {}), place),
         finish_reason=_text(entry, "finish_reason", place) or None,
         refusal=_text(entry, "refusal", place),
-        reply_delay_s=float(delay),
+        reply_delay_s=_seconds(entry, "reply_delay_s", place) or 0.0,
         failures=failures,
     )
 
@@ -164,34 +156,76 @@ def _calls(calls: Any, place: str) -> list[tuple[str, str]]:
     found = []
     for call in calls if isinstance(calls, list) else [None]:
         if not isinstance(call, dict):
-            raise ModelUnusable(f"{place}: calls must be a list of {{name, arguments}}, not {calls!r}")
+            raise ModelUnusable(f"{place}: calls must be a list of {{name, arguments}}, not {_shown(calls)}")
         _known(call, ("name", "arguments"), place)
         arguments = call.get("arguments", {})
-        found.append((str(call.get("name", BASH)), arguments if isinstance(arguments, str) else json.dumps(arguments)))
+        try:
+            text = storable(arguments) if isinstance(arguments, str) else json.dumps(arguments, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ModelUnusable(f"{place}: arguments must be a text or what JSON can say: {error}") from None
+        found.append((_text(call, "name", place) or BASH, text))
     return found
+
+
+def _usage(counts: Any, place: str) -> Usage:
+    try:
+        usage = Usage.model_validate({**NO_TOKENS.model_dump(), **counts})
+    except (ValidationError, TypeError):
+        usage = None
+    if usage is None or usage.total > MOST:
+        names = ", ".join(Usage.model_fields)
+        raise ModelUnusable(f"{place}: usage must give token counts of {names}, not {_shown(counts)}")
+    return usage
 
 
 def _failure(fail: Any, place: str) -> dict[str, Any]:
     if not isinstance(fail, dict):
-        raise ModelUnusable(f"{place}: fail must be a mapping with `error`, not {fail!r}")
+        raise ModelUnusable(f"{place}: fail must be a mapping with `error`, not {_shown(fail)}")
     _known(fail, _FAIL_KEYS, place)
-    if fail.get("error") not in get_args(FailureClass):
-        raise ModelUnusable(f"{place}: error {fail.get('error')!r} is none of {', '.join(get_args(FailureClass))}")
-    return {"detail": "as the script says", **fail}
+    error, status = fail.get("error"), fail.get("status")
+    if error not in get_args(FailureClass):
+        raise ModelUnusable(f"{place}: error {_shown(error)} is none of {', '.join(get_args(FailureClass))}")
+    if status is not None and (type(status) is not int or not 100 <= status <= 599):
+        raise ModelUnusable(f"{place}: status must be an HTTP status from 100 to 599, not {_shown(status)}")
+    return {
+        "error": error,
+        "detail": _text(fail, "detail", place) or "as the script says",
+        "status": status,
+        "retry_after_s": _seconds(fail, "retry_after_s", place),
+    }
+
+
+def _given(entry: dict[str, Any], key: str, otherwise: Any) -> Any:
+    value = entry.get(key)
+    return otherwise if value is None else value
 
 
 def _text(entry: dict[str, Any], key: str, place: str) -> str:
-    value = entry.get(key) or ""
+    value = _given(entry, key, "")
     if not isinstance(value, str):
-        raise ModelUnusable(f"{place}: {key} must be a text, not {value!r}")
-    return value
+        raise ModelUnusable(f"{place}: {key} must be a text, not {_shown(value)}")
+    return storable(value)
+
+
+def _seconds(entry: dict[str, Any], key: str, place: str) -> float | None:
+    value = entry.get(key)
+    if value is None or (type(value) in (int, float) and 0 <= value <= MOST):
+        return None if value is None else float(value)
+    raise ModelUnusable(f"{place}: {key} must be a number of seconds, not {_shown(value)}")
 
 
 def _known(entry: dict[str, Any], keys: tuple[str, ...], place: str) -> None:
     for key in entry:
         if key not in keys:
-            raise ModelUnusable(f"{place}: unknown key {key!r}; keys are {', '.join(keys)}")
+            raise ModelUnusable(f"{place}: unknown key {_shown(key)}; keys are {', '.join(keys)}")
 
 
 def _kind(value: Any) -> str:
-    return "empty" if value is None else f"{type(value).__name__} {value!r}"[:80]
+    return "empty" if value is None else f"{type(value).__name__} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except ValueError:
+        return "a number of thousands of digits"

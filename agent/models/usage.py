@@ -7,11 +7,14 @@ litellm makes of all others), OpenAI Responses, Anthropic. A missing field is un
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from trajectories.usage import Usage
 
 Raw = Mapping[str, Any]
+
+MOST = 10**12
+"""A figure above this is no count and no price; nor are infinities and NaN."""
 
 
 def known_shape(raw: object) -> bool:
@@ -136,13 +139,17 @@ def _count(raw: Raw, *names: str) -> int | None:
     """The first of these fields that is a count."""
     for name in names:
         value = raw.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value == int(value):
+        if _is_figure(value) and value == int(value):
             return int(value)
     return None
 
 
 def _dollars(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    return float(value) if _is_figure(value) else None
+
+
+def _is_figure(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def _part(raw: Raw, name: str) -> Raw:

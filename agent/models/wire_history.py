@@ -1,8 +1,8 @@
 """The history of a trial as the messages of a request, the same bytes in every request.
 
 Each entry is converted once, since history only grows. Replies go back as they came, except for what
-a provider would refuse in every later request (arguments that are no JSON object, an empty reply):
-that is replaced in the request only, never in the record. Cache breakpoints are put on copies.
+a provider would refuse in every later request (arguments that are no JSON object, an empty reply, a
+repeated id): that is replaced in the request only, never in the record. Cache breakpoints are put on copies.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agent.models import bounds
 from agent.models.protocol import AssistantTurn
 from agent.models.providers import CacheMarks
 from trajectories.events import Json, Message, Reply
-from trajectories.text import cut_middle
+from trajectories.text import cut_middle, storable_json
 
 Entry = Message | AssistantTurn
 
@@ -101,10 +102,10 @@ def responses_items(entry: Entry) -> list[Json]:
 def _chat_reply(reply: Reply) -> Json:
     if reply.message.get("role") == "assistant":
         message: Json = fresh(reply.message)
-        for call in message.get("tool_calls") or []:
-            function = call["function"]
-            function["arguments"] = _sendable_arguments(function.get("arguments"))
-            function["name"] = _sendable_name(function.get("name"))
+        for sent, call in zip(message.get("tool_calls") or [], reply.tool_calls, strict=False):
+            sent["id"] = call.id
+            sent["function"]["arguments"] = _sendable_arguments(call.arguments)
+            sent["function"]["name"] = _sendable_name(call.name)
     else:  # a script's reply, or one that another protocol brought
         message = {"role": "assistant", "content": reply.text}
         if reply.tool_calls:
@@ -132,27 +133,30 @@ def _responses_reply(reply: Reply) -> list[Json]:
         items = [fresh(item) for item in output]
         while items and items[-1].get("type") == "reasoning":
             items.pop()  # cut off before what it led to; the API refuses it without
-        for item in items:
-            if item.get("type") == "function_call":
-                item["arguments"] = _sendable_arguments(item.get("arguments"))
-                item["name"] = _sendable_name(item.get("name"))
+        sent = (item for item in items if item.get("type") == "function_call")
+        for item, call in zip(sent, reply.tool_calls, strict=False):
+            item["call_id"] = call.id
+            item["arguments"] = _sendable_arguments(call.arguments)
+            item["name"] = _sendable_name(call.name)
     return items or [{"role": "assistant", "content": EMPTY_REPLY}]
 
 
-def _sendable_arguments(arguments: object) -> str:
-    """The arguments as they came if they are a JSON object, else an object that shows them."""
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+def _sendable_arguments(text: str) -> str:
+    """The arguments as they came if they are a JSON object that can be sent, else one that shows them."""
     try:
-        if isinstance(json.loads(text), dict):
-            return text
+        found = json.loads(text)
+        if isinstance(found, dict):
+            bounds.check(found)
+            clean = storable_json(found)
+            return text if clean == found else json.dumps(clean)
     except (ValueError, RecursionError):
         pass
     return json.dumps({"not_a_json_object": cut_middle(text)})
 
 
-def _sendable_name(name: object) -> str:
+def _sendable_name(name: str) -> str:
     """A tool's name within the letters that providers accept."""
-    return _NOT_IN_A_NAME.sub("_", str(name or "unnamed"))[:64]
+    return _NOT_IN_A_NAME.sub("_", name or "unnamed")[:64]
 
 
 def fresh(value: Any) -> Any:

@@ -23,6 +23,8 @@ class Drive:
         self.directory = base / "judge"
         (self.directory / "suite").mkdir(parents=True)
         self.workspace.mkdir()
+        for part in config.PARTS:
+            (self.directory / part.name).write_bytes(part.read_bytes())
 
     def program(self, text: str) -> None:
         path = self.workspace / "executable"
@@ -38,11 +40,12 @@ class Drive:
                 workdir=str(self.workspace),
                 workspace=str(self.workspace),
                 directory=str(self.directory),
+                runs=str(self.directory.parent / "runs"),
                 env={"PATH": "/usr/bin:/bin", "FROM_TASK": "yes"},
             )
         )
         ended = subprocess.run(
-            [sys.executable, "-I", config.DRIVE, self.directory / "config.json"],
+            [sys.executable, "-I", self.directory / config.DRIVE.name, self.directory / "config.json"],
             capture_output=True,
             text=True,
             timeout=60,

@@ -2,73 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import zstandard
 
-import benchmarks
 from benchmarks import suite_container, suite_host
-from benchmarks.directory import TaskDirectories
-from benchmarks.task import Task
 from environments.protocol import Kind
-from tests.benchmarks.work import judged_task
+from tests.benchmarks.work import PASSES, SOLUTION, WITHIN, Maker, archive, judged_task
 from trajectories.verdict import Verdict
 
 DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
-WITHIN = Path(benchmarks.__file__).resolve().parent
-PASSES = "def test(candidate):\n    assert candidate().stdout == b'yes'\n"
-SOLUTION = "printf '#!/bin/sh\\nprintf yes' > executable; chmod +x executable"
-
-
-class Maker:
-    """Writes a task directory and loads it."""
-
-    def __init__(self, root: Path) -> None:
-        self.adapter = TaskDirectories("made", root / "tasks", within=Path("/"))
-
-    def __call__(self, suite: str = PASSES, settings: str = "", evaluation: str = "", dockerfile: str = "") -> Task:
-        directory = self.adapter.root / "it"
-        (directory / "tests").mkdir(parents=True)
-        (directory / "tests/test_it.py").write_text(suite)
-        (directory / "instruction.md").write_text("Do it.")
-        context = str(WITHIN / "demos" / "workbench")
-        if dockerfile:
-            context = "image"
-            (directory / "image").mkdir()
-            (directory / "image/Dockerfile").write_text(dockerfile)
-        (directory / "task.yaml").write_text(
-            "title: T\nkind: test\nenvironments: [docker, sandbox, local]\n"
-            f"image: {{build: {{context: {context}}}}}\n{settings}\nevaluation: {{timeout: 60s, {evaluation}}}\n"
-        )
-        return self.adapter.load("it")
 
 
 @pytest.fixture
 def task(tmp_path: Path) -> Maker:
     return Maker(tmp_path)
-
-
-def archive(path: Path, *members: tuple[str, str]) -> Path:
-    """A workspace of files by name and content, with no regard for whether that is wise."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content.encode()))
-    path.write_bytes(zstandard.compress(buffer.getvalue()))
-    return path
 
 
 def failed(verdict: Verdict) -> str:
@@ -160,6 +116,27 @@ def test_a_suite_that_is_broken(task: Maker, kind: Kind, suite: str, evaluation:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     made = task(suite, evaluation=evaluation)
     assert why in failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+
+
+@pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [
+        ("", "EOF"),
+        ('{"pytest": "8", "python": "3", "cases": ["a', "EOF"),
+        ('{"pytest": "8", "cases": []}', "python: Field required"),
+        ('{"pytest": "8", "python": "3", "cases": [1]}', "cases.0: Input should be a valid string"),
+        ("[" * 100000, "recursion"),
+        ("\\xff\\xfe", "json"),
+    ],
+    ids=["empty", "torn", "lacking", "mistyped", "deep", "binary"],
+)
+def test_an_odd_list_of_cases(task: Maker, kind: Kind, left: str, why: str, tmp_path: Path) -> None:
+    workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
+    made = task(f"def test():\n    open('../out/collected.json', 'wb').write(b'{left}')\n")
+    error = failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+    assert error.startswith("the suite left a collected.json that is no list of cases: ")
+    assert why.lower() in error.lower()
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])

@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import zstandard
+
 import benchmarks
+from benchmarks.directory import TaskDirectories
 from benchmarks.task import Benchmark, Task
 from environments.choose import make
 from environments.protocol import Kind
 from trajectories.verdict import Verdict
 
+WITHIN = Path(benchmarks.__file__).resolve().parent
 SOLUTIONS = Path(__file__).resolve().parents[1] / "solutions"
+
+PASSES = "def test(candidate):\n    assert candidate().stdout == b'yes'\n"
+SOLUTION = "printf '#!/bin/sh\\nprintf yes' > executable; chmod +x executable"
+
+
+class Maker:
+    """Writes a task directory and loads it."""
+
+    def __init__(self, root: Path) -> None:
+        self.adapter = TaskDirectories("made", root / "tasks", within=Path("/"))
+
+    def __call__(self, suite: str = PASSES, settings: str = "", evaluation: str = "", dockerfile: str = "") -> Task:
+        directory = self.adapter.root / "it"
+        (directory / "tests").mkdir(parents=True)
+        (directory / "tests/test_it.py").write_text(suite)
+        (directory / "instruction.md").write_text("Do it.")
+        context = str(WITHIN / "demos" / "workbench")
+        if dockerfile:
+            context = "image"
+            (directory / "image").mkdir()
+            (directory / "image/Dockerfile").write_text(dockerfile)
+        (directory / "task.yaml").write_text(
+            "title: T\nkind: test\nenvironments: [docker, sandbox, local]\n"
+            f"image: {{build: {{context: {context}}}}}\n{settings}\nevaluation: {{timeout: 60s, {evaluation}}}\n"
+        )
+        return self.adapter.load("it")
+
+
+def archive(path: Path, *members: tuple[str, str]) -> Path:
+    """A workspace of files by name and content, with no regard for whether that is wise."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content.encode()))
+    path.write_bytes(zstandard.compress(buffer.getvalue()))
+    return path
 
 
 def reference(id: str) -> str:

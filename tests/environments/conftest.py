@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,9 @@ SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
 ALL = ["local", "shared", SANDBOX, DOCKER]
 """`shared` is local without a process list of its own."""
 
-_IMAGE = Build(Path(__file__).parent / "image")
+BASE = os.environ.get("RETRACE_TEST_BASE")
+"""Another base image for the docker tests, for instance one with an older bash."""
+_IMAGE = Build(Path(__file__).parent / "image", args={"BASE": BASE} if BASE else {})
 
 
 class Place:
@@ -34,7 +37,7 @@ class Place:
     def text(self, script: str, **options: object) -> str:
         done = self.run(script, **options)
         assert (done.ended, done.exit_code) == ("exited", 0), done
-        return done.output.decode()
+        return done.output.decode("utf-8", "surrogateescape")
 
 
 def environment(label: str, **changes: object) -> Environment:

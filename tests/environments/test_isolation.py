@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 
-from environments.protocol import Promise
+from environments.protocol import EnvironmentUnavailable, Promise
 
 from .conftest import DOCKER, SANDBOX, Place, environment
 
@@ -64,13 +66,20 @@ def test_the_sandbox_has_its_own_tmp_and_home(start: object) -> None:
 
 
 @pytest.mark.sandbox
-def test_a_sandbox_over_a_host_directory(start: object, tmp_path: Path) -> None:
-    workspace = tmp_path / "work space"
+def test_a_sandbox_over_a_host_directory(start: object) -> None:
+    reachable = Path(tempfile.mkdtemp())
+    reachable.chmod(0o755)
+    workspace = reachable / "work space"
     workspace.mkdir()
+    if os.geteuid() == 0:
+        with pytest.raises(EnvironmentUnavailable, match="a sandbox never runs as root"):
+            environment("sandbox", workspace=workspace).check()
+        os.chown(workspace, 65534, 65534)
     place: Place = start("sandbox", workspace=workspace)  # type: ignore[operator]
     place.text("echo made > file; pwd")
     place.environment.stop()
     assert (workspace / "file").read_text() == "made\n"
+    shutil.rmtree(reachable)
 
 
 def test_a_local_environment_over_a_host_directory(start: object, tmp_path: Path) -> None:
@@ -132,12 +141,11 @@ def test_an_image_s_root_user_is_said_to_be_unprotected(start: object) -> None:
 def test_users_as_docker_reads_them(start: object, user: str, seen: str) -> None:
     place: Place = start("docker", user=user)  # type: ignore[operator]
     assert place.text("echo $(id -u) $(id -g) $HOME") == seen + "\n"
+    assert place.started.user == user.partition(":")[0]
 
 
 @pytest.mark.docker
 def test_an_unknown_user() -> None:
-    from environments.protocol import EnvironmentUnavailable
-
     made = environment("docker", user="nosuchuser")
     with pytest.raises(EnvironmentUnavailable, match="nosuchuser"):
         made.start()
@@ -168,8 +176,10 @@ def test_the_administrator(start: object, label: str) -> None:
 def test_limits_are_the_container_s(start: object) -> None:
     place: Place = start("docker", cpus=1.0, memory_bytes=64 << 20, pids=50, cap_drop=("ALL",))  # type: ignore[operator]
     assert {Promise.CPU_LIMIT, Promise.MEMORY_LIMIT, Promise.PIDS_LIMIT} <= set(place.started.promises)
-    assert not place.started.lowered
-    done = place.run("tail -c 200m /dev/zero", deadline_s=30)
+    assert [one.limit for one in place.started.lowered] == ["output_bytes"]
+    flood = place.run("yes", deadline_s=30)
+    assert (flood.ended, len(flood.output)) == ("output_cap", int(place.started.lowered[0].given))
+    done = place.run("perl -e '$x = q(a) x 200_000_000'", deadline_s=30)
     assert done.ended == "oom"
     assert place.text("echo alive") == "alive\n"
     many = place.run("for i in $(seq 100); do sleep 5 & done", deadline_s=2)
@@ -179,9 +189,9 @@ def test_limits_are_the_container_s(start: object) -> None:
 
 @pytest.mark.docker
 def test_limits_beyond_the_host_are_lowered(start: object) -> None:
-    place: Place = start("docker", cpus=100_000.0, memory_bytes=1 << 60)  # type: ignore[operator]
+    place: Place = start("docker", output_bytes=1000, cpus=100_000.0, memory_bytes=1 << 60)  # type: ignore[operator]
     assert [(one.limit, one.asked) for one in place.started.lowered] == [
-        ("cpus", "100000"),
+        ("cpus", "100000.0"),
         ("memory_bytes", str(1 << 60)),
     ]
 
@@ -192,8 +202,16 @@ def test_a_sandbox_s_limits_hold_for_each_process(start: object) -> None:
     assert Promise.MEMORY_LIMIT_PER_PROCESS in place.started.promises
     assert any(line.startswith("memory:") for line in place.started.lost)
     assert any(line.startswith("cpus:") for line in place.started.lost)
-    assert place.run("tail -c 1000m /dev/zero", deadline_s=10).exit_code == 1
+    assert place.run("perl -e '$x = q(a) x 1_000_000_000'", deadline_s=10).exit_code != 0
     assert place.text("echo alive") == "alive\n"
+
+
+@CONFINED
+def test_kernel_settings_are_not_an_action_s(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    files = "/proc/sys/vm/* /proc/sys/kernel/{core_pattern,modprobe,panic} /proc/sysrq-trigger /dev/null"
+    assert place.text(f"for f in {files}; do [[ -w $f ]] && echo $f; done; true") == "/dev/null\n"
+    assert place.run("chmod 600 /dev/null").exit_code == 1
 
 
 def test_one_environment_for_each_of_many_threads(start: object) -> None:

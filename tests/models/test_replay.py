@@ -87,6 +87,23 @@ def test_a_resumed_replay_goes_on_where_it_was(tmp_path):
     assert model.ask(Request(2, 1, [TASK, AssistantTurn("a1", REPLIES[0])], 1.0)).reply == REPLIES[1]
 
 
+def test_calls_that_share_an_id_are_told_apart(tmp_path):
+    same = Reply(tool_calls=tuple(ToolCall(id=id, name="bash", arguments="{}") for id in ("c", "c", "")))
+    model = record(tmp_path / "t", [same, same])
+    first = model.ask(Request(1, 1, [TASK], 1.0)).reply
+    second = model.ask(Request(2, 1, [TASK, AssistantTurn("a1", first)], 1.0)).reply
+    assert [call.id for call in first.tool_calls] == ["c", "call_1_2", "call_1_3"]
+    assert [call.id for call in second.tool_calls] == ["call_2_1", "call_2_2", "call_2_3"]
+
+
+def test_a_record_with_lone_surrogates_is_refused(tmp_path):
+    record(tmp_path / "t", [Reply(text="here")])
+    events = tmp_path / "t" / "events.jsonl"
+    events.write_bytes(events.read_bytes().replace(b"here", rb"here \ud800"))
+    with pytest.raises(ModelUnusable, match=r"events\.jsonl:3"):
+        make_model(f"replay:{tmp_path / 't'}", settings={}, api_base=None)
+
+
 def test_a_recording_of_text_is_replayed_as_text(tmp_path):
     model = record(tmp_path / "t", [Reply(text="```bash\nls\n```")])
     assert model.info.action_format == "fenced"

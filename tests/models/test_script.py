@@ -119,12 +119,23 @@ def test_a_resumed_trial_goes_on_where_it_was(tmp_path):
     assert commands(play(script(tmp_path, "[one, two, three]"), history)) == ["three"]
 
 
-def test_a_fork_may_begin_with_its_own_first_turn(tmp_path):
+def test_lone_surrogates_do_not_leave_the_script(tmp_path):
+    model = script(
+        tmp_path,
+        r"""[{"fail": {"error": "timeout", "detail": "d\ud800"}},
+             {"text": "t\ud800", "commands": "ls \ud800", "finish_reason": "f\ud800",
+              "calls": [{"name": "n\ud800", "arguments": "{\ud800"}]}, {"refusal": "r\ud800"}]""",
+        "script.json",
+    )
     history = [TASK]
-    play(script(tmp_path, "[one, two]"), history)
-    other = script(tmp_path, "[uno, dos]", "other.yaml")
-    other.starts_after = 1
-    assert commands(play(other, history)) == ["uno"]
+    with pytest.raises(CallFailure) as caught:
+        play(model, history)
+    assert caught.value.detail == "d\ufffd"
+    answer = play(model, history, tries=2)
+    assert (answer.reply.text, answer.finish_reason) == ("t\ufffd", "f\ufffd")
+    assert json.loads(answer.reply.tool_calls[0].arguments) == {"command": "ls \ufffd"}
+    assert (answer.reply.tool_calls[1].name, answer.reply.tool_calls[1].arguments) == ("n\ufffd", "{\ufffd")
+    assert play(model, history).reply.refusal == "r\ufffd"
 
 
 def test_a_slow_reply(tmp_path):
@@ -161,7 +172,30 @@ def test_identity_follows_the_content_not_the_path(tmp_path):
         ("[{commands: ls, usage: {tokens: x}, reply_delay_s: 0}]", None),
         ("[{commands: ls, usage: {input: -1}}]", "usage must"),
         ("[{commands: ls, usage: [1]}]", "usage must"),
-        ("[{commands: ls, reply_delay_s: soon}]", "reply_delay_s"),
+        ("[{commands: ls, usage: 0}]", "usage must"),
+        ("[{commands: ls, usage: {input: .inf}}]", "usage must"),
+        (f"[{{commands: ls, usage: {{input: 1{'0' * 400}}}}}]", "usage must"),
+        ("[{commands: ls, reply_delay_s: soon}]", "turn 1: reply_delay_s"),
+        ("[{commands: ls, reply_delay_s: .nan}]", "turn 1: reply_delay_s"),
+        ("[ls, {commands: ls, reply_delay_s: .inf}]", "turn 2: reply_delay_s"),
+        (f"[{{commands: ls, reply_delay_s: 1{'0' * 400}}}]", "reply_delay_s"),
+        ("[{commands: ls, reply_delay_s: true}]", "reply_delay_s"),
+        ("[{commands: false}]", "commands must be"),
+        ("[{text: 0}]", "text must be"),
+        ("[{commands: ls, finish_reason: [stop]}]", "finish_reason must be"),
+        ("[{commands: ls, refusal: {no: way}}]", "refusal must be"),
+        ("[{fail: {error: [timeout]}}]", "is none of"),
+        ("[{fail: {error: timeout, detail: 3}}]", "turn 1: detail must be"),
+        ("[{fail: {error: timeout, retry_after_s: soon}}]", "turn 1: retry_after_s must be"),
+        ("[{fail: {error: timeout, retry_after_s: -1}}]", "retry_after_s must be"),
+        ("[{fail: {error: timeout, retry_after_s: .inf}}]", "retry_after_s must be"),
+        ("[{fail: {error: timeout, retry_after_s: .nan}}]", "retry_after_s must be"),
+        ("[{fail: {error: timeout, status: '429'}}]", "turn 1: status must be"),
+        ("[{fail: {error: timeout, status: true}}]", "status must be"),
+        ("[{calls: 0}]", "calls must be"),
+        ("[{calls: [{name: 3}]}]", "turn 1: name must be"),
+        ("[{calls: [{arguments: {day: 2026-01-01}}]}]", "turn 1: arguments must be"),
+        ("[{calls: [{arguments: {x: .nan}}]}]", "turn 1: arguments must be"),
         ("[{fail: {error: broken}}]", "'broken' is none of"),
         ("[{fail: timeout}]", "fail must be"),
         ("[{fail: {error: timeout}, text: x}]", "no other key"),

@@ -75,6 +75,7 @@ def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, s
                 workdir="/workspace",
                 workspace="/workspace",
                 directory=JUDGE,
+                runs="/retrace-runs",
                 env={},
                 user="agent",
             )

@@ -62,6 +62,21 @@ def test_a_cost_limit_on_a_model_without_a_price_is_refused(work: Path) -> None:
     assert "--token-limit" in line
 
 
+def test_a_prompt_that_uses_what_is_not_there_is_refused_before_anything_starts(work: Path) -> None:
+    default = (Path(__file__).parents[2] / "prompts" / "default.yaml").read_text()
+    (work / "mine.yaml").write_text(default.replace("{{ exit_code }}", "{{ exit_status }}"))
+    line = refused(work, *ADHOC, "--model", script(work, SUBMIT), "--prompt", "mine.yaml")
+    assert "mine.yaml" in line
+    assert "exit_status" in line
+
+
+@pytest.mark.parametrize("text", ["runs: 5", "prompt: [a]", "step-limit: 1.5", "model: true", "[1]", "a: {b"])
+def test_a_configuration_that_makes_no_sense_is_named_with_its_file(work: Path, text: str) -> None:
+    (work / "config").mkdir()
+    (work / "config" / "config.yaml").write_text(text)
+    assert "config.yaml" in refused(work, *ADHOC, "--model", script(work, SUBMIT))
+
+
 def test_a_missing_or_broken_script_is_named(work: Path) -> None:
     assert "nothing.json" in refused(work, *ADHOC, "--model", "script:nothing.json")
     (work / "bad.json").write_text("[1, 2")
@@ -79,6 +94,14 @@ def test_a_plan_that_is_not_utf8_is_named_with_its_place(work: Path) -> None:
         (("--time-limit", "soon"), "--time-limit"),
         (("--token-limit", "-5"), "--token-limit"),
         (("--cost-limit", "0"), "--cost-limit"),
+        (("--cost-limit", "inf"), "--cost-limit"),
+        (("--cost-limit", "cheap"), "--cost-limit"),
+        (("--step-limit", "0"), "--step-limit"),
+        (("--keep",), "--keep"),
+        (("--platform", "linux/arm64"), "--platform"),
+        (("--platform", "foo"), "--platform"),
+        (("--plan", "/dev/zero"), "/dev/zero"),
+        (("--no-such-option",), "--no-such-option"),
         (("--command-timeout", "0s"), "--command-timeout"),
         (("--model-setting", "temperature"), "--model-setting"),
         (("--prompt", "no-such-prompt"), "no-such-prompt"),

@@ -103,6 +103,26 @@ def test_the_cost_limit_is_kept_on_a_priced_model(work: Path) -> None:
     assert done.json["cost_usd"]["computed"] >= 0.9
 
 
+@pytest.mark.parametrize("limit", [("--token-limit", "1000"), ("--cost-limit", "1")])
+def test_a_limit_that_cannot_be_kept_is_said(work: Path, limit: tuple[str, str]) -> None:
+    with WireServer([Turn(commands=("true",), no_usage=True), Turn(commands=(SUBMIT,))]) as server:
+        done = solve(work, server, "anthropic", *limit)
+    assert done.json["unmetered_calls"] == 1
+    assert done.json["cost_usd"]["computed"] is None
+    warnings = [event for event in done.events if event.type == "warning" and event.kind == "limit_not_kept"]
+    assert len(warnings) == 1
+    assert limit[0].split("-")[2] in warnings[0].text
+
+
+def test_a_call_that_hangs_ends_at_the_time_limit_with_its_cost_unknown(work: Path) -> None:
+    with WireServer([Turn(commands=("true",), delay_s=20.0)]) as server:
+        done = solve(work, server, "anthropic", "--time-limit", "2s")
+    assert (done.json["exit"]["reason"], done.json["exit"]["cause"]) == ("limit", "time")
+    assert done.json["wall_s"] < 4
+    assert done.json["unmetered_calls"] == 1
+    assert done.json["cost_usd"]["computed"] is None
+
+
 def test_fenced_blocks_over_the_wire(work: Path) -> None:
     turns = [Turn(text="```bash\necho hi\n```"), Turn(text=f"```bash\n{SUBMIT}\n```")]
     with WireServer(turns) as server:

@@ -1,4 +1,4 @@
-"""What a real provider refuses with 400: calls without results, changed reasoning, bad arguments.
+"""What a real provider refuses with 400: calls without ids or results, changed reasoning, bad arguments.
 
 Each function takes a request's body and returns the complaint, or None.
 """
@@ -20,6 +20,7 @@ def seal(text: str) -> str:
 def chat_complaint(body: Body) -> str | None:
     """Chat completions: each assistant's tool calls are answered by exactly the tool messages that follow."""
     open_calls: list[str] = []
+    ids: set[str] = set()
     for message in body["messages"]:
         if message["role"] == "tool":
             if message.get("tool_call_id") not in open_calls:
@@ -30,7 +31,9 @@ def chat_complaint(body: Body) -> str | None:
             return f"tool calls without results: {open_calls}"
         for call in message.get("tool_calls") or []:
             if not _is_object(call["function"]["arguments"]):
-                return f"arguments of call {call['id']!r} are not a JSON object"
+                return f"arguments of call {call.get('id')!r} are not a JSON object"
+            if not _is_new(call.get("id"), ids):
+                return f"a tool call needs an id of its own: {call.get('id')!r}"
             open_calls.append(call["id"])
         if message["role"] == "assistant" and not message.get("content") and not message.get("tool_calls"):
             return "an assistant message needs content or tool_calls"
@@ -44,6 +47,7 @@ def responses_complaint(body: Body) -> str | None:
     if body.get("store") is not False:
         return "store must be false"
     open_calls: set[str] = set()
+    ids: set[str] = set()
     for item, following in zip(body["input"], [*body["input"][1:], {}], strict=True):
         if item.get("type") == "reasoning" and following.get("type") not in ("reasoning", "message", "function_call"):
             return f"reasoning item {item['id']!r} without the item it led to"
@@ -53,7 +57,9 @@ def responses_complaint(body: Body) -> str | None:
             return "status must not be null"
         if item.get("type") == "function_call":
             if not _is_object(item["arguments"]):
-                return f"arguments of call {item['call_id']!r} are not a JSON object"
+                return f"arguments of call {item.get('call_id')!r} are not a JSON object"
+            if not _is_new(item.get("call_id"), ids):
+                return f"a function call needs an id of its own: {item.get('call_id')!r}"
             open_calls.add(item["call_id"])
         if item.get("type") == "function_call_output":
             if item["call_id"] not in open_calls:
@@ -67,6 +73,7 @@ def anthropic_complaint(body: Body) -> str | None:
     if sum("cache_control" in part for part in _parts(body)) > 4:
         return "A maximum of 4 blocks with cache_control may be provided."
     open_calls: list[str] = []
+    ids: set[str] = set()
     for message in body["messages"]:
         parts = [] if isinstance(message["content"], str) else message["content"]
         if not message["content"]:
@@ -84,8 +91,16 @@ def anthropic_complaint(body: Body) -> str | None:
             if part["type"] == "tool_use":
                 if not isinstance(part["input"], dict):
                     return "tool_use input is not an object"
+                if not _is_new(part.get("id"), ids):
+                    return f"`tool_use` ids must be unique: {part.get('id')!r}"
                 open_calls.append(part["id"])
     return f"tool_use ids without results: {open_calls}" if open_calls else None
+
+
+def _is_new(id: object, ids: set[str]) -> bool:
+    new = isinstance(id, str) and id != "" and id not in ids
+    ids.add(str(id))
+    return new
 
 
 def _parts(body: Body) -> list[dict[str, Any]]:

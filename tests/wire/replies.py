@@ -47,7 +47,7 @@ class Fault:
     type: str = ""
     code: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] | bytes = field(default_factory=dict)
     """Sent as it is, for kind `body`."""
 
 

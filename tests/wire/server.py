@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.kind == "error":
             self._send(fault.status, dialects.error_body(fault, protocol), dict(fault.headers))
         elif fault.kind == "body":
-            self._send(fault.status, dict(fault.body))
+            self._send(fault.status, fault.body)
         elif fault.kind == "invalid_json":
             self._send(fault.status, b'{"id": "x", "choices": [{"mess')
         elif fault.kind == "html":

@@ -92,6 +92,24 @@ def test_retry_after_is_read_in_seconds_and_as_a_date(protocol):
     assert RetryPolicy().wait_s(caught.value, 1) is not None
 
 
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7),
+        ({"retry-after-ms": "nan", "retry-after": "7"}, 7),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, None),
+    ],
+)
+def test_the_first_wait_that_makes_sense_is_taken(headers, wait):
+    fault = Fault("error", 429, "slow down", "rate_limit_error", headers=headers)
+    with talking("chat", [fault]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert caught.value.retry_after_s == wait
+
+
 @EVERY_PROTOCOL
 @pytest.mark.parametrize("kind", ["trickle", "stall"])
 def test_a_reply_that_never_ends_is_a_time_out_in_time(protocol, kind):
@@ -152,6 +170,33 @@ def test_no_key_gets_into_a_detail(protocol, monkeypatch):
     assert "abcdefghijkl" not in caught.value.detail
 
 
+def test_innocent_text_stays_in_a_detail(monkeypatch):
+    monkeypatch.setenv("MONKEYS", "temperature")
+    said = "key_metadata and temperature are no parameters; the Bearer token is missing"
+    with talking("chat", [bad_request(said)]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert said in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        "sk-wir**key.x",
+        "sk-ant-api03-abcdefgh",
+        "gsk_abcdefghij",
+        "xai-abcdefghij",
+        "AIzaSyAbcdefghijk",
+        "Bearer " + "t" * 30,
+    ],
+)
+def test_a_providers_echo_of_a_key_is_cut(echo):
+    fault = Fault("error", 401, f"Invalid credential: {echo} (401)", "authentication_error")
+    with talking("chat", [fault]) as talk, pytest.raises(CallFailure) as caught:
+        talk.ask()
+    assert "Invalid credential" in caught.value.detail
+    assert echo.removeprefix("Bearer ") not in caught.value.detail
+
+
 def test_an_error_hidden_in_a_200_has_its_class():
     """OpenRouter answers 200 with an error object when the provider behind it fails."""
     body = {"error": {"code": 502, "message": "Provider returned error"}, "user_id": "u"}
@@ -161,14 +206,25 @@ def test_an_error_hidden_in_a_200_has_its_class():
     assert "Provider returned error" in caught.value.detail
 
 
-def test_a_reply_without_a_choice_is_malformed_and_its_usage_counts():
-    usage = {"prompt_tokens": 9, "completion_tokens": 0}
+def test_a_reply_without_a_choice_is_malformed_and_its_usage_and_price_count():
+    usage = {"prompt_tokens": 9, "completion_tokens": 0, "cost": 0.0042}
     body = {"id": "x", "object": "chat.completion", "choices": [], "usage": usage}
     with talking("chat", [Fault("body", body=body)]) as talk, pytest.raises(CallFailure) as caught:
         talk.ask()
     assert caught.value.error == "malformed"
     assert caught.value.usage is not None
     assert caught.value.usage.input == 9
+    assert caught.value.billed_usd == 0.0042
+
+
+def test_a_malformed_reply_that_says_nothing_but_its_price_keeps_it():
+    with talking("chat", [Fault("body", body={"choices": [], "usage": {"cost": 0.5}})]) as talk:
+        with pytest.raises(CallFailure) as caught:
+            talk.ask()
+        assert (caught.value.usage, caught.value.billed_usd) == (None, 0.5)
+        with pytest.raises(CallFailure) as caught:
+            talk.ask()
+        assert caught.value.billed_usd is None, "a refused request costs nothing"
 
 
 def test_a_response_that_failed_has_the_class_of_its_error():

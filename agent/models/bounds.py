@@ -1,0 +1,45 @@
+"""How large, how deep and with what numbers a reply may be: beyond it no reader could read the record again."""
+
+from __future__ import annotations
+
+import math
+
+MAX_BYTES = 32 << 20
+MAX_DEPTH = 100
+MAX_DIGITS = 1000
+
+_TOO_LONG = 10**MAX_DIGITS
+
+
+class OutOfBounds(ValueError):
+    """A reply that cannot be taken; the message completes "the reply is not usable: ..."."""
+
+
+def check_bytes(count: int) -> None:
+    """Raises: OutOfBounds for a body of more bytes than a reply may have."""
+    if count > MAX_BYTES:
+        raise OutOfBounds(f"it is larger than {MAX_BYTES >> 20} MiB")
+
+
+def check(value: object, *, finite: bool = True) -> None:
+    """Look through a JSON value; `finite` refuses infinities and NaN too, which no request could send back.
+
+    Raises: OutOfBounds.
+    """
+    size = 0
+    waiting = [(value, 1)]
+    while waiting:
+        item, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise OutOfBounds(f"it is nested deeper than {MAX_DEPTH} levels")
+        if isinstance(item, dict):
+            waiting += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, list | tuple):
+            waiting += [(part, depth + 1) for part in item]
+        elif isinstance(item, str):
+            size += len(item)
+            check_bytes(size)
+        elif isinstance(item, int) and not -_TOO_LONG < item < _TOO_LONG:
+            raise OutOfBounds(f"it holds a number of more than {MAX_DIGITS} digits")
+        elif finite and isinstance(item, float) and not math.isfinite(item):
+            raise OutOfBounds(f"it holds {item}, which is no number in JSON")

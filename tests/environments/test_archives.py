@@ -1,0 +1,249 @@
+"""What goes in and out of an environment as a tar stream: as it is, nothing outside, nothing silently lost."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from environments.archive import BadArchive
+from environments.left_out import complaints
+from environments.protocol import EnvironmentFault
+
+from .conftest import ALL, Place
+
+ODD = r"""
+mkdir -p odd/deep/er odd/locked; cd odd
+printf 'one\n' >plain; : >empty; printf x >'with space'; printf x >$'new\nline'; printf x >$'tab\t';
+printf x >-dash; printf x >'quo"te'\'''
+printf x >$'caf\351'; printf x >$'\377\376'; printf x >'*'; printf x >'a\nb'
+printf '#!/bin/sh\necho ran\n' >deep/er/run; chmod 750 deep/er/run
+ln -s nowhere dangling; ln -s /etc/passwd absolute; ln -s ../.. up; ln plain linked
+printf hidden >locked/hidden; chmod 400 locked/hidden; chmod 500 locked
+mkfifo pipe; touch -d '2001-02-03 04:05:06 UTC' plain
+truncate -s 2G sparse; printf end >>sparse
+name=$(printf 'n%.0s' $(seq 200)); mkdir -p $name/$name; printf long >$name/$name/$name
+perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "socket", Listen => 1) or die'
+"""
+LIST = r"""cd odd; find . -type d -printf '%p|d|%m\n' , ! -type d ! -type s ! -name pipe \
+  -printf '%p|%y|%m|%l|%s|%T@\n' | sed 's/\.[0-9]*$//' | LC_ALL=C sort"""
+
+
+def tar_of(*members: tuple[tarfile.TarInfo, bytes], format: int = tarfile.GNU_FORMAT) -> io.BytesIO:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=format) as archive:
+        for member, body in members:
+            member.size = len(body)
+            archive.addfile(member, io.BytesIO(body))
+    stream.seek(0)
+    return stream
+
+
+def file(name: str, body: bytes = b"x", **facts: object) -> tuple[tarfile.TarInfo, bytes]:
+    member = tarfile.TarInfo(name)
+    for key, value in facts.items():
+        setattr(member, key, value)
+    return member, body
+
+
+def members(path: Path) -> dict[str, tarfile.TarInfo]:
+    with (
+        path.open("rb") as raw,
+        zstandard.ZstdDecompressor().stream_reader(raw) as stream,
+        tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", errors="surrogateescape") as archive,
+    ):
+        return {member.name: member for member in archive}
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_a_workspace_with_everything_odd_goes_out_and_in_again(start: object, label: str, tmp_path: Path) -> None:
+    first: Place = start(label)  # type: ignore[operator]
+    first.text(ODD)
+    began = time.monotonic()
+    export = first.environment.export(tmp_path / "w.tar.zst")
+    assert time.monotonic() - began < 5
+    assert sorted((one.path, one.why) for one in export.skipped) == [
+        ("odd/pipe", "named pipe"),
+        ("odd/socket", "socket"),
+    ]
+    assert export.bytes == (tmp_path / "w.tar.zst").stat().st_size < 1_000_000
+    found = members(tmp_path / "w.tar.zst")
+    assert len(found) == export.entries
+    assert {(member.uid, member.gid) for member in found.values()} == {(0, 0)}
+    assert all(name == "." or name.startswith("./") for name in found)
+    assert found["./odd/sparse"].issparse()
+    assert "./odd/caf\udce9" in found
+
+    second: Place = start(label)  # type: ignore[operator]
+    with (tmp_path / "w.tar.zst").open("rb") as raw:
+        second.environment.put(zstandard.ZstdDecompressor().stream_reader(raw), second.started.workdir)  # type: ignore[arg-type]
+    expected = first.text(LIST)
+    assert len(expected.splitlines()) > 20
+    assert second.text(LIST) == expected
+    assert (
+        second.text("odd/deep/er/run; cat odd/linked; tail -c 3 odd/sparse; stat -c %h odd/plain") == "ran\none\nend2\n"
+    )
+    assert int(second.text("du -k odd/sparse | cut -f1")) < 1000
+    second.text("cd odd; [ $(stat -c %u plain) = $(id -u) ] && echo more >>empty")
+
+
+def test_get_is_a_tar_stream(place: Place) -> None:
+    place.text("mkdir -p sent/in; echo a >sent/a; echo b >sent/in/b; : >--odd")
+    with tarfile.open(fileobj=io.BytesIO(b"".join(place.environment.get("sent")))) as archive:
+        assert sorted(archive.getnames()) == ["sent", "sent/a", "sent/in", "sent/in/b"]
+        body = archive.extractfile("sent/in/b")
+        assert body is not None
+        assert body.read() == b"b\n"
+    absolute = b"".join(place.environment.get(f"{place.started.workdir}/--odd"))
+    with tarfile.open(fileobj=io.BytesIO(absolute)) as archive:
+        assert archive.getnames() == ["--odd"]
+    with pytest.raises(FileNotFoundError, match="missing"):
+        list(place.environment.get("missing"))
+    assert place.text("rm -r sent -- --odd; echo next") == "next\n"
+
+
+def test_a_get_that_is_given_up_half_way(place: Place) -> None:
+    place.text("head -c 30000000 /dev/urandom >big")
+    stream = place.environment.get("big")
+    assert next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    assert place.text("rm big; echo next") == "next\n"
+
+
+def test_put_makes_the_directory_and_gives_files_to_the_user(place: Place) -> None:
+    archive = tar_of(file("a/b", b"body", mode=0o640, uid=12345, gid=54321, uname="someone"))
+    place.environment.put(archive, "new/er")
+    seen = place.text(
+        "stat -c '%u %g %a' new/er/a/b; cat new/er/a/b; echo; id -u; id -g; echo more >>new/er/a/b; rm -r new"
+    )
+    owner, body, uid, gid = seen.splitlines()
+    assert (owner, body) == (f"{uid} {gid} 640", "body")
+
+
+@pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_put_takes_every_format(place: Place, format: int) -> None:
+    name = "d/" * 60 + "f" if format == tarfile.USTAR_FORMAT else "d/" * 150 + "é" * 60
+    archive = tar_of(
+        file(name, b"deep", pax_headers={"comment": "c"}, uid=5 if format == tarfile.USTAR_FORMAT else 1 << 23),
+        format=format,
+    )
+    place.environment.put(archive, "formats")
+    assert place.text(f"cat formats/{name}; [ $(stat -c %u formats/{name}) = $(id -u) ] && rm -r formats") == "deep"
+
+
+CLIMBING = {
+    "absolute": [file("/tmp/climbed")],
+    "dots": [file("../climbed")],
+    "dots inside": [file("a/../../climbed")],
+    "hard link": [file("x", b"", type=tarfile.LNKTYPE, linkname="../../etc/passwd")],
+    "through a link": [file("d", b"", type=tarfile.SYMTYPE, linkname="/tmp"), file("d/climbed")],
+    "through a link's link": [
+        file("d", b"", type=tarfile.SYMTYPE, linkname="e"),
+        file("./d//climbed", b""),
+    ],
+    "device": [file("null", b"", type=tarfile.CHRTYPE)],
+    "pipe": [file("pipe", b"", type=tarfile.FIFOTYPE)],
+}
+
+
+@pytest.mark.parametrize("how", CLIMBING)
+@pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_an_archive_that_reaches_out_is_refused(place: Place, how: str, format: int) -> None:
+    with pytest.raises(BadArchive, match="archive member"):
+        place.environment.put(tar_of(*CLIMBING[how], format=format), "climbing")
+    assert place.text("ls /tmp/climbed climbed ../climbed 2>/dev/null | wc -l; rm -rf climbing") == "0\n"
+
+
+@pytest.mark.parametrize("damage", ["short", "noise", "empty"])
+def test_a_damaged_archive_is_refused(place: Place, damage: str) -> None:
+    whole = tar_of(file("f", b"x" * 10_000)).getvalue()
+    raw = {"short": whole[:5000], "noise": b"noise" * 1000, "empty": b""}[damage]
+    with pytest.raises(BadArchive):
+        place.environment.put(io.BytesIO(raw), "damaged")
+    assert place.text("rm -rf damaged; echo next") == "next\n"
+
+
+def test_a_directory_that_cannot_be_made(place: Place) -> None:
+    place.text(": >file")
+    with pytest.raises(EnvironmentFault, match="file"):
+        place.environment.put(tar_of(file("f")), "file/below")
+    assert place.text("rm file; echo next") == "next\n"
+
+
+@pytest.mark.parametrize(
+    ("label", "directories"), [("local", 50), pytest.param("docker", 10, marks=pytest.mark.docker)]
+)
+def test_many_files(start: object, label: str, directories: int, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        where = {"workspace": Path(memory)} if label == "local" else {}
+        place: Place = start(label, **where)  # type: ignore[operator]
+        place.text(f"mkdir many; cd many; for d in $(seq {directories}); do mkdir $d; (cd $d; touch $(seq 120)); done")
+        export = place.environment.export(tmp_path / "w.tar.zst")
+        assert export.entries == directories * 121 + 2
+        with (tmp_path / "w.tar.zst").open("rb") as raw:
+            place.environment.put(zstandard.ZstdDecompressor().stream_reader(raw), "again")  # type: ignore[arg-type]
+        assert place.text("find again -type f | wc -l") == f"{directories * 120}\n"
+        place.environment.stop()
+
+
+@pytest.mark.docker
+def test_a_big_archive_needs_little_memory(tmp_path: Path) -> None:
+    script = textwrap.dedent(f"""
+        import resource
+        from pathlib import Path
+        from tests.environments.conftest import environment
+        place = environment("docker")
+        place.start()
+        place.execute("head -c 1000 /dev/urandom >small", deadline_s=20)
+        place.export(Path({str(tmp_path / "small")!r}))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        place.execute("for i in 1 2 3; do head -c 50000000 /dev/urandom; done >big", deadline_s=20)
+        assert place.export(Path({str(tmp_path / "big")!r})).bytes > 150_000_000
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        place.stop()
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 32 << 10
+
+
+def test_nothing_of_an_action_s_runs_while_the_workspace_is_read(place: Place, tmp_path: Path) -> None:
+    place.text("mkdir growing; head -c 30000000 /dev/zero >growing/file")
+    place.text("(trap '' TERM; while sleep 0.001; do echo x; done >>growing/file) & echo $! >growing/pid")
+    assert not place.environment.export(tmp_path / "w.tar.zst").skipped
+    assert place.text("kill -0 $(cat growing/pid) 2>/dev/null || echo ended; rm -r growing") == "ended\n"
+
+
+def test_what_tar_complains_about_is_told_apart() -> None:
+    skipped, rest = complaints(
+        "tar: ./a: b\\n\\303\\251: file changed as we read it\ntar: ./s: socket ignored\n"
+        "tar: ./x: Cannot open: Permission denied\ntar: Exiting with failure status due to previous errors\n"
+    )
+    assert [(one.path, one.why) for one in skipped] == [("a: b\n\u00e9", "file changed as we read it"), ("s", "socket")]
+    assert rest == ["tar: ./x: Cannot open: Permission denied"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_what_cannot_be_read_is_an_error(place: Place, tmp_path: Path) -> None:
+    if place.label != "local":
+        pytest.skip("the administrator reads everything")
+    place.text("echo x >locked; chmod 0 locked")
+    with pytest.raises(EnvironmentFault, match="locked: Cannot open: Permission denied"):
+        place.environment.export(tmp_path / "w.tar.zst")
+    assert not list(tmp_path.iterdir())
+    place.text("rm -f locked")
+
+
+def test_an_export_to_where_nothing_can_be_written(place: Place, tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFault, match="no-such-directory"):
+        place.environment.export(tmp_path / "no-such-directory" / "w.tar.zst")
+    assert place.text("echo next") == "next\n"

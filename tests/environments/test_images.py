@@ -1,0 +1,142 @@
+"""How an image comes to be there: found, built from its content, pulled, or a clear word why not."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from pathlib import Path
+
+import pytest
+
+from environments import base_image, daemon, images
+from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
+
+from .conftest import environment
+
+pytestmark = pytest.mark.docker
+
+DOCKERFILE = "ARG BASE=debian:bookworm-slim\nFROM ${BASE}\nARG MARK=none\nCOPY . /data\nRUN echo $MARK >/mark\n"
+
+
+def context(directory: Path, dockerfile: str = DOCKERFILE, **files: str) -> Path:
+    directory.mkdir(exist_ok=True)
+    (directory / "Dockerfile").write_text(dockerfile)
+    for name, body in files.items():
+        (directory / name).write_text(body)
+    return directory
+
+
+def available(directory: Path, image: str | None = None, **args: str) -> tuple[images.Image, list[str]]:
+    said: list[str] = []
+    spec = EnvironmentSpec(kind="docker", image=image, build=Build(directory, args=args))
+    return images.make_available(daemon.connect(), spec, said.append), said
+
+
+def remove(*made: images.Image) -> None:
+    api = daemon.connect()
+    for one in made:
+        for tag in api.inspect_image(one.id)["RepoTags"]:
+            api.remove_image(tag, force=True)
+
+
+def test_a_build_is_found_again_by_its_content(tmp_path: Path) -> None:
+    unique = str(time.time_ns())
+    first, said = available(context(tmp_path / "c", data=unique))
+    assert any(line.startswith("Step ") for line in said)
+    again, said = available(tmp_path / "c")
+    assert (again, said) == (first, [])
+    copied, said = available(context(tmp_path / "other", data=unique))
+    assert (copied.id, said) == (first.id, [])
+    (tmp_path / "other" / "__pycache__").mkdir()
+    (tmp_path / "other" / "__pycache__" / "x.pyc").write_text(unique)
+    cached, said = available(tmp_path / "other")
+    assert (cached.id, said) == (first.id, [])
+    changed, _ = available(context(tmp_path / "c", data=unique + "x"))
+    argument, _ = available(tmp_path / "other", MARK="a")
+    (tmp_path / "other" / "data").chmod(0o755)
+    executable, _ = available(tmp_path / "other")
+    assert len({first.id, changed.id, argument.id, executable.id}) == 4
+    remove(first, changed, argument, executable)
+
+
+def test_a_build_under_a_name(tmp_path: Path) -> None:
+    named, _ = available(context(tmp_path / "c", data=str(time.time_ns())), "retrace-test-named:1")
+    assert named.reference == "retrace-test-named:1"
+    found = images.look_up(daemon.connect(), "retrace-test-named:1")
+    assert found is not None
+    assert found.id == named.id
+    assert daemon.connect().inspect_image(named.id)["Config"]["Labels"][images.BUILT_LABEL]
+    remove(named)
+
+
+def _build(directory: Path) -> tuple[str, int]:
+    made, said = available(directory)
+    return made.id, len(said)
+
+
+def test_two_processes_that_want_the_same_image_build_it_once(tmp_path: Path) -> None:
+    directory = context(tmp_path / "c", data=str(time.time_ns()))
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        (one, said), (other, also_said) = pool.map(_build, [directory] * 2)
+    assert one == other
+    assert sorted(bool(lines) for lines in (said, also_said)) == [False, True]
+    remove(images.Image("", one, "", "", {}))
+
+
+def test_a_build_that_fails_says_the_daemon_s_own_words(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        available(context(tmp_path / "c", DOCKERFILE + "RUN echo to be seen && false\n"))
+    assert "\n" not in str(caught.value)
+    assert "to be seen" in str(caught.value)
+    assert "returned a non-zero code: 1" in str(caught.value)
+    with pytest.raises(EnvironmentUnavailable, match="no Dockerfile in"):
+        available(tmp_path)
+
+
+def test_an_image_that_cannot_be_had() -> None:
+    made = environment("docker", build=None, image="retrace.invalid/no/such:image")
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        made.start()
+    made.stop()
+    assert "retrace.invalid/no/such:image" in str(caught.value)
+    assert "docker load" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_image_without_bash(tmp_path: Path) -> None:
+    made, _ = available(context(tmp_path / "c", "FROM scratch\nCOPY Dockerfile /\n"))
+    bare = environment("docker", build=None, image=made.reference)
+    with pytest.raises(EnvironmentUnavailable, match="needs bash"):
+        bare.start()
+    bare.stop()
+    remove(made)
+
+
+def test_an_image_without_setpriv_and_tar(tmp_path: Path) -> None:
+    """coreutils' chroot drops the user as well; without tar the loss is said."""
+    lacking = DOCKERFILE + "RUN rm -f /bin/tar /usr/bin/tar /usr/bin/setpriv /bin/setpriv\nUSER nobody\n"
+    made, _ = available(context(tmp_path / "c", lacking))
+    place = environment("docker", build=None, image=made.reference)
+    started = place.start()
+    try:
+        assert started.lost == ("no tar in the image: its workspace cannot be exported",)
+        assert place.execute("id -u; id -G", deadline_s=10).output == b"65534\n65534\n"
+        forge = place.execute("cat /proc/1/environ; echo x >/proc/1/fd/1", deadline_s=10)
+        assert forge.output.count(b"Permission denied") == 2
+    finally:
+        place.stop()
+        remove(made)
+
+
+def test_a_base_is_declared_or_not(tmp_path: Path) -> None:
+    api = daemon.connect()
+    assert base_image.choose(api, base_image.MADE, None, print) == base_image.MADE
+    remove(available(context(tmp_path / "c", f"FROM {base_image.MADE}\nRUN true\n"))[0])
+
+
+def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        environment("docker").check()
+    assert "no Docker daemon answers" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,238 @@
+"""The life of an environment: it is started once, stopped always, and nothing of it is left, whoever dies first."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from environments import owner, supervised
+from environments.protocol import DiskFull, EnvironmentLost, EnvironmentUnavailable
+
+from .conftest import ALL, SANDBOX, Place, environment
+
+
+def api() -> object:
+    import docker
+
+    return docker.from_env().api
+
+
+def containers(**labels: str) -> list[dict[str, object]]:
+    wanted = [f"{name}={value}" for name, value in labels.items()]
+    return api().containers(all=True, filters={"label": wanted})  # type: ignore[attr-defined,no-any-return]
+
+
+def processes(marker: str) -> list[int]:
+    """Processes of this machine, other than this one, that have a text in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if marker.encode() in path.read_bytes() and path.parent.name != str(os.getpid()):
+                found.append(int(path.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+def wait_for(condition: object, seconds: float = 10) -> bool:
+    until = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_stop_is_quick_ends_everything_and_may_be_repeated(start: object, label: str) -> None:
+    marker = f"7{os.getpid()}.{time.monotonic_ns()}"
+    place: Place = start(label)  # type: ignore[operator]
+    place.run(f"trap '' TERM; setsid sleep {marker} & sleep {marker} & sleep 0.05")
+    assert processes(marker)
+    began = time.monotonic()
+    place.environment.stop()
+    assert time.monotonic() - began < 3
+    assert wait_for(lambda: not processes(marker), 2)
+    place.environment.stop()
+    with pytest.raises(EnvironmentLost):
+        place.run("true")
+    with pytest.raises(EnvironmentLost):
+        place.environment.start()
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_an_environment_that_was_never_started(label: str) -> None:
+    made = environment(label)
+    with pytest.raises(EnvironmentLost, match="not started"):
+        made.execute("true", deadline_s=1)
+    made.stop()
+
+
+def in_memory() -> set[str]:
+    return {name for name in os.listdir("/dev/shm") if name.startswith(owner.this_process().prefix)}
+
+
+HARNESS = """
+    import json, sys, time
+    from tests.environments.conftest import environment
+    place = environment({label!r}, labels={{"retrace.test": {marker!r}}})
+    started = place.start()
+    place.execute("setsid sleep {marker} & sleep 0.05", deadline_s=10)
+    print(json.dumps({{"container": started.container, "workdir": started.workdir}}), flush=True)
+    {then}
+"""
+
+
+def harness(label: str, marker: str, then: str) -> subprocess.Popen[str]:
+    script = textwrap.dedent(HARNESS.format(label=label, marker=marker, then=then))
+    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+@pytest.mark.parametrize("label", ALL)
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_harness_that_is_killed_leaves_nothing(label: str, busy: bool) -> None:
+    marker = f"8{os.getpid()}.{time.monotonic_ns()}"
+    then = 'place.execute("trap : TERM; sleep 1000", deadline_s=1000)' if busy else "time.sleep(1000)"
+    process = harness(label, marker, then)
+    assert process.stdout is not None
+    json.loads(process.stdout.readline())
+    assert processes(marker)
+    time.sleep(0.2)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert wait_for(lambda: not processes(marker))
+    assert wait_for(lambda: not list(Path("/dev/shm").glob(f"retrace-{process.pid}-*")))
+    if label == "docker":
+        assert wait_for(lambda: not containers(**{"retrace.test": marker}))
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_an_interrupt_from_the_terminal_reaches_only_the_harness(label: str) -> None:
+    marker = f"9{os.getpid()}.{time.monotonic_ns()}"
+    then = """
+    try:
+        place.execute("echo begun; sleep 1000", deadline_s=1000)
+    except KeyboardInterrupt:
+        done = place.execute("echo still here", deadline_s=10)
+        print(done.output.decode(), end="", flush=True)
+    place.stop()
+    """.strip()
+    process = harness(label, marker, then)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=20)[0] == "still here\n"
+    assert process.returncode == 0
+    assert wait_for(lambda: not processes(marker))
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("kill", "ended with status 137"), ("pause", "was paused"), ("remove_container", "was removed|ended")],
+)
+def test_a_container_that_is_lost_is_told_apart(start: object, how: str, said: str) -> None:
+    import threading
+
+    place: Place = start("docker", keep=how == "kill")  # type: ignore[operator]
+    options = {"force": True} if how == "remove_container" else {}
+    threading.Timer(0.5, lambda: getattr(api(), how)(place.started.container, **options)).start()
+    began = time.monotonic()
+    with pytest.raises(EnvironmentLost, match=said):
+        place.run("sleep 1000", deadline_s=1000)
+    assert time.monotonic() - began < 6
+    with pytest.raises(EnvironmentLost, match=said):
+        place.run("true")
+    place.environment.stop()
+    if how == "kill":
+        api().remove_container(place.started.container)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("label", ["local", SANDBOX])
+def test_a_supervisor_that_is_killed_is_said(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    place.environment._link.process.kill()  # type: ignore[attr-defined]
+    with pytest.raises(EnvironmentLost, match="ended with status"):
+        place.run("sleep 5")
+
+
+@pytest.mark.docker
+def test_labels_say_whose_a_container_is(start: object) -> None:
+    place: Place = start("docker", labels={"retrace.trial": "t1", "other": "x"})  # type: ignore[operator]
+    labels = api().inspect_container(place.started.container)["Config"]["Labels"]  # type: ignore[attr-defined]
+    assert labels["retrace.trial"] == "t1"
+    assert labels["other"] == "x"
+    assert owner.Owner.of(labels) == owner.this_process()
+    assert owner.Owner.of(labels).alive  # type: ignore[union-attr]
+
+
+@pytest.mark.docker
+def test_a_container_that_is_kept_is_stopped(start: object) -> None:
+    place: Place = start("docker", keep=True)  # type: ignore[operator]
+    place.text("echo kept >kept")
+    place.environment.stop()
+    client = api()
+    state = client.inspect_container(place.started.container)["State"]  # type: ignore[attr-defined]
+    assert (state["Running"], state["Status"]) == (False, "exited")
+    client.remove_container(place.started.container)  # type: ignore[attr-defined]
+
+
+@pytest.mark.docker
+def test_the_container_is_shut_in(start: object) -> None:
+    place: Place = start("docker")  # type: ignore[operator]
+    facts = api().inspect_container(place.started.container)  # type: ignore[attr-defined]
+    host = facts["HostConfig"]
+    assert host["NetworkMode"] == "none"
+    assert host["CapDrop"] == ["SYS_PTRACE"]
+    assert host["SecurityOpt"] == ["no-new-privileges:true"]
+    assert not host["Binds"]
+    assert not facts["Mounts"]
+    assert not host["Privileged"]
+    assert host["LogConfig"]["Type"] == "none"
+
+
+def test_a_full_disk_is_said_before_it_is_full(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    place: Place = start("local")  # type: ignore[operator]
+    monkeypatch.setattr(supervised, "FREE_BYTES", 1 << 60)
+    with pytest.raises(DiskFull, match="MiB left"):
+        place.run("true")
+    monkeypatch.undo()
+    assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", ["local", SANDBOX])
+def test_a_workspace_that_is_missing(label: str, tmp_path: Path) -> None:
+    made = environment(label, workspace=tmp_path / "none")
+    with pytest.raises(EnvironmentUnavailable, match=f"{tmp_path}/none is not a directory"):
+        made.check()
+    with pytest.raises(EnvironmentUnavailable):
+        made.start()
+    made.stop()
+
+
+@pytest.mark.parametrize("label", ["local", "shared", SANDBOX])
+def test_no_directory_is_left(start: object, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    tmp_path.chmod(0o755)
+    for directory in tmp_path.parents:
+        if directory.stat().st_uid == os.geteuid() and directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o111)
+    before = in_memory()
+    place: Place = start(label)  # type: ignore[operator]
+    place.text("mkdir -p a/b; echo x >a/b/c; chmod 0 a/b a; cd ~; mkdir locked; chmod 0 locked")
+    assert list(tmp_path.iterdir())
+    place.environment.stop()
+    assert not list(tmp_path.iterdir())
+    assert not [name for name in in_memory() if name not in before]
