@@ -170,10 +170,8 @@ class Loop:
         self._todo.appendleft(Say(role, content, "observation", event.tool_call_id, event.action))
 
     def _answer(self, item: Command | Malformed, content: str, why: Why) -> None:
-        if item.tool_call_id is not None:
-            self._todo.append(Say("tool", content, why, item.tool_call_id))
-        elif why == "format_error":
-            self._todo.append(Say("user", content, why))
+        if item.tool_call_id is not None or why == "format_error":
+            self._todo.append(Say("user" if item.tool_call_id is None else "tool", content, why, item.tool_call_id))
 
     def _warnings(self, now_s: float) -> tuple[int | None, float | None]:
         """Steps and seconds left, each None unless they are few and this is the step's last observation."""
@@ -198,6 +196,5 @@ class Loop:
         if limits.cost_usd is not None and tally.spent_usd >= limits.cost_usd:
             return Exit.of("cost", f"${tally.spent_usd:.4f} of ${limits.cost_usd:.4f}")
         left = self._seconds_left(now_s)
-        if left is not None and left <= 0:
-            return Exit.of("time", f"{tally.wall_s(now_s):.1f} of {limits.time_s:g} s")
-        return None
+        out_of_time = left is not None and left <= 0
+        return Exit.of("time", f"{tally.wall_s(now_s):.1f} of {limits.time_s:g} s") if out_of_time else None
