@@ -185,11 +185,12 @@ class Driver:
             self._recorder.append(Warned(kind="limit_not_kept", text=text))
 
     def _run(self, run: Run) -> None:
+        script = storable(run.script)
         started = self._recorder.append(
             ActionStarted(
                 action=run.action,
                 step=run.step,
-                script=storable(run.script),
+                script=script,
                 tool_call_id=run.tool_call_id,
                 deadline_s=run.deadline_s,
             )
@@ -198,7 +199,7 @@ class Driver:
         self._loop.feed(started)
         try:
             with interruptible():
-                result = self._environment.execute(run.script, deadline_s=run.deadline_s)
+                result = self._environment.execute(script, deadline_s=run.deadline_s)
         except DiskFull:
             raise
         except EnvironmentLost as error:

@@ -130,12 +130,12 @@ def test_lone_surrogates_do_not_leave_the_script(tmp_path):
     history = [TASK]
     with pytest.raises(CallFailure) as caught:
         play(model, history)
-    assert caught.value.detail == "d\ufffd"
     answer = play(model, history, tries=2)
-    assert (answer.reply.text, answer.finish_reason) == ("t\ufffd", "f\ufffd")
-    assert json.loads(answer.reply.tool_calls[0].arguments) == {"command": "ls \ufffd"}
-    assert (answer.reply.tool_calls[1].name, answer.reply.tool_calls[1].arguments) == ("n\ufffd", "{\ufffd")
-    assert play(model, history).reply.refusal == "r\ufffd"
+    first, second = answer.reply.tool_calls
+    found = [caught.value.detail, answer.reply.text, answer.finish_reason, json.loads(first.arguments)["command"]]
+    found += [second.name, second.arguments, play(model, history).reply.refusal]
+    expected = ["d\ufffd", "t\ufffd", "f\ufffd", "ls \ufffd", "n\ufffd", "{\ufffd", "r\ufffd"]
+    assert ascii(found) == ascii(expected), "in ascii, because pytest-xdist cannot report half a character"
 
 
 def test_a_slow_reply(tmp_path):
