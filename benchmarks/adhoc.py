@@ -23,8 +23,7 @@ _TITLE_CHARACTERS = 60
 def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | None = None) -> tuple[Benchmark, Task]:
     """The task that a text makes together with an image or a directory.
 
-    An image allows docker only. A directory alone allows the sandbox and local; with an image as
-    well, docker too.
+    An image, with or without a directory, allows docker only; a directory alone the sandbox and local.
 
     Raises: TaskError.
     """
@@ -38,7 +37,7 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
         parts.append(f"image {image}")
     if workspace is not None:
         parts.append(f"workspace {tree.digest(_scan(workspace))}")
-        kinds = ("sandbox", "local") if image is None else ("docker", "sandbox", "local")
+        kinds = ("sandbox", "local") if image is None else ("docker",)
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     first = instruction.strip().splitlines()[0].strip("# ")
     task = Task(

@@ -6,8 +6,7 @@ Types, how a build and a suite are run and when they count as failed. No environ
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -15,7 +14,16 @@ from typing import BinaryIO, cast
 from benchmarks import taskdir
 from benchmarks.task import Task
 from benchmarks.taskfile import EvaluationPart
-from environments.protocol import Environment, EnvironmentSpec, Execution, Kind
+from environments.archive import BadArchive
+from environments.protocol import (
+    Environment,
+    EnvironmentFault,
+    EnvironmentLost,
+    EnvironmentSpec,
+    EnvironmentUnavailable,
+    Execution,
+    Kind,
+)
 from trajectories.text import cut_middle
 
 Make = Callable[[EnvironmentSpec], Environment]
@@ -37,11 +45,10 @@ class Submission:
     """Logs and results are written here."""
     make: Make
 
-    @contextmanager
-    def unpacked(self) -> Iterator[BinaryIO]:
-        """The exported workspace as a tar stream. Whether it may be unpacked is for `Environment.put` to judge.
+    def put_into(self, environment: Environment, directory: str) -> str:
+        """Unpack the exported workspace; why its own content does not allow that, or ''.
 
-        Raises: EvaluatorFailed where it is no zstd.
+        Raises: EvaluatorFailed where it is no zstd, EnvironmentFault.
         """
         import zstandard
 
@@ -50,9 +57,14 @@ class Submission:
                 self.workspace.open("rb") as raw,
                 zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as plain,
             ):
-                yield cast(BinaryIO, plain)
+                environment.put(cast(BinaryIO, plain), directory)
         except zstandard.ZstdError as error:
             raise EvaluatorFailed(f"{self.workspace.name} is no whole tar.zst: {error}") from None
+        except (BadArchive, EnvironmentLost, EnvironmentUnavailable):  # no archive of ours, or no fault of its content
+            raise
+        except EnvironmentFault as error:
+            return f"the submission cannot be unpacked: {cut_middle(str(error), 1000)}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,7 @@ class Judged:
 
     isolation: str
     build_failed: str = ""
+    """Why there was nothing to run, the submission's own fault; or ''."""
     inputs: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 

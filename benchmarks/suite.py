@@ -7,10 +7,11 @@ in docker, and in the sandbox or locally; `judge/drive.py` is what runs beside t
 from __future__ import annotations
 
 import hashlib
-import json
 import tarfile
 import time
 from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks import junit, taskdir, tree
 from benchmarks.judge.config import PARTS
@@ -22,6 +23,16 @@ from trajectories.verdict import Evaluator, Verdict
 NAME = "pytest-suite"
 VERSION = "1"
 """Raised when the same submission could get another verdict."""
+
+
+class Collected(BaseModel):
+    """What `drive.py` says it collected: node ids, and with which versions."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    pytest: str
+    python: str
+    cases: tuple[str, ...]
 
 
 def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None = None) -> Verdict:
@@ -47,9 +58,9 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
         isolation = judged.isolation
         inputs.update(judged.inputs)
         collected, results = _results(scratch, judged)
-        inputs.update(python=collected["python"])
-        version = f"{VERSION}+pytest-{collected['pytest']}"
-        cases = junit.cases(collected["cases"], results, judged.build_failed)
+        inputs.update(python=collected.python)
+        version = f"{VERSION}+pytest-{collected.pytest}"
+        cases = junit.cases(collected.cases, results, judged.build_failed)
         expected = submission.found.file.evaluation.cases if submission.found.file.evaluation else None
         if not cases or (expected is not None and expected != len(cases)):
             raise EvaluatorFailed(f"the suite has {len(cases)} cases, {taskdir.TASK_FILE} says {expected}")
@@ -93,14 +104,19 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _results(scratch: Path, judged: Judged) -> tuple[dict[str, str], dict[tuple[str, str], junit.Result]]:
+def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.Result]]:
     try:
-        collected = json.loads((scratch / "collected.json").read_bytes())
+        collected = Collected.model_validate_json((scratch / "collected.json").read_bytes())
         if judged.build_failed:
             return collected, {}
         return collected, junit.parse((scratch / "results.xml").read_bytes())
     except FileNotFoundError as error:
         raise EvaluatorFailed(f"the suite left no {Path(error.filename).name}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        why = f"{where}: {first['msg']}" if where else first["msg"]
+        raise EvaluatorFailed(f"the suite left a collected.json that is no list of cases: {why}") from None
 
 
 def _error(why: str, version: str, inputs: dict[str, str], isolation: str, started: float) -> Verdict:

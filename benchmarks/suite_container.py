@@ -20,6 +20,8 @@ from environments.protocol import Environment, Execution
 
 DIRECTORY = "/retrace-judge"
 """Root's alone, mode 0700, before anything of the submission runs."""
+RUNS = "/retrace-runs"
+"""Root's too; the directories of the candidate's runs lie in it."""
 _GRACE_S = 60.0
 """What the suite may take beyond its own time limit before the evaluator counts as failed."""
 
@@ -43,6 +45,7 @@ def judge(submission: Submission) -> Judged:
                 workdir=workdir,
                 workspace=workdir,
                 directory=DIRECTORY,
+                runs=RUNS,
                 env=task.spec.env,
                 user=user,
                 collect_only=collect_only,
@@ -51,11 +54,11 @@ def judge(submission: Submission) -> Judged:
         }
         environment.put(config.archive(submission.found.suite, files), DIRECTORY)
         withheld = _as_root(environment, _clear(evaluation, workdir), "clearing the workspace")
-        with submission.unpacked() as archive:
-            environment.put(archive, workdir)
-        if evaluation.withheld:
-            _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
-        failed = _build(environment, evaluation, workdir, submission.scratch)
+        failed = submission.put_into(environment, workdir)
+        if not failed:
+            if evaluation.withheld:
+                _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
+            failed = _build(environment, evaluation, workdir, submission.scratch)
         _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
         _fetch(environment, submission.scratch)
     finally:

@@ -21,7 +21,9 @@ from pathlib import Path
 from benchmarks.judge import config
 from benchmarks.submission import Judged, Submission, build_failure, build_script, check_ended
 from environments.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
+from environments.owner import this_process
 from environments.protocol import EnvironmentSpec, Execution
+from environments.removal import remove_tree
 
 _GRACE_S = 60.0
 _RUN = "{cwd}"
@@ -33,11 +35,11 @@ def judge(submission: Submission) -> Judged:
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
-    base = Path(tempfile.mkdtemp(prefix="retrace-judge-"))
+    base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
     try:
         return _judge(submission, base)
     finally:
-        shutil.rmtree(base, onerror=_unlock)
+        remove_tree(base)
 
 
 def _judge(submission: Submission, base: Path) -> Judged:
@@ -57,10 +59,9 @@ def _judge(submission: Submission, base: Path) -> Judged:
     failed = ""
     try:
         started = environment.start()
-        with submission.unpacked() as archive:
-            environment.put(archive, started.workdir)
+        failed = submission.put_into(environment, started.workdir)
         script = build_script(evaluation)
-        if script:
+        if script and not failed:
             execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
             (submission.scratch / "build.log").write_bytes(execution.output)
             failed = build_failure(execution, evaluation.build_timeout)
@@ -71,6 +72,7 @@ def _judge(submission: Submission, base: Path) -> Judged:
         workdir=str(spec.workdir) if sandboxed else str(workspace),
         workspace=str(workspace),
         directory=str(directory),
+        runs=str(base / "runs"),
         env={"PATH": PATH, **({"HOME": "/home"} if sandboxed else {}), **task.spec.env},
         launcher=_one_run(spec, workspace, owner) if sandboxed else (),
         owner=owner,
@@ -140,16 +142,3 @@ def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
             exit_code=process.returncode,
         )
     )
-
-
-def _unlock(function: object, path: str, _: object) -> None:
-    """A directory that the candidate locked."""
-    try:
-        os.chmod(os.path.dirname(path), 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
-    except OSError:
-        pass

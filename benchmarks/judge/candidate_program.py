@@ -14,14 +14,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Union  # noqa: UP035 - Python 3.9
+from typing import TYPE_CHECKING, Union
 
 if TYPE_CHECKING:
     from benchmarks.judge import candidate_processes as processes
+    from environments import removal
 else:
     import candidate_processes as processes
+    import removal
 
 FILES_BYTES = 64 << 20
+PATH_BYTES = 4000
+"""Of a file that a run left, in the run's directory."""
 _ALWAYS = {"LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"}
 _OURS = ("HOME", "USER", "LOGNAME", "MAIL", "SHELL", "SHLVL", "OLDPWD", "_", "LC_ALL")
 """What the image's environment does not decide for the candidate."""
@@ -59,11 +63,15 @@ class Candidate:
         self._launcher = _words(config["launcher"])
         self._env = {key: value for key, value in os.environ.items() if config["inherit"] and key not in _OURS}
         self._env.update(_ALWAYS, **dict(config["env"]))  # type: ignore[call-overload]
+        self._runs = str(config["runs"])
+        """Holds the runs' directories. The candidate cannot write to it, so not replace its own directory either."""
         self._time_s = float(str(config["time_s"]))
         owner = config["owner"]
         self._owner = (int(str(owner)), int(str(owner))) if owner is not None else None
         """(uid, gid) that a run's directory is given to."""
         user = config["user"]
+        os.makedirs(self._runs, exist_ok=True)
+        os.chmod(self._runs, 0o711)
         self.sweep = processes.Sweeper(self._become(str(user)) if user is not None else None)
         self._started = time.monotonic()
 
@@ -101,7 +109,7 @@ class Candidate:
             raise RunFailed(f"the time of the whole suite, {self._time_s:g} s, is used up")
         if program is None:
             self._check_needs()
-        directory = tempfile.mkdtemp(prefix="run-", dir="/tmp")
+        directory = tempfile.mkdtemp(prefix="run-", dir=self._runs)
         try:
             for name, content in files.items():
                 path = Path(directory, name)
@@ -122,7 +130,7 @@ class Candidate:
         except OSError as error:
             raise RunFailed(f"the program cannot be started: {error}") from None
         finally:
-            shutil.rmtree(directory, onerror=_force)
+            removal.remove_tree(directory)
 
     def _check_needs(self) -> None:
         for path in self._needs:
@@ -152,24 +160,29 @@ def _regular_files(directory: str) -> dict[str, bytes]:
     """Read without following a link: what a link of the candidate's points at is not its output."""
     found: dict[str, bytes] = {}
     total = 0
-    for path, _, names, at in os.fwalk(directory):
-        for name in names:
-            if not stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
-                continue
-            with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at), "rb") as file:
-                data = file.read(FILES_BYTES + 1 - total)
-            total += len(data)
-            if total > FILES_BYTES:
-                raise RunFailed(f"the program left files of more than {FILES_BYTES} bytes")
-            found[os.path.relpath(os.path.join(path, name), directory)] = data
-    return found
-
-
-def _force(function: Callable[..., object], path: str, _: object) -> None:
-    """A directory that the candidate locked, where it runs as our own user."""
+    top = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        os.chmod(os.path.dirname(path), 0o700)
-        os.chmod(path, 0o700)
-        function(path)
-    except OSError:
-        pass
+        todo = ["."]
+        while todo:
+            below = todo.pop()
+            if len(os.fsencode(below)) > PATH_BYTES:
+                raise RunFailed(f"the program left directories whose path is longer than {PATH_BYTES} bytes")
+            at = os.open(below, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+            try:
+                for name in sorted(os.listdir(at)):
+                    mode = os.stat(name, dir_fd=at, follow_symlinks=False).st_mode
+                    if stat.S_ISDIR(mode):
+                        todo.append(os.path.join(below, name))
+                    if not stat.S_ISREG(mode):
+                        continue
+                    with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at), "rb") as file:
+                        data = file.read(FILES_BYTES + 1 - total)
+                    total += len(data)
+                    if total > FILES_BYTES:
+                        raise RunFailed(f"the program left files of more than {FILES_BYTES} bytes")
+                    found[os.path.normpath(os.path.join(below, name))] = data
+            finally:
+                os.close(at)
+    finally:
+        os.close(top)
+    return found

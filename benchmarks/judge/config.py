@@ -12,9 +12,15 @@ from typing import BinaryIO
 from benchmarks import tree
 from benchmarks.taskdir import CACHES
 from benchmarks.taskfile import EvaluationPart
+from environments import removal
 
 DRIVE = Path(__file__).with_name("drive.py")
-PARTS = (DRIVE, DRIVE.with_name("candidate_program.py"), DRIVE.with_name("candidate_processes.py"))
+PARTS = (
+    DRIVE,
+    DRIVE.with_name("candidate_program.py"),
+    DRIVE.with_name("candidate_processes.py"),
+    Path(removal.__file__),
+)
 """What runs beside the candidate."""
 
 
@@ -24,13 +30,14 @@ def configuration(
     workdir: str,
     workspace: str,
     directory: str,
+    runs: str,
     env: Mapping[str, str],
     user: str | None = None,
     launcher: Sequence[str] = (),
     owner: int | None = None,
     collect_only: bool = False,
 ) -> bytes:
-    """The JSON for `drive.py` in `directory`.
+    """The JSON for `drive.py` in `directory`; the directories of the candidate's runs are made in `runs`.
 
     `workdir` is the workspace's path as the candidate sees it, `workspace` as the suite does. With a
     `user` the suite runs as root in a container of its own: it becomes that user for each run, and
@@ -44,6 +51,7 @@ def configuration(
             "workspace": workspace,
             "suite": f"{directory}/suite",
             "out": f"{directory}/out",
+            "runs": runs,
             "program": program,
             "needs": needs,
             "executable": needs[0] if first else None,

@@ -46,6 +46,8 @@ def test_it_sees_no_tests_and_no_answers(candidate):
     seen = candidate("look").stdout
     assert seen.startswith(b"looked")
     assert b"JUDGE_SEES_THIS_ONLY" not in seen, seen[:2000]
+    assert b"WROTE" not in seen, seen[-2000:]
+    assert seen.strip().endswith(b"looked everywhere"), seen[-2000:]
 
 def test_nothing_lives_on(candidate):
     token = uuid.uuid4().hex
@@ -90,7 +92,53 @@ for name in honest hidden it_sees_no_tests_and_no_answers nothing_lives_on; do
 done
 printf '</testsuite></testsuites>' >> results.xml
 cp results.xml out/results.xml
+cat > procfs.py <<'PY'
+import os, re
+marker = b"JUDGE_" + b"SEES_THIS_ONLY"
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    place = "/proc/" + pid
+    if int(pid) == os.getpid():
+        continue
+    for name in ("environ", "cwd/test_it.py", "cwd/../config.json", "root/retrace-judge/suite/test_it.py", "maps"):
+        try:
+            data = open(place + "/" + name, "rb").read()
+        except OSError:
+            continue
+        if marker in data:
+            print(place, name, marker)
+        for start, end in re.findall(rb"^(\w+)-(\w+) rw", data, re.M) if name == "maps" else ():
+            try:
+                with open(place + "/mem", "rb", 0) as memory:
+                    memory.seek(int(start, 16))
+                    if marker in memory.read(min(int(end, 16) - int(start, 16), 1 << 26)):
+                        print(place, "memory", marker)
+            except OSError:
+                pass
+    try:
+        if os.stat(place).st_uid == os.getuid():
+            continue
+    except OSError:
+        continue
+    for name in ("mem", "oom_score_adj", "comm", "fd/1", "uid_map", "clear_refs"):
+        try:
+            open(place + "/" + name, "r+b", 0)
+            print("WRO" + "TE", place, name)
+        except OSError:
+            pass
+for name in ("kernel/core_pattern", "kernel/modprobe", "vm/overcommit_memory", "kernel/randomize_va_space"):
+    try:
+        open("/proc/sys/" + name, "r+b", 0)
+        print("WRO" + "TE", name)
+    except OSError:
+        pass
+print("looked everywhere")
+PY
 cat > compile.sh <<'SH'
+git init -q . && git config core.fsmonitor 'touch /tmp/ran-fsmonitor-$(id -u); false #'
+for hook in pre-commit post-commit post-checkout post-index-change reference-transaction; do
+  printf '#!/bin/sh\ntouch /tmp/ran-hook-$(id -u)\n' > .git/hooks/$hook && chmod +x .git/hooks/$hook
+done
+git -c user.name=a -c user.email=a@b commit -qm x --allow-empty && git status >/dev/null && touch hooked
 for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
   site=~/.local/lib/python$version/site-packages
   mkdir -p $site && cp conftest.py $site/usercustomize.py && cp conftest.py $site/sitecustomize.py
@@ -103,7 +151,7 @@ done
 cat > overwrite.sh <<'OVER'
 trap '' TERM HUP
 for turn in {1..99999}; do
-  for out in /retrace-judge/out /tmp/retrace-judge-*/judge/out /tmp/*/judge/out; do
+  for out in /retrace-judge/out /tmp/*/judge/out; do
     cp results.xml $out/results.xml; chmod 777 $out
   done
   for process in /proc/[0-9]*; do
@@ -122,13 +170,14 @@ cd WORKSPACE
 case $1 in
 look)
   echo looked
-  for place in /retrace-judge /tmp/*/judge /tmp/retrace-judge-* /root; do
+  for place in /retrace-judge /tmp/*/judge /tmp/retrace-* /retrace-runs /root; do
     ls -la $place; cat $place/suite/* $place/*
   done
   for process in /proc/[0-9]*; do
     tr '\0' ' ' < $process/cmdline | grep -v JUDGE; ls $process/cwd/; cat $process/cwd/*.py $process/environ
   done
   find / -xdev -name 'test_it.py' -exec cat {} +
+  python3 procfs.py
   ;;
 spawn)
   (setsid nohup bash overwrite.sh "$2" >/dev/null 2>&1 &)

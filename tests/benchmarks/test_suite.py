@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 
 from benchmarks import suite_container, suite_host
 from environments.protocol import Kind
+from environments.removal import remove_tree
 from tests.benchmarks.work import PASSES, SOLUTION, WITHIN, Maker, archive, judged_task
 from trajectories.verdict import Verdict
 
@@ -229,6 +231,9 @@ def test_nothing_lives_on_when_the_harness_is_ended(
         wait_for(lambda: running(line))
         harness.send_signal(getattr(signal, name))
     wait_for(lambda: not running(line))
+    for place in (Path(tempfile.gettempdir()), Path("/dev/shm")):  # what nothing was there any more to remove
+        for left in place.glob(f"retrace-{harness.pid}-*"):
+            remove_tree(left)
 
 
 @pytest.fixture
