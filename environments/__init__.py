@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from environments.archive import BadArchive as BadArchive
-    from environments.choose import choose as choose, make as make
+    from environments.choose import make as make
     from environments.host import Daemon as Daemon, Host as Host, survey as survey
     from environments.owner import Owner as Owner, this_process as this_process
     from environments.protocol import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "archive": ("BadArchive",),
-    "choose": ("choose", "make"),
+    "choose": ("make",),
     "host": ("Daemon", "Host", "survey"),
     "owner": ("Owner", "this_process"),
     "protocol": (

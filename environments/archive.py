@@ -7,19 +7,17 @@ https://www.gnu.org/software/tar/manual/html_node/Standard.html and pax(1).
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from environments.protocol import EnvironmentFault
-from trajectories.events import Skipped
 
 BLOCK = 512
 _FORWARD_BYTES = 1 << 18
 _EXTENSION_BYTES = 1 << 20
 """No name and no pax header is longer."""
-_KINDS = {b"3": "character device", b"4": "block device", b"6": "named pipe"}
+SPECIAL = {b"3": "character device", b"4": "block device", b"6": "named pipe"}
 _FILES = (b"0", b"\0", b"7", b"S")
 _BODILESS = (b"1", b"2", b"3", b"4", b"5", b"6")
 
@@ -51,12 +49,14 @@ def read_chunks(stream: BinaryIO, size: int = 1 << 20) -> Iterator[bytes]:
         yield piece
 
 
-def inside_only() -> Judge:
+def inside_only(implied: Callable[[bytes], None]) -> Judge:
     """A judge that refuses what could write outside of the directory that it is unpacked in.
 
     Links may point anywhere, as data; but nothing may be written through one that the archive brought.
+    `implied` is told of directories that members are in and that the archive does not bring.
     """
     links: set[bytes] = set()
+    directories: set[bytes] = {b""}
 
     def inner(name: bytes, member: Member) -> list[bytes]:
         parts = [part for part in name.split(b"/") if part not in (b"", b".")]
@@ -68,9 +68,15 @@ def inside_only() -> Judge:
         return parts
 
     def judge(member: Member) -> bool:
-        if member.type in _KINDS:
-            raise BadArchive(f"archive member {member.shown!r} is a {_KINDS[member.type]}")
-        path = b"/".join(inner(member.name, member))
+        if member.type in SPECIAL:
+            raise BadArchive(f"archive member {member.shown!r} is a {SPECIAL[member.type]}")
+        parts = inner(member.name, member)
+        path, above = b"/".join(parts), b"/".join(parts[:-1])
+        if above not in directories:
+            implied(above)
+            directories.update(b"/".join(parts[:depth]) for depth in range(1, len(parts)))
+        if member.type == b"5":
+            directories.add(path)
         if member.type == b"1":
             inner(member.link, member)
         if member.type == b"2":
@@ -80,24 +86,6 @@ def inside_only() -> Judge:
         return True
 
     return judge
-
-
-class NoSpecialFiles:
-    """A judge that leaves out devices and named pipes (and hard links to them), and keeps count."""
-
-    def __init__(self) -> None:
-        self.entries = 0
-        self.skipped: list[Skipped] = []
-        self._left_out: dict[bytes, bytes] = {}
-
-    def __call__(self, member: Member) -> bool:
-        kind = self._left_out.get(member.link, b"") if member.type == b"1" else member.type
-        if kind in _KINDS:
-            self._left_out[member.name] = kind
-            self.skipped.append(Skipped(path=member.shown.removeprefix("./"), why=_KINDS[kind]))
-            return False
-        self.entries += 1
-        return True
 
 
 def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | None = None) -> Iterator[bytes]:
@@ -255,27 +243,3 @@ def _id(number: int) -> bytes:
 def _summed(header: bytes) -> bytes:
     total = sum(header) - sum(header[148:156]) + 256
     return header[:148] + b"%06o\0 " % total + header[156:]
-
-
-_COMPLAINT = re.compile(
-    r"^(?:\S*/)?tar: (.*): (socket ignored|file changed as we read it|[Ff]ile removed before we read it"
-    r"|File shrank by \d+ bytes?; padding with zeros|Warning: Cannot .*)$",
-    re.M,
-)
-
-
-def complaints(words: str) -> tuple[list[Skipped], list[str]]:
-    """What tar said on standard error: paths that are not (as they were) in the archive, and everything else."""
-    found = _COMPLAINT.findall(words)
-    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in found]
-    rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
-    return skipped, rest
-
-
-def _unescaped(path: str) -> str:
-    """tar's --quoting-style=escape, shown like the names that `Member.shown` gives."""
-    raw = path.removeprefix("./").encode("utf-8", "surrogateescape")
-    raw = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), raw)
-    for code, char in ((b"n", b"\n"), (b"t", b"\t"), (b"r", b"\r"), (b"\\", b"\\")):
-        raw = raw.replace(b"\\" + code, char)
-    return raw.decode("utf-8", "backslashreplace")

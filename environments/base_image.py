@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from environments import daemon, images, owner
+from environments import daemon, owner, stored_images
 from environments.protocol import EnvironmentUnavailable
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
-    if images.look_up(api, wanted):
+    if stored_images.look_up(api, wanted):
         return wanted
-    if images.look_up(api, MADE):
+    if stored_images.look_up(api, MADE):
         return MADE
     try:
-        images.pull(api, wanted, platform, progress)
+        stored_images.pull(api, wanted, platform, progress)
         return wanted
     except EnvironmentUnavailable as error:
         if not shutil.which("mmdebstrap"):
@@ -40,7 +40,9 @@ def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable
         if platform is not None:
             raise EnvironmentUnavailable(f"{error}; for {platform} no base image can be made here") from None
         progress(str(error))
-    make(api, progress)
+    with stored_images.one_at_a_time("base"):
+        if not stored_images.look_up(api, MADE):
+            make(api, progress)
     return MADE
 
 
@@ -65,7 +67,7 @@ def make(api: APIClient, progress: Callable[[str], None]) -> None:
             why = f"mmdebstrap could not make a base image ({status}): {' '.join(said[-2:])}"
             raise EnvironmentUnavailable(f"{why}; bring one with `docker load`")
         tree.seek(0)
-        labels = {images.BUILT_LABEL: "base", **owner.this_process().labels()}
+        labels = {stored_images.BUILT_LABEL: "base", **owner.this_process().labels()}
         with daemon.told(f"importing {MADE}"):
             api.import_image_from_stream(
                 iter(lambda: tree.read(1 << 20), b""),  # the SDK sends chunks; a file object would go out unchunked

@@ -40,7 +40,8 @@ _ETC = (
     "protocols",
     "python3",
     "services",
-    "ssl",
+    "ssl/certs",
+    "ssl/openssl.cnf",
     "terminfo",
     "timezone",
 )
@@ -71,7 +72,7 @@ def bwrap_prefix(
     """The command that runs one program in a sandbox of its own, with `workspace` at `spec.workdir`.
 
     `binds` are further writable directories, (outside, inside). It has no supervisor and no limits, and keeps
-    the environment that it is started with; /tmp and home are empty and vanish with it.
+    the environment that it is started with; /tmp and home are empty and vanish with it. Root puts `as_user` first.
     """
     command = [
         *system(spec),
@@ -94,10 +95,13 @@ def as_user(user: int | None) -> list[str]:
 
 
 def outer_user(workspace: Path | None = None) -> int | None:
-    """Whom a sandbox runs as, seen from outside; None is whoever we are."""
+    """Whom a sandbox runs as, seen from outside; None is whoever we are, if that is not root.
+
+    Never root: uid 0 outside may write to /proc/sys and change device files, whatever it is called inside.
+    """
     if os.geteuid():
         return None
-    return (workspace.stat().st_uid or None) if workspace and workspace.exists() else NOBODY
+    return workspace.stat().st_uid if workspace and workspace.exists() else NOBODY
 
 
 @functools.cache

@@ -6,27 +6,33 @@ Knows bytes, counts and caps; nothing of containers. `supervisor/10-environment.
 from __future__ import annotations
 
 import io
+import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn, cast, get_args
+from typing import cast, get_args
 
 from environments import program
+from environments.incoming import Incoming
 from environments.link import Link
 from environments.protocol import EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
 from trajectories.events import Ended
 
 GRACE_S = 15.0
 """Beyond an action's own deadline the supervisor has so long to kill, collect and answer."""
-PROBE_S = 4.0
-"""While an answer is awaited, the environment is looked at this often."""
+CANCEL_S = 5.0
+"""An interrupted action is ended within so long, or its environment counts as lost."""
+DRAIN_S = 1.0
+"""So long, what nobody wants any more is read away after an interruption."""
 IDLE_S = 60.0
-"""An archive that does not move for so long is lost."""
-CHUNK_BYTES = 8 << 20
+"""An output or an archive that does not move for so long is lost."""
+UNPACK_S = 600.0
+"""From the last byte of an archive to the answer."""
 
-_BUFFER_BYTES = 1 << 16
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Ready:
     """What the supervisor found when it started."""
 
     bash: str
+    user: str
+    """Name of the user that actions run as; its number if it has none."""
     uid: int
     gid: int
     dropped: bool
@@ -44,17 +52,17 @@ class Ready:
 class Channel:
     """One supervisor. After a fault every further request fails with the same one."""
 
-    def __init__(self, probe: Callable[[], str | None]) -> None:
+    def __init__(self, trouble: Callable[[], str | None]) -> None:
+        """`trouble` says what is wrong with the environment, None if nothing is."""
+        self._trouble = trouble
         self._link: Link | None = None
-        self._probe = probe
+        self._in: Incoming | None = None
         self._nonce = secrets.token_hex(16)
         self._seq = 0
         self._cpu_s = 0.0
-        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
-        self._start = self._end = 0
-        self._fault: EnvironmentLost | None = None
-
-    # --- requests ----------------------------------------------------------------------------------
+        self._tick = b""
+        self._unanswered = False
+        self._fault: EnvironmentLost | None = EnvironmentLost("the environment was not started")
 
     def text(self, settings: dict[str, str]) -> bytes:
         """The supervisor's program, with what only this channel knows."""
@@ -65,21 +73,25 @@ class Channel:
 
         Raises: EnvironmentLost.
         """
-        self._link = link
-        self._send(text)
+        self._link, self._in, self._fault = link, Incoming(link, self._trouble), None
+        with self._remembered():
+            self._send(text)
 
     def ready(self, deadline_s: float) -> Ready:
         """Wait for the supervisor's first answer.
 
         Raises: EnvironmentUnavailable, EnvironmentLost.
         """
-        until = time.monotonic() + deadline_s
-        fields = self._answer(until)
-        text = self._take(int(fields[-1]), until).decode(errors="replace")
+        with self._remembered() as incoming:
+            until = time.monotonic() + deadline_s
+            fields = self._answer(until)
+            text = incoming.take(int(fields[-1]), until).decode(errors="replace")
         if fields[0] != "ready":
             raise EnvironmentUnavailable(text)
-        _, bash, uid, gid, dropped, _ = fields
-        return Ready(bash, int(uid), int(gid), dropped != "0", tuple(text.splitlines()))
+        _, bash, user, uid, gid, dropped, _ = fields
+        if tuple(map(int, bash.partition("(")[0].split(".")[:2])) < (5, 2):
+            self._tick = b"t"
+        return Ready(bash, user, int(uid), int(gid), dropped != "0", tuple(text.splitlines()))
 
     def run(
         self, script: bytes, *, cwd: str, exports: str, deadline_s: float, cap: int, as_root: bool, separate: bool
@@ -91,26 +103,22 @@ class Channel:
         script = script.replace(b"\\", b"\\\\").replace(b"\0", b"\\0000")
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(where), len(what), len(script)
-        try:
+        with self._remembered():
             self._request("r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
             began = time.monotonic()
             self._send(where + what + script)
-            fields = self._answer(began + deadline_s + GRACE_S)
+            self._unanswered = True
+            fields = self._answer(began + deadline_s + GRACE_S, self._tick)
+            self._unanswered = False
             took = time.monotonic() - began
-            ended, status, signal, micros, user_s, system_s, left, _ = fields[:8]
+            ended, status, signal, micros, user_s, system_s, left, note = fields[:8]
             out_size, out_total, err_size, err_total = map(int, fields[8:])
-            until = time.monotonic() + IDLE_S
-            output, counted = self._output(out_size, out_total, cap, until)
-            stderr, stderr_counted = self._output(err_size, err_total, cap, until)
-        except EnvironmentLost:
-            raise
-        except BaseException:
-            self._resynchronise()
-            raise
-        if ended not in get_args(Ended):
-            self._lose(SupervisorLost(f"the supervisor's answer makes no sense: {' '.join(fields)}"))
-        cpu_s = _seconds(user_s) + _seconds(system_s)
-        cpu_s, self._cpu_s = cpu_s - self._cpu_s, cpu_s
+            output, counted = self._output(out_size, out_total, cap)
+            stderr, stderr_counted = self._output(err_size, err_total, cap)
+            if ended not in get_args(Ended):
+                raise SupervisorLost(f"the supervisor's answer makes no sense: {' '.join(fields)}")
+        if note == "made_room":
+            _log.warning("background processes had used up all process ids, so they were ended before this action")
         own = ended in ("exited", "oom")
         duration_s = int(micros) / 1e6
         return Execution(
@@ -122,59 +130,54 @@ class Channel:
             signal=int(signal) if own and signal != "0" else None,
             stderr=stderr if separate else None,
             stderr_counted=stderr_counted,
-            cpu_s=max(0.0, cpu_s),
+            cpu_s=self._cpu_since(user_s, system_s),
             left_running=int(left),
         )
 
-    def put(self, archive: Iterable[bytes], directory: str) -> None:
+    def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:
         """Unpack a tar stream; only the bytes are moved, what is in it is the caller's to judge.
+
+        Directories that turn up in `missing` before a chunk does are made for the task's user, unless they exist.
 
         Raises: EnvironmentLost, OSError with tar's last words.
         """
         where = directory.encode("utf-8", "surrogateescape")
-        self._request("p", len(where))
-        self._send(where)
-        try:
-            for chunk in archive:
-                for start in range(0, len(chunk), CHUNK_BYTES):
-                    piece = memoryview(chunk)[start : start + CHUNK_BYTES]
-                    self._send(b"%016d" % len(piece))
-                    self._send(piece)
-        finally:
-            self._send(b"%016d" % 0)
-            until = time.monotonic() + IDLE_S * 10
-            status, size = self._answer(until)
-            said = self._take(int(size), until).decode(errors="replace").strip()
+        with self._remembered() as incoming:
+            self._request("p", len(where))
+            self._send(where)
+            try:
+                for chunk in archive:
+                    while missing:
+                        path = missing.pop(0)
+                        self._send(b"d%015d" % len(path) + path)
+                    self._send(b"f%015d" % len(chunk))
+                    self._send(chunk)
+            finally:
+                if not self._fault:
+                    self._send(b"f%015d" % 0)
+                    until = time.monotonic() + UNPACK_S
+                    status, size = self._answer(until)
+                    said = incoming.take(int(size), until).decode(errors="replace").strip()
         if status != "0":
             raise OSError(said or f"tar ended with status {status}")
 
     def get(self, path: str, *, whole: bool) -> Generator[bytes, None, tuple[int, str]]:
-        """A tar stream of `path`; `whole`: of what is in it, owned by 0:0. Returns (tar's status, its words).
+        """A tar stream of `path`; `whole`: of what is in it, owned by 0:0. Returns tar's status and its words.
 
         Raises: EnvironmentLost, FileNotFoundError.
         """
         where = path.encode("utf-8", "surrogateescape")
-        self._request("g", int(whole), len(where))
-        self._send(where)
-        (kind,) = self._answer(time.monotonic() + IDLE_S)
-        if kind == "missing":
-            raise FileNotFoundError(path)
-        mark = f"{self._nonce}:{self._seq} ".encode()
-        held = b""
-        try:
-            while (at := held.find(mark)) < 0:
-                safe = max(0, len(held) - len(mark) + 1)
-                if safe:
-                    yield held[:safe]
-                held = held[safe:] + self._some(time.monotonic() + IDLE_S)
-            if at:
-                yield held[:at]
-            return self._trailer(held[at + len(mark) :])
-        except EnvironmentLost:
-            raise
-        except BaseException:
-            self._resynchronise()
-            raise
+        with self._remembered() as incoming:
+            self._request("g", int(whole), len(where))
+            self._send(where)
+            (kind,) = self._answer(time.monotonic() + IDLE_S)
+            if kind != "missing":
+                mark = f"{self._nonce}:{self._seq} ".encode()
+                yield from self._until(mark, incoming)
+                until = time.monotonic() + IDLE_S
+                status, size = map(int, incoming.line(until).split())
+                return status, incoming.take(size, until).decode(errors="surrogateescape")
+        raise FileNotFoundError(path)
 
     def close(self) -> None:
         """End it; the supervisor leaves and takes what it started with it."""
@@ -182,44 +185,58 @@ class Channel:
         if self._link:
             self._link.close()
 
-    def _opened(self) -> Link:
-        if self._link is None:
-            raise EnvironmentLost("the environment was not started")
-        return self._link
-
     # --- frames ------------------------------------------------------------------------------------
 
-    def _request(self, op: str, *numbers: int) -> None:
+    @contextmanager
+    def _remembered(self) -> Iterator[Incoming]:
+        """A fault stays; any other interruption leaves a channel that can be used again."""
         if self._fault:
             raise self._fault
+        assert self._in is not None
+        try:
+            yield self._in
+        except EnvironmentLost as fault:
+            self._fault = fault
+            raise
+        except BaseException:
+            if not self._fault:
+                self._resynchronise(self._in)
+            raise
+
+    def _request(self, op: str, *numbers: int) -> None:
         self._seq += 1
         self._send(" ".join([op, str(self._seq), *map(str, numbers)]).ljust(96).encode("ascii"))
 
     def _send(self, data: bytes | memoryview) -> None:
+        assert self._link is not None
+        assert self._in is not None
         try:
-            self._opened().send(data, IDLE_S)
+            self._link.send(data, IDLE_S)
         except (OSError, ValueError) as error:
-            self._lose(self._why(error))
+            raise self._in.why(error) from None
+        except BaseException:
+            self._fault = EnvironmentLost("the harness was interrupted in the middle of a request")
+            raise
 
-    def _answer(self, until: float) -> list[str]:
+    def _answer(self, until: float, tick: bytes = b"") -> list[str]:
         """The fields of the next answer, without nonce and sequence number."""
-        line = b""
-        while b"\n" not in line:
-            line += self._some(until, whole_line=True)
+        assert self._in is not None
+        line = self._in.line(until, tick)
         fields = line.decode("ascii", "replace").split()
         if fields[:2] != [self._nonce, str(self._seq)]:
-            self._lose(SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}"))
+            raise SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}")
         return fields[2:]
 
-    def _output(self, size: int, total: int, cap: int, until: float) -> tuple[bytes, int]:
-        """An output up to its mark. BytesIO is filled in place and handed over, never copied."""
+    def _output(self, size: int, total: int, cap: int) -> tuple[bytes, int]:
+        """An output up to its mark, if it has one. BytesIO is filled in place and handed over, never copied."""
+        assert self._in is not None
         if not size:
             return b"", total
         whole = io.BytesIO()
         whole.seek(size - 1)
         whole.write(b"\0")
         with whole.getbuffer() as view:
-            self._fill(view, until)
+            self._in.fill(view, time.monotonic() + IDLE_S)
             mark = re.compile(re.escape(f"{self._nonce}:{self._seq}".encode()))
             found = mark.search(view, max(0, size - 4096)) or mark.search(view)
         if found:
@@ -228,85 +245,39 @@ class Channel:
         whole.truncate(min(size, cap))
         return whole.getvalue(), max(size, total)
 
-    def _take(self, size: int, until: float) -> bytes:
-        data = bytearray(size)
-        self._fill(memoryview(data), until)
-        return bytes(data)
+    def _until(self, mark: bytes, incoming: Incoming, until: float = 0) -> Iterator[bytes]:
+        held = b""
+        while (at := held.find(mark)) < 0:
+            safe = max(0, len(held) - len(mark) + 1)
+            if safe:
+                yield held[:safe]
+            held = held[safe:] + incoming.some(until or time.monotonic() + IDLE_S)
+        if at:
+            yield held[:at]
+        incoming.give_back(held[at + len(mark) :])
 
-    def _fill(self, view: memoryview, until: float) -> None:
-        held = min(self._end - self._start, len(view))
-        view[:held] = self._buffer[self._start : self._start + held]
-        self._start += held
-        while held < len(view):
-            held += self._receive(view[held:], until)
-
-    def _some(self, until: float, *, whole_line: bool = False) -> bytes:
-        """What is buffered, else what comes next; with `whole_line` no more than the first line."""
-        if self._start == self._end:
-            self._start, self._end = 0, self._receive(self._buffer, until)
-        piece = bytes(self._buffer[self._start : self._end])
-        if whole_line:
-            piece = piece[: piece.find(b"\n") + 1] or piece
-        self._start += len(piece)
-        return piece
-
-    def _trailer(self, line: bytes) -> tuple[int, str]:
-        """Behind an archive's mark: `STATUS BYTES`, and tar's words."""
-        until = time.monotonic() + IDLE_S
-        while b"\n" not in line:
-            line += self._some(until)
-        head, _, said = line.partition(b"\n")
-        status, size = map(int, head.split())
-        if len(said) > size:
-            self._lose(SupervisorLost("bytes behind an archive's end"))
-        said += self._take(size - len(said), until)
-        return status, said.decode(errors="surrogateescape")
-
-    def _receive(self, view: memoryview, until: float) -> int:
-        while True:
-            left = until - time.monotonic()
-            try:
-                count = self._opened().receive(view, max(0.0, min(left, PROBE_S)))
-            except TimeoutError:
-                trouble = self._probe()
-                if trouble:
-                    self._lose(EnvironmentLost(trouble))
-                if left <= 0:
-                    self._lose(SupervisorLost(f"the supervisor did not answer in time{self._said()}"))
-            except (OSError, ValueError) as error:
-                self._lose(self._why(error))
-            else:
-                if not count:
-                    self._lose(self._why(None))
-                return count
-
-    def _resynchronise(self) -> None:
-        """After an interruption: end a running action and read away what was not read."""
+    def _resynchronise(self, incoming: Incoming) -> None:
+        """End a running action and read away what was not read."""
         try:
-            self._send(b"c")
+            if self._unanswered:
+                self._send(b"c")
+                self._answer(time.monotonic() + CANCEL_S, tick=b"c")
+                self._unanswered = False
             self._request("s")
-            held, end = b"", f"{self._nonce} {self._seq} synchronised\n".encode()
-            while (at := held.find(end)) < 0:
-                held = held[-len(end) :] + self._some(time.monotonic() + GRACE_S)
-            if held[at + len(end) :]:
-                self._lose(SupervisorLost("an answer to no question"))
-        except EnvironmentLost:
-            pass
+            until = time.monotonic() + DRAIN_S
+            for _ in self._until(f"{self._nonce} {self._seq} synchronised\n".encode(), incoming, until):
+                if time.monotonic() > until:
+                    raise SupervisorLost("the harness was interrupted in the middle of a long answer")
+        except EnvironmentLost as fault:
+            self._fault = fault
 
-    def _why(self, error: Exception | None) -> EnvironmentLost:
-        trouble = self._probe()
-        return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._said()}")
-
-    def _said(self) -> str:
-        words = self._link.diagnostics() if self._link else ""
-        return f" (it said: {words[-500:]})" if words else ""
-
-    def _lose(self, fault: EnvironmentLost) -> NoReturn:
-        self._fault = fault
-        raise fault
-
-
-def _seconds(text: str) -> float:
-    """`0m0.012s`, as bash's `times` prints it."""
-    minutes, _, seconds = text.rstrip("s").partition("m")
-    return int(minutes) * 60 + float(seconds)
+    def _cpu_since(self, user_s: str, system_s: str) -> float | None:
+        """Processor time since the last answer; `0m0.012s` each, as bash's `times` prints the sum."""
+        if system_s == "-":
+            return None
+        total_s = 0.0
+        for text in (user_s, system_s):
+            minutes, _, seconds = text.rstrip("s").partition("m")
+            total_s += int(minutes) * 60 + float(seconds)
+        since_s, self._cpu_s = max(0.0, total_s - self._cpu_s), total_s
+        return since_s

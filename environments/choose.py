@@ -22,7 +22,7 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
         from environments import daemon
 
         try:
-            daemon.connect(daemon.QUICK_S)
+            daemon.connect(daemon.QUICK_S).close()
             return "docker"
         except EnvironmentUnavailable as error:
             why.append(str(error))

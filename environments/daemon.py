@@ -25,19 +25,22 @@ def connect(timeout_s: int = API_S) -> APIClient:
     import docker
 
     try:
-        client: APIClient = docker.from_env(timeout=timeout_s).api
-        client.ping()
+        client: APIClient = docker.from_env(timeout=timeout_s).api  # asks the daemon for its version
     except (docker.errors.DockerException, OSError) as error:
         raise EnvironmentUnavailable(
-            f"no Docker daemon answers ({reason(error)}); start one, set DOCKER_HOST, or choose --env sandbox"
+            f"no Docker daemon answers ({reason(error)}); start one, or set DOCKER_HOST"
         ) from None
     return client
 
 
-def quick(api: APIClient | None) -> APIClient:
-    """A second client of the same daemon that gives up soon; for another thread, or while `api` is busy."""
-    assert api is not None
-    return connect(QUICK_S)
+@contextmanager
+def patience(api: APIClient, seconds: int) -> Iterator[None]:
+    """Wait for an answer so long, instead of the usual time."""
+    usual, api.timeout = api.timeout, seconds
+    try:
+        yield
+    finally:
+        api.timeout = usual
 
 
 def not_found() -> type[Exception]:

@@ -7,10 +7,11 @@ Podman works through its Docker-compatible socket (DOCKER_HOST).
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from environments import daemon, images, owner
 from environments.channel import Channel, Ready
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
 REMOVE_S = 10.0
+APPEAR_S = 1.0
+"""A container whose making was interrupted may still turn up for so long."""
 _SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 """What the supervisor needs where a task drops ALL."""
 _LIMITS = {
@@ -34,6 +37,11 @@ _LIMITS = {
     "pids_limit": ("PidsLimit", Promise.PIDS_LIMIT),
 }
 """A limit's name in the API, the daemon's word for being able to, and what it lets us promise."""
+
+_PROGRAM_BYTES = 4 << 20
+"""For the scripts of actions, beside their output."""
+
+Number = TypeVar("Number", int, float)
 
 _log = logging.getLogger(__name__)
 
@@ -46,11 +54,15 @@ class DockerEnvironment(Supervised):
         super().__init__(spec)
         self._progress = progress or _log.info
         self._api: APIClient | None = None
+        self._name = f"retrace-{secrets.token_hex(6)}"
+        """Known before the daemon is asked, so that a request whose answer never came leaves nothing."""
+        self._asked = False
         self._container: str | None = None
         self._image: images.Image | None = None
         self._limits: dict[str, Any] = {}
         self._lowered: list[Lowered] = []
         self._lost: list[str] = []
+        self._room = 0
 
     def check(self) -> None:
         if self.spec.image is None and self.spec.build is None:
@@ -88,13 +100,15 @@ class DockerEnvironment(Supervised):
             init=False,
             # Nothing that an action prints may reach the daemon's log, and with it the host's disk.
             log_config=LogConfig(type="none", config={}),
-            tmpfs={RUN: f"mode=0711,size={2 * spec.output_bytes + (64 << 20)}"},
+            tmpfs={RUN: f"mode=0711,size={self._room}"},
             **self._limits,
         )
+        self._asked = True
         with daemon.told(f"creating a container of {image.reference}"):
             made = api.create_container(
                 image.id,
                 command,
+                name=self._name,
                 entrypoint=["bash"],
                 user="0",
                 working_dir="/",
@@ -113,21 +127,25 @@ class DockerEnvironment(Supervised):
         """The limits that this daemon can give; what it cannot is noted."""
         spec, limits = self.spec, self._limits
         if spec.cpus is not None:
-            limits["nano_cpus"] = round(self._at_most("cpus", spec.cpus, float(host["NCPU"])) * 1e9)
+            limits["nano_cpus"] = round(self._at_most("cpus", spec.cpus, host["NCPU"]) * 1e9)
         if spec.memory_bytes is not None:
-            limits["mem_limit"] = int(self._at_most("memory_bytes", spec.memory_bytes, float(host["MemTotal"])))
+            limits["mem_limit"] = self._at_most("memory_bytes", spec.memory_bytes, host["MemTotal"])
         if spec.pids is not None:
             limits["pids_limit"] = spec.pids
         for limit, (feature, _) in _LIMITS.items():
             if limit in limits and host.get(feature) is False:
                 self._lost.append(f"the daemon's kernel has no {feature}: {limit} is not enforced")
                 del limits[limit]
+        self._room = 2 * spec.output_bytes + _PROGRAM_BYTES
+        if "mem_limit" in limits:  # the output is kept in memory until it is fetched, and counts
+            self._room = max(min(self._room, limits["mem_limit"] // 4), 2 * _PROGRAM_BYTES)
+            self._output_bytes = self._at_most("output_bytes", spec.output_bytes, self._room - _PROGRAM_BYTES)
         if "mem_limit" in limits and host.get("SwapLimit") is not False:
             limits["memswap_limit"] = limits["mem_limit"]
 
-    def _at_most(self, limit: str, asked: float, there: float) -> float:
+    def _at_most(self, limit: str, asked: Number, there: Number) -> Number:
         if asked > there:
-            self._lowered.append(Lowered(limit=limit, asked=f"{asked:.12g}", given=f"{there:.12g}"))
+            self._lowered.append(Lowered(limit=limit, asked=str(asked), given=str(there)))
         return min(asked, there)
 
     def _started(self, ready: Ready) -> Started:
@@ -146,18 +164,19 @@ class DockerEnvironment(Supervised):
             container=self._container,
             image=self._image.reference,
             image_digest=self._image.digest,
-            user=str(ready.uid),
+            user=ready.user,
             lost=(*self._lost, *ready.lost),
             lowered=tuple(self._lowered),
             versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
         )
 
     def _trouble(self) -> str | None:
-        if self._container is None:
+        if self._container is None or self._api is None:
             return None
         what = f"container {self._container[:12]}"
         try:
-            state = daemon.quick(self._api).inspect_container(self._container)["State"]
+            with daemon.patience(self._api, daemon.QUICK_S):
+                state = self._api.inspect_container(self._container)["State"]
         except daemon.not_found():
             return f"{what} was removed"
         except OSError as error:
@@ -175,21 +194,29 @@ class DockerEnvironment(Supervised):
         return Path(root) if root and daemon.is_local(self._api) else None
 
     def _remove(self) -> None:
-        if self._container is None:
+        if self._api is not None:
+            self._remove_container(self._api)
+            self._api.close()
+
+    def _remove_container(self, api: APIClient) -> None:
+        if not self._asked:
             return
         until = time.monotonic() + REMOVE_S
+        appears = time.monotonic() + (APPEAR_S if self._container is None else 0)
         while time.monotonic() < until:
             try:
-                api = daemon.quick(self._api)
-                if self.spec.keep:
-                    api.kill(self._container)
-                else:
-                    api.remove_container(self._container, force=True, v=True)
+                with daemon.patience(api, daemon.QUICK_S):
+                    if self.spec.keep:
+                        api.kill(self._name)
+                    else:
+                        api.remove_container(self._name, force=True, v=True)
                 return
             except daemon.not_found():
-                return
+                if time.monotonic() > appears:
+                    return
+                time.sleep(0.05)
             except OSError as error:
                 if "is not running" in str(error):
                     return
                 time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
-        _log.warning("container %s could not be removed in %g s; agent clean will find it", self._container, REMOVE_S)
+        _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)

@@ -69,7 +69,9 @@ def _docker() -> Daemon:
     from environments import daemon
 
     try:
-        facts = daemon.facts(daemon.connect(daemon.QUICK_S))
+        api = daemon.connect(daemon.QUICK_S)
+        facts = daemon.facts(api)
+        api.close()
     except EnvironmentUnavailable as error:
         return Daemon(trouble=str(error))
     return Daemon(

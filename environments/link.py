@@ -10,9 +10,8 @@ import os
 import select
 import socket
 import subprocess
-import tempfile
 import time
-from typing import Protocol
+from typing import IO, Protocol
 
 _F_SETPIPE_SZ = 1031
 _DIAGNOSTICS_BYTES = 4000
@@ -37,7 +36,7 @@ class Link(Protocol):
 class ProcessLink:
     """A child process's standard streams."""
 
-    def __init__(self, process: subprocess.Popen[bytes], errors: tempfile._TemporaryFileWrapper[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.process = process

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import functools
 import os
+import pwd
 import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
+from environments.owner import this_process
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Promise, Started
+from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
 
@@ -55,16 +59,19 @@ class LocalEnvironment(Supervised):
 
     def _open(self, channel: Channel) -> Ready:
         self.check()
-        self._place = Path(tempfile.mkdtemp(prefix="retrace-"))
+        self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
         for name in ("home", "workspace"):
             (self._place / name).mkdir()
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self._run = Path(tempfile.mkdtemp(prefix="retrace-", dir=memory))
+        self._run = Path(tempfile.mkdtemp(prefix=this_process().prefix, dir=memory))
         workspace = self.spec.workspace or self._place / "workspace"
         self.workdir = str(workspace.resolve())
         text = channel.text(self._settings() | {"run": str(self._run)})
         prefix = self._prefix or (sys.executable, "-I", "-c", _SUBREAPER)
         env = command_environment(self.spec, str(self._place / "home"), os.environ.get("PATH", os.defpath))
+        with suppress(KeyError):
+            name = pwd.getpwuid(os.geteuid()).pw_name
+            env = {"USER": name, "LOGNAME": name} | env
         self._link = spawn(prefix, len(text), env)
         channel.send_text(self._link, text)
         return channel.ready(START_S)
@@ -78,7 +85,7 @@ class LocalEnvironment(Supervised):
             kind="local",
             workdir=self.workdir,
             promises=promises,
-            user=str(ready.uid),
+            user=ready.user,
             lost=tuple(lost),
             versions={"bash": ready.bash},
         )
@@ -97,17 +104,3 @@ class LocalEnvironment(Supervised):
         for place in (self._run, self._place):
             if place:
                 remove_tree(place)
-
-
-def remove_tree(place: Path) -> None:
-    """Remove a directory, also where what ran in it took away its own permissions."""
-
-    def again(function: object, path: str, error: object) -> None:
-        try:
-            os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
-        except OSError:
-            pass
-
-    shutil.rmtree(place, onerror=again)

@@ -1,4 +1,4 @@
-"""Who owns a container or an image: the labels that everything of ours carries.
+"""Who owns a container, an image or a temporary directory: labels, or a name, that everything of ours carries.
 
 A process id alone is not enough, ids are used again; with its start time and the boot it names one process for ever.
 """
@@ -28,6 +28,11 @@ class Owner:
     def labels(self) -> dict[str, str]:
         """What goes on everything that this process makes."""
         return {BOOT_ID: self.boot_id, PID: str(self.pid), START: str(self.start)}
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its temporary directories start with."""
+        return f"retrace-{self.pid}-{self.start}-"
 
     @property
     def alive(self) -> bool:

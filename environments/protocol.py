@@ -186,7 +186,8 @@ class Environment(Protocol):
     def export(self, to: Path) -> Export:
         """Write the workspace to `to` as tar.zst, read as administrator, complete or an error.
 
-        Sockets, devices and named pipes are left out and said; sparse files stay sparse.
+        Every process that actions left is ended first. Sockets, devices and named pipes are left out and said;
+        sparse files stay sparse.
 
         Raises: EnvironmentLost, DiskFull.
         """

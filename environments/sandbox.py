@@ -20,8 +20,9 @@ from environments.bubblewrap import (
 )
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
-from environments.local import remove_tree
+from environments.owner import this_process
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Promise, Started
+from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
 
@@ -37,17 +38,24 @@ class SandboxEnvironment(Supervised):
         self._place: Path | None = None
 
     def check(self) -> None:
-        why = obstacle(outer_user(self.spec.workspace))
+        workspace = self.spec.workspace
+        if workspace is not None and not workspace.is_dir():
+            raise EnvironmentUnavailable(f"the workspace {workspace} is not a directory; make it first")
+        user = outer_user(workspace)
+        if user == 0:
+            raise EnvironmentUnavailable(
+                f"the workspace {workspace} is root's, and a sandbox never runs as root; "
+                f"give it to another user (chown -R {NOBODY} {workspace})"
+            )
+        why = obstacle(user)
         if why:
             raise EnvironmentUnavailable(why)
-        if self.spec.workspace is not None and not self.spec.workspace.is_dir():
-            raise EnvironmentUnavailable(f"the workspace {self.spec.workspace} is not a directory; make it first")
 
     def _open(self, channel: Channel) -> Ready:
         self.check()
         spec = self.spec
         user = outer_user(spec.workspace)
-        self._place = Path(tempfile.mkdtemp(prefix="retrace-"))
+        self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
         for name in ("etc", "home", "tmp", "workspace"):
             (self._place / name).mkdir()
         (self._place / "tmp").chmod(0o1777)
@@ -107,18 +115,13 @@ class SandboxEnvironment(Supervised):
             lost.append("memory: the limit holds for each process by itself, not for all together")
         if spec.cpus is not None:
             lost.append("cpus: not limited")
-        user = outer_user(spec.workspace)
-        if (os.geteuid() if user is None else user) == 0:
-            lost.append("root owns the workspace, so actions have root's rights to the files that they can see")
-            if spec.pids is not None:
-                lost.append("pids: not limited, the kernel exempts root")
-        elif spec.pids is not None:
+        if spec.pids is not None:
             promises.append(Promise.PIDS_LIMIT)
         return Started(
             kind="sandbox",
             workdir=self.workdir,
             promises=tuple(promises),
-            user=str(ready.uid),
+            user=ready.user,
             lost=tuple(lost),
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )

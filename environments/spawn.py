@@ -35,7 +35,7 @@ def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str]) -> Pro
 
     Raises: OSError.
     """
-    errors = tempfile.NamedTemporaryFile(prefix="retrace-")  # noqa: SIM115
+    errors = tempfile.TemporaryFile()  # noqa: SIM115
 
     def fork() -> subprocess.Popen[bytes]:
         return subprocess.Popen(

@@ -13,14 +13,13 @@ import os
 import posixpath
 import shlex
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from environments import archive as tar
-from environments.channel import CHUNK_BYTES, Channel, Ready
+from environments import archive as tar, left_out
+from environments.channel import Channel, Ready
 from environments.protocol import (
     DiskFull,
     EnvironmentFault,
@@ -33,6 +32,7 @@ from environments.protocol import (
 )
 
 START_S = 60.0
+CHUNK_BYTES = 4 << 20
 FREE_BYTES = 128 << 20
 """With less space than this left, a trial ends before it damages its own record."""
 
@@ -45,6 +45,7 @@ class Supervised(ABC):
     def __init__(self, spec: EnvironmentSpec) -> None:
         self.spec = spec
         self.workdir = str(spec.workdir)
+        self._output_bytes = spec.output_bytes
         self._channel: Channel | None = None
         self._ready: Ready | None = None
         self._stopped = False
@@ -91,6 +92,8 @@ class Supervised(ABC):
             self.stop()
             if isinstance(error, OSError):
                 raise _full(error) or EnvironmentUnavailable(f"the {self.spec.kind} environment: {error}") from error
+            if isinstance(error, EnvironmentLost) and not isinstance(error, DiskFull):
+                raise EnvironmentUnavailable(f"the {self.spec.kind} environment did not start: {error}") from error
             raise
 
     def execute(
@@ -110,7 +113,7 @@ class Supervised(ABC):
             cwd=self._inside(cwd or "."),
             exports="".join(f"export {name}={shlex.quote(value)}\n" for name, value in (env or {}).items()),
             deadline_s=deadline_s,
-            cap=min(output_bytes or self.spec.output_bytes, self.spec.output_bytes),
+            cap=min(output_bytes or self._output_bytes, self._output_bytes),
             as_root=as_root,
             separate=separate,
         )
@@ -119,9 +122,10 @@ class Supervised(ABC):
         channel, ready = self._open_channel(), self._ready
         assert ready is not None
         self._guard_space()
-        members = tar.filtered(tar.read_chunks(archive), tar.inside_only(), (ready.uid, ready.gid))
+        missing: list[bytes] = []
+        members = tar.filtered(tar.read_chunks(archive), tar.inside_only(missing.append), (ready.uid, ready.gid))
         try:
-            channel.put(_gathered(members), self._inside(directory))
+            channel.put(_gathered(members), self._inside(directory), missing)
         except OSError as error:
             raise _full(error) or EnvironmentFault(f"unpacking into {directory} failed: {error}") from error
 
@@ -135,16 +139,16 @@ class Supervised(ABC):
         import zstandard
 
         channel = self._open_channel()
-        judge = tar.NoSpecialFiles()
+        judge = left_out.Unpackable()
         outcome: list[tuple[int, str]] = []
 
         def chunks() -> Iterator[bytes]:
             outcome.append((yield from channel.get(self.workdir, whole=True)))
 
         digest, size = hashlib.sha256(), 0
-        descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
+        name = to.with_name(f".{to.name}.{os.getpid()}")
         try:
-            with open(descriptor, "wb") as file:
+            with name.open("wb") as file:
                 compressor = zstandard.ZstdCompressor(level=3).compressobj()
                 for piece in tar.filtered(chunks(), judge):
                     data = compressor.compress(piece)
@@ -154,30 +158,31 @@ class Supervised(ABC):
                 digest.update(data)
                 size += file.write(data)
                 status, said = outcome[0]
-                skipped, rest = tar.complaints(said)
+                skipped, rest = left_out.complaints(said)
                 if status > 1 or rest:
                     raise EnvironmentFault(f"the workspace cannot be exported whole: {'; '.join(rest[:3])}")
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(name, 0o644)
             os.replace(name, to)
         except OSError as error:
             raise _full(error) or EnvironmentFault(f"the workspace cannot be written to {to}: {error}") from error
         finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
+            with contextlib.suppress(OSError):
+                name.unlink()
         return Export(size, digest.hexdigest(), judge.entries, tuple(judge.skipped + skipped))
 
     def stop(self) -> None:
         if self._stopped:
             return
         self._stopped = True
-        if self._channel:
-            self._channel.close()
         try:
-            self._remove()
-        except Exception:
-            _log.warning("removing the %s environment failed", self.spec.kind, exc_info=True)
+            if self._channel:
+                self._channel.close()
+        finally:
+            try:
+                self._remove()
+            except Exception:
+                _log.warning("removing the %s environment failed", self.spec.kind, exc_info=True)
 
     # --- inside --------------------------------------------------------------------------------------
 
@@ -214,7 +219,7 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         ready.append(piece)
         size += len(piece)
-        if size >= CHUNK_BYTES // 2:
+        if size >= CHUNK_BYTES:
             yield b"".join(ready)
             ready, size = [], 0
     yield b"".join(ready)

@@ -104,12 +104,30 @@ kill_everything() {
 }
 
 pids_cgroup=
-make_room() { # a fork that fails for want of pids would end us: what eats them goes first
-  local max= now=
+frozen=()
+make_room() { # bash leaves for good when it cannot fork, so what could eat all process ids is held while we fork
+  local max= now= p held=-1
+  frozen=()
   { read -r max <"$pids_cgroup.max" && read -r now <"$pids_cgroup.current"; } 2>/dev/null
-  [[ $max == [1-9]* && $now ]] || return
-  ((max - now > 12)) && return
-  kill_everything
-  before=()
+  [[ $max == [1-9]* && $now ]] && ((now * 4 > max)) || return
+  while ((held != ${#frozen[@]})); do
+    held=${#frozen[@]}
+    scan
+    for p in "${pids[@]}"; do
+      [[ $p == "$$" || ${helper[$p]-} ]] || ! alive "$p" || [[ $state == T ]] || {
+        kill -STOP "$p"
+        frozen+=("$p")
+      }
+    done
+  done 2>/dev/null
+  read -r now <"$pids_cgroup.current"
+  ((max - now > max / 8)) && return
+  before=() frozen=()
+  kill_fresh
   note=made_room
+}
+
+go_on() {
+  ((${#frozen[@]})) && kill -CONT "${frozen[@]}" 2>/dev/null
+  frozen=()
 }

@@ -18,7 +18,9 @@ start_drainer() {
 open_slot() {
   fifo[$1]=$R/pipe$((++pipes))
   mkfifo -m 0622 "${fifo[$1]}"
+  umask 077
   : >"$R/$1"
+  umask 022
   eval "exec ${write_fd[$1]}<>\"\${fifo[$1]}\" ${read_fd[$1]}<\"\$R/$1\""
   base[$1]=0 second[$1]=
   start_drainer "$1"
@@ -30,7 +32,7 @@ retire_slot() { # whoever still writes to it goes on unread and costs no space
   { exec "$cat" <"$old" >/dev/null 2>&1 20>&- 21>&- 22<&- 23>&- 24<&-; } &
   helper[$!]=1
   disown $!
-  while alive $! && ! [[ /proc/$!/fd/0 -ef $old ]]; do nap 0.0005; done # it must hold the pipe before we let go
+  while alive $! && ! [[ /proc/$!/fd/0 -ef $old ]]; do :; done # it must hold the pipe before we let go
   kill -KILL "$pid" 2>/dev/null
   unset "helper[$pid]"
   eval "exec ${write_fd[$1]}>&-"
@@ -86,9 +88,11 @@ load() { # NAME: sets total (bytes written) and size (bytes to send); reads smal
     retire[$1]=1
   elif ((size[$1] && !retire[$1])); then
     mapfile -d '' -t parts <&"${read_fd[$1]}"
-    size[$1]=$((${#parts[@]} - 1))
-    for part in "${parts[@]}"; do size[$1]=$((size[$1] + ${#part})); done
-    base[$1]=$((base[$1] + size[$1]))
+    local length=$((${#parts[@]} - 1))
+    for part in "${parts[@]}"; do length=$((length + ${#part})); done
+    ((length < size[$1])) && parts+=('') && ((length++)) # it ends with a NUL
+    size[$1]=$length
+    base[$1]=$((base[$1] + length))
   fi
 }
 

@@ -20,9 +20,9 @@ await() { # PID: until it ended, was ended, or nobody wants to know any more (en
     if ! alive "$1"; then
       now_us
       return
-    elif [[ $byte ]]; then # also where the time was up at the same moment
+    elif [[ $byte == c || $cancelled ]]; then # a byte may come with any code: the time may be up at the same moment
       ended=cancelled
-    elif ((code <= 128)); then
+    elif [[ ! $byte ]] && ((code <= 128)); then
       leave
     elif ((i < 40)); then
       interval=300
@@ -32,7 +32,7 @@ await() { # PID: until it ended, was ended, or nobody wants to know any more (en
       read -r up _ </proc/uptime # the wall clock may jump
       up=${up/./}
       now_us
-      ((last)) || last=$((up + deadline - (now - start) / 10000))
+      ((last)) || last=$((up + deadline - (now - start) / 10000 + 1)) # never early
       relieve out
       position out
       if ((pos - base[out] > cap)); then ended=output_cap; fi
@@ -66,13 +66,13 @@ out_of_memory() { # whether the kernel killed something of this cgroup for memor
 
 run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   local seq=$1 deadline=$2 cap=$3 as_root=$4 separate=$5 cwd extra script
-  local main status signal=0 start stop user_s system_s note=- left ended=exited errors=out mark=$retrace_nonce:$1
+  local main job= status signal=0 start stop user_s= system_s= note=- left ended=exited errors=out mark=$retrace_nonce:$1
   IFS= read -r -N "$6" cwd
   IFS= read -r -N "$7" extra
   IFS= read -r -N "$8" script
   printf %b "$script" >"$R/action"
   [[ $extra ]] && printf '%s\n%s\n' "$extra" "$restore" >"$R/profile.action"
-  size=([err]=0) total=([err]=0)
+  size=([err]=0) total=([err]=0) cancelled=
   if ((separate)); then
     errors=err
     if [[ ${fifo[err]-} ]]; then revive err; else open_slot err; fi
@@ -84,46 +84,57 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   ((${#before[@]})) && make_room
   now_us
   start=$now
-  {
-    cd -- "$cwd" 2>/dev/null || { cd / && echo "retrace: cannot enter $cwd, running in / instead"; }
-    ((retrace_memory_kb)) && ulimit -v "$retrace_memory_kb"
-    ((retrace_pids)) && ulimit -u "$retrace_pids"
-    retrace_image[BASH_ENV]=$R/profile${extra:+.action}
-    set -- "${drop[@]}" "$bash" -l "$R/action"
-    if ((as_root)); then
-      set -- "$bash" "$R/action"
-      [[ $extra ]] || unset 'retrace_image[BASH_ENV]'
-      if [[ $retrace_drop == user ]]; then
-        retrace_image[PATH]=$system_path retrace_image[HOME]=/root retrace_image[USER]=root retrace_image[LOGNAME]=root
+  { # bash may tell of a job's end on standard error before it is asked, and forget it
+    {
+      cd -- "$cwd" 2>/dev/null || { cd / && echo "retrace: cannot enter $cwd, running in / instead"; }
+      ((retrace_memory_kb)) && ulimit -v "$retrace_memory_kb"
+      ((retrace_pids)) && ulimit -u "$retrace_pids"
+      retrace_image[BASH_ENV]=$R/profile${extra:+.action}
+      set -- "${drop[@]}" "$bash" -l "$R/action"
+      if ((as_root)); then
+        set -- "$bash" "$R/action"
+        [[ $extra ]] || unset 'retrace_image[BASH_ENV]'
+        if [[ $retrace_drop == user ]]; then
+          retrace_image[PATH]=$system_path retrace_image[HOME]=/root retrace_image[USER]=root retrace_image[LOGNAME]=root
+        fi
       fi
+      for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
+      exec "$@"
+    } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- &
+    main=$!
+    go_on
+    await "$main"
+    stop=$now
+    if ((fastest == 1000 || stop - start < fastest)); then
+      fastest=$((stop - start < 1100 ? 1100 : stop - start > 4000 ? 4000 : stop - start))
     fi
-    for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
-    exec "$@"
-  } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- &
-  main=$!
-  await "$main"
-  stop=$now
-  if ((fastest == 1000 || stop - start < fastest)); then
-    fastest=$((stop - start < 1100 ? 1100 : stop - start > 4000 ? 4000 : stop - start))
-  fi
-  jobs -l >"$R/jobs"
+    jobs -l >&2
+  } 2>"$R/jobs"
+  IFS= read -r -d '' -N 4000 job <"$R/jobs" # `[1]+ PID Exit 137 ...` or `[1]+ Killed ...`
   wait "$main" 2>/dev/null
   status=$?
-  if ((status > 128)); then
-    IFS= read -r note <"$R/jobs" # `[1]+ PID Exit 137 ...` or `[1]+ PID Killed ...`
-    [[ $note == *" $main Exit "* || $note == *" $main Done"* ]] || signal=$((status - 128))
-    note=-
+  if [[ $job == *" Running "* && $state == Z ]]; then # bash had missed its end; the kernel's word
+    signal=$((${stat##* } & 127))
+  elif ((status > 128)) && ! [[ $job =~ ^\[[0-9]+\][+-]?\ +([0-9]+\ +)?(Exit|Done) ]]; then
+    signal=$((status - 128))
   fi
+  ((${#before[@]})) && make_room
   find_fresh
   left=${#fresh[@]}
+  if ((left && !${#before[@]})); then
+    make_room
+    find_fresh
+    left=${#fresh[@]}
+  fi
   times >"$R/times"
   { read -r _ && read -r user_s system_s; } <"$R/times"
   load out
   ((separate)) && load err
   if out_of_memory && [[ $ended == exited ]]; then ended=oom; fi
-  answer "$seq" "$ended" "$status" "$signal" "$((stop - start))" "$user_s" "$system_s" "$left" "$note" \
+  answer "$seq" "$ended" "$status" "$signal" "$((stop - start))" "${user_s:--}" "${system_s:--}" "$left" "$note" \
     "${size[out]}" "${total[out]}" "${size[err]}" "${total[err]}"
   send out
   ((separate)) && send err
+  go_on
 }
 

@@ -1,13 +1,27 @@
 # Archives through tar, as the administrator. The harness checks names and owners of what goes in and out.
 
-put() { # SEQ DIRECTORY_BYTES, then chunks: 16 digits of length, bytes; length 0 ends
-  local seq=$1 directory status error= n
+make_directories() { # PATH: what is missing of it, for the task's user
+  local path=$1 missing=()
+  while [[ $path && ! -e $path && ! -L $path ]]; do
+    missing+=("$path")
+    path=${path%/*}
+  done
+  ((${#missing[@]})) || return 0
+  mkdir -p -- "$1" && { ((EUID)) || chown -- "$uid:$gid" "${missing[@]}"; }
+}
+
+put() { # SEQ DIRECTORY_BYTES, then `d` or `f`, 15 digits of length, and a missing directory or a piece of the archive
+  local seq=$1 directory status error= kind n path
   IFS= read -r -N "$2" directory
-  : >"$R/error"
-  if [[ ! -d $directory ]]; then
-    mkdir -p -- "$directory" 2>"$R/error" && { ((EUID)) || chown -- "$uid:$gid" "$directory"; }
-  fi
-  while IFS= read -r -N 16 n && ((n = 10#$n)); do "$head" -c "$n"; done | {
+  make_directories "$directory" 2>"$R/error"
+  while IFS= read -r -N 1 kind && IFS= read -r -N 15 n && ((n = 10#$n)); do
+    if [[ $kind == d ]]; then
+      IFS= read -r -N "$n" path
+      make_directories "$directory/$path" 2>>"$R/error"
+    else
+      "$head" -c "$n"
+    fi
+  done | {
     "$tar" -x -p -f - --numeric-owner -C "$directory" 2>>"$R/error"
     status=$?
     "$cat" >/dev/null
@@ -20,15 +34,22 @@ put() { # SEQ DIRECTORY_BYTES, then chunks: 16 digits of length, bytes; length 0
 }
 
 get() { # SEQ WHOLE PATH_BYTES: tar writes to fd 1 unframed, the mark ends it. WHOLE: what is in it, uid and gid 0
-  local seq=$1 whole=$2 path status error= what
+  local seq=$1 whole=$2 path status error= what deep
   IFS= read -r -N "$3" path
   if [[ ! -e $path && ! -L $path ]]; then
     answer "$seq" missing
     return
   fi
+  if ((whole)); then # it must not change meanwhile
+    before=()
+    kill_fresh
+  fi
   answer "$seq" stream
   if ((whole)); then
-    what=(--owner=0 --group=0 --sort=name -C "$path" .)
+    # tar recurses, and breaks at some 10,000 levels; what is below a path that is too long is left out anyway.
+    printf -v deep '%4100s'
+    what=(--owner=0 --group=0 --sort=name --anchored --wildcards --wildcards-match-slash)
+    what+=("--exclude=${deep// /?}*" -C "$path" .)
   else
     [[ $path == */* ]] || path=./$path
     what=(-C "${path%/*}/" -- "${path##*/}")

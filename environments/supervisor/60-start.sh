@@ -2,6 +2,7 @@
 
 leave() {
   [[ $$ == 1 ]] || kill_everything
+  [[ $retrace_drop ]] || rm -rf -- "$R" # elsewhere it vanishes with its mount
   exit 0
 }
 
@@ -60,15 +61,12 @@ if [[ $retrace_drop == user ]]; then
   retrace_image[HOME]=${retrace_home:-$home}
   [[ $login ]] && retrace_image[USER]=$login retrace_image[LOGNAME]=$login
 else
-  uid=$EUID
+  uid=$EUID login=${retrace_image[USER]-}
   gid=${GROUPS[0]}
   [[ $retrace_drop == caps ]] && drop=("$setpriv" --inh-caps=-all --ambient-caps=-all)
 fi
 [[ $tar ]] || lost+=("no tar in the image: its workspace cannot be exported")
-if [[ ! -d $retrace_workdir ]]; then
-  mkdir -p -- "$retrace_workdir" || refuse "cannot make $retrace_workdir"
-  ((EUID)) || chown "$uid:$gid" "$retrace_workdir"
-fi
+make_directories "$retrace_workdir" && [[ -d $retrace_workdir ]] || refuse "cannot make the directory $retrace_workdir"
 
 # A login shell's /etc/profile replaces PATH and perhaps more; what it replaced is restored after it, while what
 # the user's own ~/.profile adds stays. bash reads BASH_ENV last, so the script stays as it is, line numbers too.
@@ -112,11 +110,11 @@ protected=
 open_slot out
 said=
 ((${#lost[@]})) && printf -v said '%s\n' "${lost[@]}"
-answer 0 ready "$BASH_VERSION" "$uid" "$gid" "$((uid && ${#drop[@]}))" "${#said}"
+answer 0 ready "$BASH_VERSION" "${login:-$uid}" "$uid" "$gid" "$((uid && ${#drop[@]}))" "${#said}"
 printf %s "$said"
 
 while IFS= read -r -N 1 request; do
-  [[ $request == c ]] && continue # a cancel that came too late
+  [[ $request == [ct] ]] && continue # it came too late
   IFS= read -r -N 95 header || break
   # shellcheck disable=SC2086
   set -- $header

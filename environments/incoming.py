@@ -1,0 +1,107 @@
+"""What arrives from a supervisor: by line, by count, or as it comes, always with a time limit.
+
+While nothing arrives, the environment is looked at, so that a dead one is noticed within seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from environments.link import Link
+from environments.protocol import EnvironmentLost, SupervisorLost
+
+PROBE_S = 4.0
+"""How often the environment is looked at while an answer is awaited."""
+TICK_S = 0.1
+"""How often a supervisor that needs it is nudged; see `supervisor/10-environment.sh`."""
+
+_BUFFER_BYTES = 1 << 16
+
+
+class Incoming:
+    """Every method raises EnvironmentLost, which says why nothing (more) comes."""
+
+    def __init__(self, link: Link, trouble: Callable[[], str | None]) -> None:
+        self._link = link
+        self._trouble = trouble
+        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
+        self._start = self._end = 0
+
+    def line(self, until: float, tick: bytes = b"") -> bytes:
+        """The next line with its end; `tick` is sent now and then while it is awaited."""
+        line = b""
+        while not line.endswith(b"\n"):
+            if self._start == self._end:
+                self._more(until, tick)
+            piece = bytes(self._buffer[self._start : self._end])
+            piece = piece[: piece.find(b"\n") + 1] or piece
+            self._start += len(piece)
+            line += piece
+        return line
+
+    def some(self, until: float) -> bytes:
+        """Whatever comes next."""
+        if self._start == self._end:
+            self._more(until)
+        piece = bytes(self._buffer[self._start : self._end])
+        self._start = self._end
+        return piece
+
+    def take(self, size: int, until: float) -> bytes:
+        """Exactly so many bytes."""
+        data = bytearray(size)
+        self.fill(memoryview(data), until)
+        return bytes(data)
+
+    def fill(self, view: memoryview, until: float) -> None:
+        """Exactly as many bytes as fit."""
+        held = min(self._end - self._start, len(view))
+        view[:held] = self._buffer[self._start : self._start + held]
+        self._start += held
+        while held < len(view):
+            held += self._receive(view[held:], until)
+
+    def give_back(self, rest: bytes) -> None:
+        """The end of what `some` gave, to be read again."""
+        self._start -= len(rest)
+
+    def why(self, error: Exception | None = None) -> EnvironmentLost:
+        """The reason for silence, as far as it can be found out."""
+        return EnvironmentLost(f"{self._trouble() or error or 'the environment ended'}{self._said()}")
+
+    def _more(self, until: float, tick: bytes = b"") -> None:
+        self._start = self._end = 0
+        self._end = self._receive(self._buffer, until, tick)
+
+    def _receive(self, view: memoryview, until: float, tick: bytes = b"") -> int:
+        looked = time.monotonic()
+        while True:
+            wait_s = min(until - time.monotonic(), TICK_S if tick else PROBE_S)
+            try:
+                count = self._link.receive(view, max(0.0, wait_s))
+            except TimeoutError:
+                pass
+            except (OSError, ValueError) as error:
+                raise self.why(error) from None
+            else:
+                if not count:
+                    raise self.why()
+                return count
+            now = time.monotonic()
+            if now - looked >= PROBE_S - TICK_S:
+                looked = now
+                trouble = self._trouble()
+                if trouble:
+                    raise EnvironmentLost(trouble)
+            if now >= until:
+                raise SupervisorLost(f"the supervisor did not answer in time{self._said()}")
+            if tick:
+                try:
+                    self._link.send(tick, PROBE_S)
+                except (OSError, ValueError) as error:
+                    raise self.why(error) from None
+
+    def _said(self) -> str:
+        words = self._link.diagnostics()
+        return f" (it said: {words[-500:]})" if words else ""

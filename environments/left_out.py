@@ -1,0 +1,76 @@
+"""What an export of a workspace leaves out and says: what could not be unpacked elsewhere, what tar did not get."""
+
+from __future__ import annotations
+
+import re
+
+from environments.archive import SPECIAL, Member
+from trajectories.events import Skipped
+
+PATH_BYTES = 3840
+"""Of a name that can be unpacked: PATH_MAX without the 256 bytes left for where it is unpacked.
+
+tar itself does not go deeper than a directory of such a name (`supervisor/50-archives.sh`).
+"""
+COMPONENT_BYTES = 255
+_SHOWN = 200
+
+
+class Unpackable:
+    """A judge that leaves out devices, named pipes, names that are too long, and hard links to those.
+
+    It keeps count. What lies below a directory that is left out is not listed by itself.
+    """
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.skipped: list[Skipped] = []
+        self._left_out: dict[bytes, str] = {}
+        self._below: bytes | None = None
+
+    def __call__(self, member: Member) -> bool:
+        why = self._left_out.get(member.link, "") if member.type == b"1" else SPECIAL.get(member.type, "")
+        why = why or _too_long(member.name)
+        if not why:
+            self.entries += 1
+            return True
+        if member.type != b"5":
+            self._left_out[member.name] = why
+        if self._below is None or not member.name.startswith(self._below):
+            path = member.shown.removeprefix("./")
+            path = path if len(member.name) <= PATH_BYTES else f"{path[:_SHOWN]}..."
+            self.skipped.append(Skipped(path=path, why=why))
+            if member.type == b"5":
+                self._below = member.name.rstrip(b"/") + b"/"
+        return False
+
+
+def _too_long(name: bytes) -> str:
+    if len(name) > PATH_BYTES:
+        return f"its path has more than {PATH_BYTES} bytes"
+    longest = max(map(len, name.split(b"/")))
+    return f"its name has more than {COMPONENT_BYTES} bytes" if longest > COMPONENT_BYTES else ""
+
+
+_COMPLAINT = re.compile(
+    r"^(?:\S*/)?tar: (.*): (socket ignored|file changed as we read it|[Ff]ile removed before we read it"
+    r"|File shrank by \d+ bytes?; padding with zeros|Warning: Cannot .*)$",
+    re.M,
+)
+
+
+def complaints(words: str) -> tuple[list[Skipped], list[str]]:
+    """What tar said on standard error: paths that are not (as they were) in the archive, and everything else."""
+    found = _COMPLAINT.findall(words)
+    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in found]
+    rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
+    return skipped, rest
+
+
+def _unescaped(path: str) -> str:
+    """tar's --quoting-style=escape, shown like the names that `Member.shown` gives."""
+    raw = path.removeprefix("./").encode("utf-8", "surrogateescape")
+    raw = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), raw)
+    for code, char in ((b"n", b"\n"), (b"t", b"\t"), (b"r", b"\r"), (b"\\", b"\\")):
+        raw = raw.replace(b"\\" + code, char)
+    return raw.decode("utf-8", "backslashreplace")

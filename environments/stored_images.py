@@ -1,0 +1,77 @@
+"""Images as the daemon has them: looking one up, pulling one, and making one at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from environments import daemon
+from environments.protocol import EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+PULL_S = 1800
+BUILT_LABEL = "retrace.build"
+"""Carries the hash of what an image was built from."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Image:
+    """A local image. `digest` is the registry's where it came from one, else the image's own id."""
+
+    reference: str
+    id: str
+    digest: str
+    user: str
+    env: dict[str, str]
+
+
+def look_up(api: APIClient, reference: str) -> Image | None:
+    """A local image, None if there is none of this name."""
+    with daemon.told(f"looking up image {reference}"):
+        try:
+            facts = api.inspect_image(reference)  # type: ignore[no-untyped-call]
+        except daemon.not_found():
+            return None
+    config = facts.get("Config") or {}
+    env = dict(line.partition("=")[::2] for line in config.get("Env") or [])
+    digests = facts.get("RepoDigests") or [facts["Id"]]
+    return Image(reference, facts["Id"], digests[0].rpartition("@")[2], config.get("User") or "", env)
+
+
+def pull(api: APIClient, reference: str, platform: str | None, progress: Progress) -> None:
+    """Raises: EnvironmentUnavailable, DiskFull."""
+    progress(f"pulling {reference}")
+    name = reference if "@" in reference or ":" in reference.rpartition("/")[2] else f"{reference}:latest"
+    try:
+        with daemon.told(f"pulling {reference}"), daemon.patience(api, PULL_S):
+            for line in api.pull(name, stream=True, decode=True, platform=platform):
+                if "error" in line:
+                    raise OSError(line["error"])
+                if line.get("status") and "progressDetail" not in line:
+                    progress(f"{reference}: {line['status']}")
+    except EnvironmentUnavailable as error:
+        raise EnvironmentUnavailable(
+            f"{error}; pull it where a registry answers, bring it with `docker load`, or build it"
+        ) from None
+
+
+@contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Across processes of this user: whoever comes second finds it made."""
+    path = Path(tempfile.gettempdir()) / f"retrace-{os.geteuid()}-{name[:24]}.lock"
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
