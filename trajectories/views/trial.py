@@ -28,6 +28,7 @@ from trajectories.summary import Summary
 from trajectories.text import cut_middle, printable
 from trajectories.verdict import Verdict
 
+_RULE_WIDTH = 100
 _BRIEF = 600
 """Characters of a text in the overview; `--step` shows all that the model saw."""
 
@@ -63,14 +64,14 @@ class TrialView:
             case Warned():
                 self._note(event.text, "yellow")
             case Exited():
-                self._console.print(Rule())
+                self._rule(Rule())
                 detail = f" ({printable(event.exit.detail)})" if event.exit.detail else ""
                 self._console.print(Text(f"exit: {event.exit}{detail}, {event.steps} steps", "bold"))
             case Evaluated():
                 self._verdict(event)
 
     def _head(self, event: TrialStarted) -> None:
-        self._console.print(Rule(Text(printable(event.trial), "bold")))
+        self._rule(Rule(Text(printable(event.trial), "bold")))
         line = f"task {event.task.id}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
         self._console.print(Text(printable(line)), soft_wrap=True)
         self._note(f"{event.t}   prompt {event.prompt.name}   record {event.schema_version}")
@@ -84,7 +85,7 @@ class TrialView:
         usage = event.usage
         tokens = f"{usage.prompt} + {usage.output or 0} tokens" if usage else "usage unknown"
         cost = "" if event.costs.best is None else f"   ${event.costs.best:.4f}"
-        self._console.print(Rule(Text(f"step {event.step}"), style="dim"))
+        self._rule(Rule(Text(f"step {event.step}"), style="dim"))
         self._note(f"{event.latency_s:.2f} s   {tokens}{cost}")
         if event.reply.text.strip():
             self._block("model", event.reply.text, "green")
@@ -109,6 +110,9 @@ class TrialView:
             self._note(f"no verdict: {event.why_none}", "red")
         else:
             print_verdict(self._console, event.verdict)
+
+    def _rule(self, rule: Rule) -> None:
+        self._console.print(rule, width=min(self._console.width, _RULE_WIDTH))
 
     def _block(self, title: str, text: str, style: str) -> None:
         self._console.print(Text(printable(title), style))
