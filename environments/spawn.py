@@ -10,24 +10,50 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
 
 from environments.link import ProcessLink
 from environments.program import BOOT
+from trajectories.interrupts import held
 
 KILL_S = 2.0
 
+Start = Callable[[], "subprocess.Popen[bytes]"]
+
+
+class _Forker(threading.Thread):
+    """Forks for everyone. A daemon, so that a process that was interrupted in here still ends."""
+
+    def __init__(self) -> None:
+        super().__init__(name="retrace-forker", daemon=True)
+        self.pid = os.getpid()
+        self.jobs: SimpleQueue[tuple[Start, Future[subprocess.Popen[bytes]]]] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            start, done = self.jobs.get()
+            try:
+                done.set_result(start())
+            except BaseException as error:
+                done.set_exception(error)
+
+
 _lock = threading.Lock()
-_forker: tuple[int, ThreadPoolExecutor] | None = None
+_forker: _Forker | None = None
 
 
-def _forking_thread() -> ThreadPoolExecutor:
+def _forked(start: Start) -> subprocess.Popen[bytes]:
     global _forker
-    with _lock:
-        if _forker is None or _forker[0] != os.getpid():
-            _forker = os.getpid(), ThreadPoolExecutor(1, "retrace-forker")
-        return _forker[1]
+    with held():
+        with _lock:
+            if _forker is None or _forker.pid != os.getpid():
+                _forker = _Forker()
+        done: Future[subprocess.Popen[bytes]] = Future()
+        _forker.jobs.put((start, done))
+        return done.result()
 
 
 def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str]) -> ProcessLink:
@@ -48,7 +74,7 @@ def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str]) -> Pro
             start_new_session=True,
         )
 
-    return ProcessLink(_forking_thread().submit(fork).result(), errors)
+    return ProcessLink(_forked(fork), errors)
 
 
 def end(link: ProcessLink) -> None:

@@ -16,6 +16,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class _State:
     held = False
     pending = False
+    """A signal came, and no `interruptible` was left with its KeyboardInterrupt yet."""
 
 
 def install() -> None:
@@ -26,11 +27,8 @@ def install() -> None:
 
 
 def _handle(_number: int, _frame: object) -> None:
-    if _State.held:
-        _State.pending = True
-        return
-    _State.held = True  # a second signal must not cut off what the first one's handler tidies up
-    raise KeyboardInterrupt
+    _State.pending = True
+    _raise_pending()
 
 
 @contextmanager
@@ -47,7 +45,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Signals, also one that waited, are raised inside this.
+    """Signals, also one that waited, are raised inside this, or at its end if something in it swallowed that.
 
     Raises: KeyboardInterrupt.
     """
@@ -56,12 +54,16 @@ def interruptible() -> Iterator[None]:
     try:
         _raise_pending()
         yield
+        if _State.pending:
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        _State.pending = False
+        raise
     finally:
         _State.held = before
 
 
 def _raise_pending() -> None:
     if _State.pending and not _State.held:
-        _State.pending = False
-        _State.held = True
+        _State.held = True  # a second signal must not cut off what tidies up after the first
         raise KeyboardInterrupt

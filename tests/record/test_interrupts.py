@@ -1,0 +1,67 @@
+"""Signals wait where nothing may be cut off, and none is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from trajectories import interrupts
+
+
+@pytest.fixture(autouse=True)
+def installed() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    interrupts.install()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_held_signal_is_raised_at_the_next_interruptible_place() -> None:
+    reached = []
+    with interrupts.held():
+        interrupt()
+        reached.append("held")
+        with pytest.raises(KeyboardInterrupt), interrupts.interruptible():
+            reached.append("never")
+        with interrupts.interruptible():
+            reached.append("once only")
+    assert reached == ["held", "once only"]
+
+
+def test_a_second_signal_does_not_cut_off_the_tidying_up_after_the_first() -> None:
+    tidied = []
+    with interrupts.held(), pytest.raises(KeyboardInterrupt), interrupts.interruptible():  # noqa: PT012
+        try:
+            interrupt()
+        finally:
+            interrupt()
+            tidied.append(True)
+    assert tidied
+
+
+def test_what_is_held_inside_an_interruptible_place_is_finished_first() -> None:
+    written = []
+    with interrupts.held(), pytest.raises(KeyboardInterrupt), interrupts.interruptible():  # noqa: PT012
+        with interrupts.held():
+            interrupt()
+            written.append(True)
+        written.append("never")
+    assert written == [True]
+
+
+def test_an_interrupt_that_something_swallowed_is_raised_again() -> None:
+    went_on = []
+    with interrupts.held(), pytest.raises(KeyboardInterrupt), interrupts.interruptible():  # noqa: PT012
+        try:
+            interrupt()
+        except KeyboardInterrupt:
+            went_on.append(True)
+    assert went_on
