@@ -96,13 +96,18 @@ class Driver:
         self._loop.feed(started)
         request = Request(ask.step, ask.try_, self._history, ask.within_s or _NO_TIME_LIMIT_S)
         began = time.monotonic()
+        answer: Answer | None = None
         try:
             with interruptible():
                 answer = self._model.ask(request)
         except CallFailure as failure:
             self._failed(ask, failure, time.monotonic() - began)
         except KeyboardInterrupt:
-            self._failed(ask, CallFailure("interrupted", "interrupted by the user"), time.monotonic() - began)
+            latency_s = time.monotonic() - began
+            if answer is None:
+                self._failed(ask, CallFailure("interrupted", "interrupted by the user"), latency_s)
+            else:  # it came just before: a reply that was paid for is kept
+                self._answered(ask, answer, latency_s)
             raise
         else:
             self._answered(ask, answer, time.monotonic() - began)
@@ -197,6 +202,7 @@ class Driver:
         )
         self._recorder.sync()
         self._loop.feed(started)
+        result: Execution | None = None
         try:
             with interruptible():
                 result = self._environment.execute(script, deadline_s=run.deadline_s)
@@ -207,7 +213,7 @@ class Driver:
             result = Execution("environment_lost", b"", 0, self._recorder.now_s - started.mono_s)
         except KeyboardInterrupt:
             seconds = self._recorder.now_s - started.mono_s
-            self._finish(run, Execution("interrupted", b"", 0, seconds))
+            self._finish(run, result or Execution("interrupted", b"", 0, seconds))
             raise
         self._loop.feed(self._finish(run, result))
 

@@ -12,16 +12,14 @@ from trajectories.events import CallFinished, Message
 
 
 class Conversation:
-    """Messages and replies as they were sent and came; `ids` of those that no request has held yet."""
+    """What requests are made of: the ids that no request has held yet, and a hash over all there is."""
 
     def __init__(self) -> None:
-        self.turns: list[Message | CallFinished] = []
         self._new: list[str] = []
         self._hash = hashlib.sha256()
 
     def add(self, turn: Message | CallFinished) -> None:
         """Append a message or a reply."""
-        self.turns.append(turn)
         self._new.append(turn.id)
         if isinstance(turn, Message):
             content: object = [turn.role, turn.content, turn.tool_call_id]

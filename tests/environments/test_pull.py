@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -30,6 +31,8 @@ def registry(tmp_path: Path) -> Iterator[str]:
     """The address of an empty registry."""
     program = shutil.which("docker-registry")
     if program is None:
+        if os.environ.get("RETRACE_REQUIRE_DOCKER"):
+            pytest.fail("docker-registry is not installed, and Docker's tests are required")
         pytest.skip("Debian's docker-registry is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
