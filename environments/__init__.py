@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from environments.archive import BadArchive as BadArchive
     from environments.choose import make as make
     from environments.host import Daemon as Daemon, Host as Host, survey as survey
+    from environments.listing import Changed as Changed, Entry as Entry, Listing as Listing
     from environments.owner import Owner as Owner, this_process as this_process
+    from environments.promises import Promise as Promise
     from environments.protocol import (
         KINDS as KINDS,
         Build as Build,
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
         Execution as Execution,
         Export as Export,
         Kind as Kind,
-        Promise as Promise,
         Started as Started,
         SupervisorLost as SupervisorLost,
     )
@@ -34,7 +35,9 @@ _HOME = {
     "archive": ("BadArchive",),
     "choose": ("make",),
     "host": ("Daemon", "Host", "survey"),
+    "listing": ("Changed", "Entry", "Listing"),
     "owner": ("Owner", "this_process"),
+    "promises": ("Promise",),
     "protocol": (
         "KINDS",
         "Build",
@@ -47,7 +50,6 @@ _HOME = {
         "Execution",
         "Export",
         "Kind",
-        "Promise",
         "Started",
         "SupervisorLost",
     ),

@@ -17,7 +17,8 @@ from environments import daemon, images, owner
 from environments.channel import Channel, Ready
 from environments.link import AttachLink
 from environments.program import BOOT
-from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Promise, Started
+from environments.promises import Promise
+from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.supervised import START_S, Supervised
 from trajectories.events import Lowered
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
 from environments.owner import this_process
-from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Promise, Started
+from environments.promises import Promise
+from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment

@@ -6,31 +6,19 @@ benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal, Protocol
 
+from environments.listing import Listing as Listing
+from environments.promises import Promise as Promise
 from trajectories.events import Ended, Lowered, Skipped
 
 Kind = Literal["docker", "sandbox", "local"]
 KINDS: tuple[Kind, ...] = ("docker", "sandbox", "local")
-
-
-class Promise(StrEnum):
-    """What an environment can be trusted with; each one has checks in the conformance kit."""
-
-    NETWORK_OFF = "network-off"
-    OWN_FILES = "own-files"
-    CPU_LIMIT = "cpu-limit"
-    MEMORY_LIMIT = "memory-limit"
-    MEMORY_LIMIT_PER_PROCESS = "memory-limit-per-process"
-    PIDS_LIMIT = "pids-limit"
-    EXECUTE_ONLY = "execute-only"
-    KILL_EVERYTHING = "kill-everything"
-    UNFORGEABLE = "unforgeable"
-    """An action cannot forge an exit code or a later result."""
+Shell = Literal["fresh", "persistent"]
+SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
 
 
 @dataclass(frozen=True)
@@ -59,6 +47,14 @@ class EnvironmentSpec:
     cpus: float | None = None
     memory_bytes: int | None = None
     pids: int | None = 4096
+    disk_bytes: int | None = None
+    """Size of the container's own file system, where the storage driver can limit it."""
+    shm_bytes: int | None = None
+    """Size of /dev/shm; None is the environment's own default."""
+    ulimits: Mapping[str, int] = field(default_factory=dict)
+    """Of each process, by the names of getrlimit(2), lower case without `rlimit_`: `nofile`, `fsize`, `core`."""
+    shell: Shell = "fresh"
+    """Whether each action has a shell of its own, or all actions of the agent share one on a terminal."""
     cap_drop: tuple[str, ...] = ("SYS_PTRACE",)
     labels: Mapping[str, str] = field(default_factory=dict)
     output_bytes: int = 64 << 20
@@ -100,6 +96,8 @@ class Execution:
     cpu_s: float | None = None
     peak_memory_bytes: int | None = None
     left_running: int | None = None
+    shell_lost: str | None = None
+    """Why a persistent shell's state (directory, variables, functions) is gone after this action; None if it is not."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +165,8 @@ class Environment(Protocol):
 
         A time-out, a full output or a killed process is an outcome, not an exception. `as_root`
         runs as the environment's administrator (the harness's own doing, never an agent's).
+        Where the spec asks for a persistent shell, it runs in that one instead, unless `cwd`, `env`,
+        `as_root` or `separate` is given: such an action always has a shell of its own.
 
         Raises: EnvironmentLost, DiskFull.
         """
@@ -183,11 +183,25 @@ class Environment(Protocol):
         Raises: EnvironmentLost, FileNotFoundError.
         """
 
+    def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
+        """A tar stream of these paths of the workspace (of a `Listing`); directories without their content.
+
+        What is gone meanwhile is left out.
+
+        Raises: EnvironmentLost.
+        """
+
+    def listing(self) -> Listing:
+        """What is in the workspace now: a mark, which a later one is compared with (`Listing.since`).
+
+        Raises: EnvironmentLost.
+        """
+
     def export(self, to: Path) -> Export:
         """Write the workspace to `to` as tar.zst, read as administrator, complete or an error.
 
         Every process that actions left is ended first. Sockets, devices and named pipes are left out and said;
-        sparse files stay sparse.
+        sparse files stay sparse. Where the environment is lost and its files are not, they are read without it.
 
         Raises: EnvironmentLost, DiskFull.
         """

@@ -206,12 +206,15 @@ class ActionFinished(BaseEvent):
     duration_s: float
     cpu_s: float | None = None
     peak_memory_bytes: int | None = None
+    """The environment's high-water mark, page cache included, if this action raised it."""
     streams: Literal["merged", "separate"] = "merged"
     output: Output
     stderr: Output | None = None
     """Only with separate streams."""
     left_running: int | None = None
     """Processes of this action that live on in the background."""
+    shell_lost: str | None = None
+    """Why a persistent shell's state (directory, variables, functions) is gone after this action."""
 
 
 class Snapshot(BaseEvent):

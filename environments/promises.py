@@ -1,0 +1,89 @@
+"""What an environment can be trusted with: every promise in one line, and which kind makes which.
+
+`Started.promises` is what a started environment keeps; `DECLARED` is what its kind can keep, and on what condition.
+`docs/environments.md` is made from here, and the conformance kit has checks for each promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Promise(StrEnum):
+    """A named property that checks of the conformance kit try out; what it means is in `MEANING`."""
+
+    EXIT_STATUS = "exit-status"
+    FRESH_SHELL = "fresh-shell"
+    PERSISTENT_SHELL = "persistent-shell"
+    EXACT_OUTPUT = "exact-output"
+    OUTPUT_CAP = "output-cap"
+    DEADLINE = "deadline"
+    BACKGROUND = "background"
+    REAPING = "reaping"
+    INTERRUPTIBLE = "interruptible"
+    KILL_EVERYTHING = "kill-everything"
+    SURVIVES_KILL_ALL = "survives-kill-all"
+    OWN_PROCESSES = "own-processes"
+    CLEAN_STOP = "clean-stop"
+    LIVENESS = "liveness"
+    ARCHIVES = "archives"
+    CHANGED_FILES = "changed-files"
+    RESCUE = "rescue"
+    ADMINISTRATOR = "administrator"
+    CPU_TIME = "cpu-time"
+    PEAK_MEMORY = "peak-memory"
+    CLEAN_VARIABLES = "clean-variables"
+    NETWORK_OFF = "network-off"
+    OWN_FILES = "own-files"
+    NO_NEW_PRIVILEGES = "no-new-privileges"
+    NO_TRACING = "no-tracing"
+    UNFORGEABLE = "unforgeable"
+    EXECUTE_ONLY = "execute-only"
+    CPU_LIMIT = "cpu-limit"
+    MEMORY_LIMIT = "memory-limit"
+    MEMORY_LIMIT_PER_PROCESS = "memory-limit-per-process"
+    OOM_REPORTED = "oom-reported"
+    PIDS_LIMIT = "pids-limit"
+    DISK_LIMIT = "disk-limit"
+    SHM_LIMIT = "shm-limit"
+    ULIMITS = "ulimits"
+
+
+MEANING: Mapping[Promise, str] = {
+    Promise.EXIT_STATUS: "an action's exit code, or the signal that ended its shell, is the kernel's word",
+    Promise.FRESH_SHELL: "each action is a login shell of its own, in the working directory, with standard input empty",
+    Promise.PERSISTENT_SHELL: "directory, variables and functions live on between actions; a loss of them is said",
+    Promise.EXACT_OUTPUT: "what an action writes comes back to the byte, both streams in order or apart",
+    Promise.OUTPUT_CAP: "an action that writes more than its cap is ended for that reason; nothing fills up meanwhile",
+    Promise.DEADLINE: "an action that runs too long is ended with all it started, its output so far kept",
+    Promise.BACKGROUND: "background processes of a finished action live on, and hold and disturb nothing",
+    Promise.REAPING: "no zombie is left by orphans",
+    Promise.INTERRUPTIBLE: "an interrupt of the harness ends the action and leaves an environment that can be used",
+    Promise.KILL_EVERYTHING: "what detached itself (setsid, double fork, nohup) is ended too: at a deadline, at a stop",
+    Promise.SURVIVES_KILL_ALL: "`kill -9 -1` in an action reaches neither the host nor the environment itself",
+    Promise.OWN_PROCESSES: "the host's processes are out of sight and out of reach",
+    Promise.CLEAN_STOP: "a stop is quick, may be repeated, and leaves nothing; so does the death of the harness",
+    Promise.LIVENESS: "an environment that died is noticed within 5 s, and why it died is said",
+    Promise.ARCHIVES: "files go in and out as they are; an export is whole, or an error",
+    Promise.CHANGED_FILES: "what changed in the workspace since a mark can be listed",
+    Promise.RESCUE: "the workspace can be exported when the supervisor no longer answers, if its files still exist",
+    Promise.ADMINISTRATOR: "the harness reads and changes what actions have locked",
+    Promise.CPU_TIME: "an action's processor time is measured",
+    Promise.PEAK_MEMORY: "an action that raises the memory's high-water mark is known to have done so, and to what",
+    Promise.CLEAN_VARIABLES: "no variable of the harness reaches an action unless it was named",
+    Promise.NETWORK_OFF: "no network but loopback, which works",
+    Promise.OWN_FILES: "no file of the host is in sight but the task's and, read-only, the system's programs",
+    Promise.NO_NEW_PRIVILEGES: "an action has no capability and gains none, also by a setuid program",
+    Promise.NO_TRACING: "an action traces no process but those of its own user, and never the supervisor",
+    Promise.UNFORGEABLE: "an action can forge neither an exit code nor a later result",
+    Promise.EXECUTE_ONLY: "a program that may be run but not read stays unread",
+    Promise.CPU_LIMIT: "cores are limited",
+    Promise.MEMORY_LIMIT: "memory is limited for all processes together, swap included",
+    Promise.MEMORY_LIMIT_PER_PROCESS: "memory is limited for each process by itself",
+    Promise.OOM_REPORTED: "an action that lost a process for want of memory is reported so",
+    Promise.PIDS_LIMIT: "the number of processes is limited; a fork bomb ends neither host nor environment",
+    Promise.DISK_LIMIT: "the size of the file system is limited",
+    Promise.SHM_LIMIT: "the size of /dev/shm is limited",
+    Promise.ULIMITS: "the ulimits that were asked for hold for each process",
+}
