@@ -63,6 +63,8 @@ class TrialStarted(BaseEvent):
     versions: dict[str, str] = Field(default_factory=dict)
     prices: PriceRef | None = None
     parent: Parent | None = None
+    options: Json = Field(default_factory=dict)
+    """What was asked for, as far as a resumed or forked trial needs it again."""
     variant: str | None = None
     turn: int | None = None
     tier: str | None = None
@@ -102,6 +104,19 @@ class Message(BaseEvent):
     tool_call_id: str | None = None
     action: str | None = None
     """The action that an observation is of."""
+    inherited: bool = False
+    """A copy from the trial that this one was forked from."""
+
+
+class InheritedReply(BaseEvent):
+    """A reply in the conversation of the trial that this one was forked from: not a step, and not paid for here."""
+
+    type: Literal["inherited_reply"] = "inherited_reply"
+    id: str
+    step: int
+    """Of the parent."""
+    reply: Reply
+    model_served: str | None = None
 
 
 class CallStarted(BaseEvent):
@@ -218,11 +233,14 @@ class ActionFinished(BaseEvent):
 
 
 class Snapshot(BaseEvent):
-    """What a step changed in the workspace."""
+    """What a step changed in the workspace; step 0 is the state that the trial began with, all of it."""
 
     type: Literal["snapshot"] = "snapshot"
     step: int
     changes: tuple[Change, ...]
+    unread: tuple[Skipped, ...] = ()
+    """Paths whose state could not be found out, and why."""
+    seconds: float = 0.0
 
 
 class Warned(BaseEvent):
@@ -245,6 +263,11 @@ class Resumed(BaseEvent):
 
     type: Literal["resumed"] = "resumed"
     lost: tuple[str, ...] = ()
+    """What could not be brought back, one line each (live processes, files outside of the workspace)."""
+    restored_step: int | None = None
+    """The workspace is that of this step's snapshot."""
+    rerun: tuple[str, ...] = ()
+    """Finished actions after that snapshot, which were run again to bring the workspace where it was."""
 
 
 class Checkpoint(BaseEvent):
@@ -300,6 +323,7 @@ Known = Annotated[
     TrialStarted
     | EnvStarted
     | Message
+    | InheritedReply
     | CallStarted
     | CallFinished
     | CallFailed

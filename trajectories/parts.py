@@ -121,14 +121,24 @@ class Lowered(Part):
 
 
 class Change(Part):
-    """One path of the workspace that a step changed."""
+    """One path of the workspace that a step changed; for a deletion only what was there.
+
+    Paths are relative to the workspace. Bytes that are no UTF-8 stand as `\\xNN`, a backslash as `\\\\`
+    (`trajectories.paths`), so that every name survives.
+    """
 
     path: str
     change: Literal["created", "modified", "deleted"]
     type: Literal["file", "directory", "symlink", "other"] = "file"
     mode: int | None = None
     size: int | None = None
+    mtime_ns: int | None = None
+    link: str | None = None
+    """A symbolic link's target."""
     sha256: str | None = None
+    """Of a file's content."""
+    kept: bool = True
+    """False: the content is too large to be kept, or could not be read; only its hash is known, if that."""
 
 
 class Skipped(Part):
