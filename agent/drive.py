@@ -7,15 +7,27 @@ decision is taken here but whether a failed call is tried again, which is the re
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from agent.loop import Ask, Loop, Run, Say, Stop
 from agent.models.protocol import Answer, AssistantTurn, CallFailure, Model, Request
 from agent.models.retries import RetryPolicy
+from agent.snapshots import Snapshots
 from environments.protocol import DiskFull, Environment, EnvironmentLost, Execution
 from scoring.cost import price_call
 from scoring.prices import PriceTable
 from trajectories.conversation import Conversation
-from trajectories.events import ActionFinished, ActionStarted, CallFailed, CallFinished, CallStarted, Message, Warned
+from trajectories.events import (
+    ActionFinished,
+    ActionStarted,
+    BaseEvent,
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    InheritedReply,
+    Message,
+    Warned,
+)
 from trajectories.exits import Exit
 from trajectories.interrupts import interruptible
 from trajectories.recorder import Recorder
@@ -28,7 +40,7 @@ _NO_TIME_LIMIT_S = 24 * 3600.0
 class Driver:
     """Runs one trial's loop to its end.
 
-    Raises: RecordFull, DiskFull; KeyboardInterrupt where the user interrupts. The record then holds
+    Raises: RecordFull, DiskFull, EnvironmentFault; KeyboardInterrupt where the user interrupts. The record then holds
     everything that was finished.
     """
 
@@ -41,6 +53,7 @@ class Driver:
         *,
         prices: PriceTable,
         retries: RetryPolicy,
+        snapshots: Snapshots,
     ) -> None:
         self._loop = loop
         self._model = model
@@ -48,14 +61,69 @@ class Driver:
         self._recorder = recorder
         self._prices = prices
         self._retries = retries
+        self._snapshots = snapshots
         self._conversation = Conversation()
         self._history: list[Message | AssistantTurn] = []
         self._warned = False
 
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+        return self._loop.tally.steps
+
+    def take_in(self, events: Iterable[BaseEvent]) -> None:
+        """Begin where a record ends: nothing of it is done or written again."""
+        for event in events:
+            match event:
+                case Message():
+                    self._turn(event, event)
+                case CallFinished() | InheritedReply():
+                    self._turn(event, AssistantTurn(event.id, event.reply))
+                case CallStarted():
+                    self._conversation.take_new_ids()
+            self._loop.feed(event)
+
+    def inherit(self, turns: Iterable[Say | Message | CallFinished | InheritedReply]) -> None:
+        """Copy the conversation of a parent into this trial's record, under ids of its own."""
+        for turn in turns:
+            id = f"m{len(self._history) + 1}"
+            if isinstance(turn, CallFinished):
+                turn = InheritedReply(id=id, step=turn.step, reply=turn.reply, model_served=turn.model_served)
+            if isinstance(turn, InheritedReply):
+                reply = self._recorder.append(turn.model_copy(update={"id": id}))
+                self._turn(reply, AssistantTurn(id, reply.reply))
+                continue
+            if isinstance(turn, Say):
+                turn = Message(id=id, role=turn.role, content=storable(turn.content), why=turn.why)
+            message = self._recorder.append(turn.model_copy(update={"id": id, "inherited": True}))
+            self._turn(message, message)
+
+    def say(self, say: Say) -> None:
+        """Have this said before the next call."""
+        self._loop.say(say)
+
+    def call_was_lost(self, call: CallStarted) -> None:
+        """The harness died during this call: what it used is unknown, and it is made again."""
+        self.take_in([call])
+        free = self._model.info.free
+        failed = CallFailed(
+            step=call.step,
+            try_=call.try_,
+            error="interrupted",
+            detail="the harness died during this call",
+            retry=True,
+            usage=None if free is None else Usage(input=0, output=0),
+            costs=free,
+            latency_s=0.0,
+        )
+        self._loop.feed(self._recorder.append(failed))
+
     def run(self) -> Exit:
-        """Follow the loop until it stops."""
+        """Follow the loop until it stops; after each step the workspace is kept."""
         while True:
             instruction = self._loop.next(self._recorder.now_s)
+            if isinstance(instruction, Ask | Stop):
+                self._snapshots.after_step(self.steps)
             match instruction:
                 case Say():
                     self._say(instruction)
@@ -77,9 +145,12 @@ class Driver:
                 action=say.action,
             )
         )
-        self._conversation.add(message)
-        self._history.append(message)
+        self._turn(message, message)
         self._loop.feed(message)
+
+    def _turn(self, event: Message | CallFinished | InheritedReply, turn: Message | AssistantTurn) -> None:
+        self._conversation.add(event)
+        self._history.append(turn)
 
     def _ask(self, ask: Ask) -> None:
         started = self._recorder.append(
@@ -137,8 +208,7 @@ class Driver:
                 latency_s=latency_s,
             )
         )
-        self._conversation.add(finished)
-        self._history.append(AssistantTurn(finished.id, answer.reply))
+        self._turn(finished, AssistantTurn(finished.id, answer.reply))
         self._loop.feed(finished.model_copy(update={"reply": answer.reply}))  # what is run is not masked
         self._warn_of_blind_limits()
 

@@ -8,10 +8,18 @@ back. Replay, fork and resume feed recorded events to the same machine.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import replace
+from typing import Literal
 
 from agent.actions import Command, Malformed, parse
+from agent.instructions import (
+    Ask as Ask,
+    Instruction as Instruction,
+    Run as Run,
+    Say as Say,
+    Stop as Stop,
+    Texts as Texts,
+)
 from agent.models.protocol import ActionFormat
 from trajectories.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, CallFinished, Limits, Message, Why
 from trajectories.exits import Exit
@@ -19,60 +27,6 @@ from trajectories.tally import Tally
 
 STEPS_LEFT_TO_WARN = 20
 SECONDS_LEFT_TO_WARN = 600.0
-
-
-@dataclass(frozen=True)
-class Say:
-    """Add this message to the conversation."""
-
-    role: Literal["system", "user", "tool"]
-    content: str
-    why: Why
-    tool_call_id: str | None = None
-    action: str | None = None
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Call the model, within what is left of the time."""
-
-    step: int
-    try_: int
-    within_s: float | None
-
-
-@dataclass(frozen=True)
-class Run:
-    """Run a command."""
-
-    action: str
-    step: int
-    script: str
-    tool_call_id: str | None
-    deadline_s: float
-
-
-@dataclass(frozen=True)
-class Stop:
-    """The trial is over."""
-
-    exit: Exit
-
-
-Instruction = Say | Ask | Run | Stop
-
-
-class Texts(Protocol):
-    """The words of the loop; rendered once, when a message is made, and never again."""
-
-    def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
-        """What an action did; `steps_left` and `seconds_left` are set when the model should be warned."""
-
-    def format_error(self, problem: str, action_format: ActionFormat) -> str:
-        """Why a reply could not be used, and what is expected."""
-
-    def not_executed(self, why: Literal["submitted"]) -> str:
-        """The answer to a tool call that was not run."""
 
 
 class Loop:
@@ -109,7 +63,7 @@ class Loop:
         self.tally.feed(event)
         head = self._todo[0] if self._todo else None
         match event:
-            case Message() if isinstance(head, Say):
+            case Message(inherited=False) if isinstance(head, Say):
                 self._todo.popleft()
             case CallFailed():
                 self._call_failed(event)
@@ -120,6 +74,10 @@ class Loop:
                 self._todo.popleft()
             case ActionFinished():
                 self._observe(event)
+
+    def say(self, say: Say) -> None:
+        """Have this said before the next call, after everything that is still due."""
+        self._todo.append(say)
 
     def blind_limits(self) -> list[str]:
         """Limits that cannot be kept any more, because the use of some call is unknown."""

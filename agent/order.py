@@ -9,8 +9,7 @@ import importlib.metadata
 import platform
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,41 +17,17 @@ from agent.errors import UserError
 from agent.loop import Say
 from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy
+from agent.options import Options as Options
 from agent.texts import PromptTexts
 from benchmarks.task import Benchmark, Task
 from environments.protocol import Environment, EnvironmentSpec, Kind, Started
+from prompts import Prompt
 from scoring.prices import PriceTable
 from trajectories.events import Limits, TaskRef, TextRef, TrialStarted
 from trajectories.identity import sha256_of
 
 _TEXT_BYTES = 4 << 20
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
-
-
-@dataclass(frozen=True)
-class Options:
-    """`agent solve`'s options, parsed but not resolved; None is "not given"."""
-
-    model: str
-    task: str | None = None
-    instruction: str | None = None
-    image: str | None = None
-    workspace: Path | None = None
-    env: Kind | None = None
-    prompt: str | None = None
-    plan: Path | None = None
-    step_limit: int | None = None
-    time_limit_s: float | None = None
-    token_limit: int | None = None
-    cost_limit_usd: float | None = None
-    command_timeout_s: float | None = None
-    platform: str | None = None
-    api_base: str | None = None
-    model_settings: Mapping[str, Any] = field(default_factory=dict)
-    keep: bool = False
-    evaluate: bool = True
-    runs: Path = Path("runs")
-    batch: str = "single"
 
 
 @dataclass(frozen=True)
@@ -71,8 +46,11 @@ class Order:
     runs: Path
     batch: str
     evaluate: bool
+    options: Options
     plan: str | None = None
     plan_ref: TextRef | None = None
+    prompt_data: bytes = b""
+    """The prompt's file, kept with the trial: what a resumed trial says comes from the same templates."""
 
     def trial_started(self) -> TrialStarted:
         """Event 0, but for the trial's name, attempt and identity."""
@@ -91,6 +69,7 @@ class Order:
             environment_spec=_spec_json(self.spec),
             versions={**_versions(), **model.versions},
             prices=self.prices.ref(model.ref.name) if model.free is None else None,
+            options=self.options.recorded(),
         )
 
     def opening(self, started: Started) -> list[Say]:
@@ -112,8 +91,8 @@ class Order:
         return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}))
 
 
-def resolve(options: Options) -> Order:
-    """Resolve and check everything.
+def resolve(options: Options, prompt: Prompt | None = None) -> Order:
+    """Resolve and check everything; `prompt` instead of what the options name.
 
     Raises: UserError, one line: what, which value, and what to do.
     """
@@ -126,11 +105,14 @@ def resolve(options: Options) -> Order:
     from scoring.prices import wheel_prices
 
     try:
-        benchmark, task = _task(options)
-        model = make_model(
-            _with_found_trial(options.model, options.runs), settings=options.model_settings, api_base=options.api_base
+        options = replace(
+            options,
+            model=_with_found_trial(options.model, options.runs),
+            instruction=text_or_file(options.instruction, "--instruction"),
         )
-        prompt = load_prompt(options.prompt or task.prompt)
+        benchmark, task = _task(options)
+        model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
+        prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")
         limits = _limits(options, task.limits)
         prices = wheel_prices()
@@ -165,8 +147,10 @@ def resolve(options: Options) -> Order:
         runs=options.runs,
         batch=options.batch,
         evaluate=options.evaluate and task.evaluable,
+        options=options,
         plan=plan,
         plan_ref=None if plan is None else TextRef(name=str(options.plan), sha256=sha256_of(plan)),
+        prompt_data=prompt.data,
     )
 
 
@@ -193,10 +177,17 @@ def _task(options: Options) -> tuple[Benchmark, Task]:
     assert options.instruction is not None
     if options.image is None and options.workspace is None:
         raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")
-    path = Path(options.instruction)
-    is_file = len(options.instruction) < 4096 and "\n" not in options.instruction and path.is_file()
-    text = _read_text(path, "--instruction") if is_file else options.instruction
-    return adhoc_task(text, image=options.image, workspace=options.workspace)
+    return adhoc_task(options.instruction, image=options.image, workspace=options.workspace)
+
+
+def text_or_file(text: str | None, option: str) -> str | None:
+    """The text that is meant: a file's, if it names one.
+
+    Raises: UserError naming the option.
+    """
+    if text is None or len(text) >= 4096 or "\n" in text or not Path(text).is_file():
+        return text
+    return _read_text(Path(text), option)
 
 
 def _with_found_trial(model: str, runs: Path) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from agent.drive import Driver
 from agent.loop import Loop
 from agent.order import Order
+from agent.snapshots import Snapshots
 from environments.protocol import DiskFull, Environment, EnvironmentFault, Started
 from trajectories.conveniences import write_conveniences
 from trajectories.errors import RecordFull
@@ -25,6 +26,7 @@ from trajectories.events import (
     Evaluated,
     EvaluationStarted,
     Exited,
+    TrialStarted,
     Warned,
     WorkspaceExported,
 )
@@ -38,6 +40,8 @@ from trajectories.summary import Summary
 from trajectories.verdict import Verdict
 
 WORKSPACE = "workspace.tar.zst"
+POOL = ".pool"
+"""Of a batch: the contents that its trials share."""
 EVALUATION = "evaluation"
 """Folder of a trial with what its evaluator left behind: logs, raw results."""
 
@@ -54,47 +58,58 @@ class Outcome:
     verdict: Verdict | None = None
 
 
+Begin = Callable[[Order, Recorder, Environment], Driver]
+"""Starts a trial's environment and makes its driver."""
+
+
 def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:
     """Run one trial, in the directory of the next free attempt.
 
     Raises: RecordError if the record cannot be made; whatever comes later is the trial's exit.
     """
-    start = order.trial_started()
-    configuration = configuration_hash(start)
+    return new_trial(order, order.trial_started(), _begin, observer)
+
+
+def new_trial(
+    order: Order, first: TrialStarted, begin: Begin, observer: Callable[[BaseEvent], None] | None = None
+) -> tuple[Outcome, Summary]:
+    """The same for a first event and a beginning of one's own.
+
+    Raises: RecordError.
+    """
+    configuration = configuration_hash(first)
     batch = order.runs / order.batch
-    model = start.model.name if ":" in start.model.asked else start.model.asked
+    model = first.model.name if ":" in first.model.asked else first.model.asked
     directory, attempt = claim_directory(batch, order.task.id, model, configuration)
     identity = sha256_of([configuration, attempt])
-    start = start.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
+    first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
     with held(), TrialLock(directory):
-        recorder = Recorder(directory, masker=Masker.from_environment(), pool=batch / ".pool", observer=observer)
+        recorder = Recorder(directory, masker=Masker.from_environment(), pool=batch / POOL, observer=observer)
         try:
-            recorder.append(start)
-            warm_up = threading.Thread(target=order.model.warm_up, daemon=True)
-            warm_up.start()
-            outcome = _work(order, recorder, warm_up)
+            recorder.append(first)
+            recorder.keep(order.prompt_data)
+            recorder.keep((order.plan or "").encode())
+            outcome = work(order, recorder, begin)
         finally:
             recorder.close()
             order.model.close()
         return outcome, write_conveniences(directory)
 
 
-def _work(order: Order, recorder: Recorder, warm_up: threading.Thread) -> Outcome:
-    """The trial in its environment, which is gone before the evaluation begins."""
+def work(order: Order, recorder: Recorder, begin: Begin) -> Outcome:
+    """The trial in its environment, which is gone before the evaluation begins; `begin` starts it."""
+    warm_up = threading.Thread(target=order.model.warm_up, daemon=True)
+    warm_up.start()
     environment = order.make_environment(recorder.directory.name)
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
     exported: WorkspaceExported | None = None
     try:
-        steps = 0
+        driver: Driver | None = None
         try:
             with interruptible():
-                loop = _start(order, recorder, environment)
+                driver = begin(order, recorder, environment)
                 warm_up.join()  # what it takes longer than the start is not the trial's time
-            driver = Driver(loop, order.model, environment, recorder, prices=order.prices, retries=order.retries)
-            try:
-                outcome.exit = driver.run()
-            finally:
-                steps = loop.tally.steps
+            outcome.exit = driver.run()
         except KeyboardInterrupt:
             outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
         except (RecordFull, DiskFull) as error:
@@ -105,17 +120,36 @@ def _work(order: Order, recorder: Recorder, warm_up: threading.Thread) -> Outcom
             outcome.exit = Exit.of("harness_defect", repr(error))
             raise
         finally:
-            recorder.append(Exited(exit=outcome.exit, steps=steps))
+            recorder.append(Exited(exit=outcome.exit, steps=driver.steps if driver else 0))
             recorder.sync()
-        exported = _export(recorder, environment, outcome)
+        exported = export(recorder, environment, outcome)
     finally:
         environment.stop()
     if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
-        _evaluate(order, recorder, exported, outcome)
+        evaluate(order, recorder, exported, outcome)
     return outcome
 
 
-def _start(order: Order, recorder: Recorder, environment: Environment) -> Loop:
+def _begin(order: Order, recorder: Recorder, environment: Environment) -> Driver:
+    started = start(order, recorder, environment)
+    snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
+    snapshots.begin()
+    loop = Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
+    return drive(order, loop, environment, recorder, snapshots)
+
+
+def drive(order: Order, loop: Loop, environment: Environment, recorder: Recorder, snapshots: Snapshots) -> Driver:
+    """The driver of an order's trial."""
+    return Driver(
+        loop, order.model, environment, recorder, prices=order.prices, retries=order.retries, snapshots=snapshots
+    )
+
+
+def start(order: Order, recorder: Recorder, environment: Environment) -> Started:
+    """Start the environment and put the task's files into it; both are recorded.
+
+    Raises: EnvironmentFault, TaskError.
+    """
     began = time.monotonic()
     started = environment.start()
     recorder.append(_env_started(started, time.monotonic() - began))
@@ -126,7 +160,7 @@ def _start(order: Order, recorder: Recorder, environment: Environment) -> Loop:
         recorder.append(
             Warned(kind="not_copied", text=f"not copied into the workspace: {skipped.path} ({skipped.why})")
         )
-    return Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
+    return started
 
 
 def _env_started(started: Started, seconds: float) -> EnvStarted:
@@ -145,7 +179,7 @@ def _env_started(started: Started, seconds: float) -> EnvStarted:
     )
 
 
-def _export(recorder: Recorder, environment: Environment, outcome: Outcome) -> WorkspaceExported | None:
+def export(recorder: Recorder, environment: Environment, outcome: Outcome) -> WorkspaceExported | None:
     """The workspace as the trial left it; None, and a warning, if it cannot be had."""
     path = recorder.directory / WORKSPACE
     try:
@@ -172,7 +206,7 @@ def _export(recorder: Recorder, environment: Environment, outcome: Outcome) -> W
     return None
 
 
-def _evaluate(order: Order, recorder: Recorder, exported: WorkspaceExported | None, outcome: Outcome) -> None:
+def evaluate(order: Order, recorder: Recorder, exported: WorkspaceExported | None, outcome: Outcome) -> None:
     """Score the exported workspace. Never raises: that there is no verdict, and why, is recorded."""
     why_none = "there is no workspace to evaluate"
     if exported is not None:

@@ -72,3 +72,7 @@ class PromptTexts:
     def not_executed(self, why: Literal["submitted"]) -> str:
         """See `loop.Texts`."""
         return self._prompt.render("not_executed", why=why)
+
+    def resumed(self, lost: tuple[str, ...]) -> str:
+        """What a model is told when its trial goes on after the machine was down."""
+        return self._prompt.render("resumed", lost=lost)

@@ -47,9 +47,12 @@ VALUES: dict[str, frozenset[str]] = {
     "format_error_tool": frozenset(("problem",)),
     "format_error_fenced": frozenset(("problem",)),
     "not_executed": frozenset(("why",)),
+    "resumed": frozenset(("lost",)),
 }
 """The keys of a prompt, and what each template may use."""
 KEYS = tuple(VALUES)
+OPTIONAL = frozenset(("resumed",))
+"""Keys that a prompt may leave to the default one."""
 
 _FOLDER = Path(__file__).parent
 
@@ -65,6 +68,8 @@ class Prompt:
     name: str
     sha256: str
     templates: dict[str, jinja2.Template]
+    data: bytes = b""
+    """The file itself."""
 
     def render(self, key: str, **values: object) -> str:
         """One template with its values; an undefined variable is an error.
@@ -91,7 +96,15 @@ def load(name: str) -> Prompt:
     path = shipped if shipped.is_file() else Path(name)
     if not path.is_file():
         raise PromptError(f"no prompt {name!r}: neither a file nor one of {', '.join(names())}")
-    data = path.read_bytes()
+    return parse(path.stem if path == shipped else str(path), path.read_bytes())
+
+
+def parse(name: str, data: bytes) -> Prompt:
+    """The prompt that a file's bytes hold; `name` is what it is called, also in errors.
+
+    Raises: PromptError.
+    """
+    path = Path(name)
     try:
         content = yaml.safe_load(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -100,14 +113,14 @@ def load(name: str) -> Prompt:
         raise PromptError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
         raise PromptError(f"{path}: must be a mapping of texts")
+    for key in OPTIONAL - content.keys():
+        content[key] = yaml.safe_load((_FOLDER / "default.yaml").read_bytes())[key]
     missing = [key for key in KEYS if key not in content]
     unknown = [str(key) for key in content if key not in KEYS]
     if missing or unknown:
         problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
         raise PromptError(f"{path}: {problem}; keys are {', '.join(KEYS)}")
-    return Prompt(
-        path.stem if path == shipped else str(path), hashlib.sha256(data).hexdigest(), _compiled(path, content)
-    )
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content), data)
 
 
 def _compiled(path: Path, content: dict[str, str]) -> dict[str, jinja2.Template]:

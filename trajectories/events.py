@@ -63,6 +63,8 @@ class TrialStarted(BaseEvent):
     versions: dict[str, str] = Field(default_factory=dict)
     prices: PriceRef | None = None
     parent: Parent | None = None
+    injected: TextRef | None = None
+    """A text that a fork gave the model at the branch point."""
     options: Json = Field(default_factory=dict)
     """What was asked for, as far as a resumed or forked trial needs it again."""
     variant: str | None = None

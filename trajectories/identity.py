@@ -39,6 +39,7 @@ def configuration_hash(start: TrialStarted) -> str:
             "environment": start.environment,
             "variant": start.variant,
             "parent": start.parent and start.parent.model_dump(),
+            **({"injected": start.injected.sha256} if start.injected else {}),
         }
     )
 

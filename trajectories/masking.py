@@ -32,6 +32,7 @@ _TEXTS = frozenset(
         "message",
         "model_served",
         "notes",
+        "options",
         "parameters",
         "path",
         "refusal",

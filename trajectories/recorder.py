@@ -45,14 +45,22 @@ class Recorder:
         masker: Masker | None = None,
         pool: Path | None = None,
         observer: Callable[[BaseEvent], None] | None = None,
+        after: BaseEvent | None = None,
     ) -> None:
+        """A new record, or with `after`, its last event, the continuation of one: a torn last line is cut off."""
         self.directory = directory
         self._masker = masker or Masker()
         self._blobs = BlobStore(directory / "blobs", pool)
         self._observer = observer
-        self._seq = 0
-        self._began = time.monotonic()
-        self._fd = os.open(directory / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        self._seq = 0 if after is None else after.seq + 1
+        self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
+        if after is None:
+            self._fd = os.open(directory / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        else:
+            self._fd = os.open(directory / EVENTS, os.O_RDWR | os.O_CLOEXEC)
+            whole = _whole_lines(self._fd)
+            os.ftruncate(self._fd, whole)
+            os.lseek(self._fd, whole, os.SEEK_SET)
         self._make_reserve()
         sync_directory(directory)
 
@@ -107,6 +115,21 @@ class Recorder:
             digest = hashlib.sha256(data).hexdigest()
         return Output(bytes=counted, kept=len(data), sha256=digest, blob=blob, text=text, masked=masked)
 
+    @property
+    def blobs(self) -> BlobStore:
+        """Where contents are kept."""
+        return self._blobs
+
+    def keep(self, data: bytes) -> bool:
+        """Keep an input of the trial, to be found again by its sha256; not if it is empty or holds a secret."""
+        if not data or self._masker.occurs_in(data):
+            return False
+        try:
+            self._blobs.put(data)
+        except OSError as error:
+            raise self._full(error) from None
+        return True
+
     def sync(self) -> None:
         """Make everything appended so far survive a power failure."""
         os.fdatasync(self._fd)
@@ -160,3 +183,15 @@ class Recorder:
             raise self._full(error) from None
         finally:
             os.close(reserve)
+
+
+def _whole_lines(descriptor: int) -> int:
+    """The size of a file up to the end of its last complete line."""
+    end = os.fstat(descriptor).st_size
+    while end:
+        start = max(0, end - 65536)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0

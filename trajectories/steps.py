@@ -22,3 +22,16 @@ def events_of_step(events: Iterable[Event], step: int) -> list[Event]:
         if current == step:
             found.append(event)
     return found
+
+
+def until_step(events: Iterable[Event], step: int) -> list[Event]:
+    """The events up to the end of a step, its snapshot and checkpoint included."""
+    found: list[Event] = []
+    current = 0
+    for event in events:
+        if isinstance(event, CallStarted):
+            current = event.step
+        if current > step or isinstance(event, Exited):
+            break
+        found.append(event)
+    return found

@@ -69,6 +69,8 @@ class Tally:
             self._wait = None
         match event:
             case CallStarted():
+                if self._in_flight:  # the one before was lost with its process
+                    self._meter(None, Costs())
                 self._in_flight = True
                 if self._first_call_s is None:
                     self._first_call_s = event.mono_s
@@ -85,12 +87,13 @@ class Tally:
                     self._meter(event.usage, event.costs or Costs())
             case ActionStarted():
                 self.commands += 1
-            case Paused():
-                self._paused_s = event.mono_s
+            case Paused() if self._paused_s is None:
+                self._paused_s = event.mono_s if self._exit_s is None else self._exit_s
             case Resumed():
                 if self._paused_s is not None:
                     self._down_s += event.mono_s - self._paused_s
                     self._paused_s = None
+                self._exit_s = None
             case Exited():
                 self._exit_s = event.mono_s
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import doctor, models, show, solve, tasks
+from agent.cli import doctor, models, resume, show, solve, tasks
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -24,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("solve")(solve.solve)
+app.command("resume")(resume.resume)
+app.command("fork")(resume.fork)
 app.command("show")(show.show)
 app.command("trials")(show.trials)
 app.add_typer(tasks.app, name="tasks")

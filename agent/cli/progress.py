@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -38,23 +38,25 @@ _COMMAND_WIDTH = 100
 
 
 @contextmanager
-def progress(order: Order) -> Iterator[Callable[[BaseEvent], None]]:
-    """An observer of the trial's events; the view ends with the `with`."""
+def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[Callable[[BaseEvent], None]]:
+    """An observer of the trial's events; the view ends with the `with`. `before`: what a resumed trial has done."""
     if order.model.info.ref.name == "human":
         yield lambda _event: None  # the person sees the trial itself
     elif sys.stderr is not None and sys.stderr.isatty():
-        with _live(order.limits) as observer:
+        with _live(_State(order.limits, before)) as observer:
             yield observer
     else:
-        yield PlainProgress(order.limits).show
+        yield PlainProgress(_State(order.limits, before)).show
 
 
 class _State:
     """The last of everything that the views show."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, before: Iterable[BaseEvent] = ()) -> None:
         self.limits = limits
         self.tally = Tally()
+        for event in before:
+            self.tally.feed(event)
         self.phase = "starting"
         self.command = ""
         self.result = ""
@@ -112,13 +114,12 @@ class _State:
 
 
 @contextmanager
-def _live(limits: Limits) -> Iterator[Callable[[BaseEvent], None]]:
+def _live(state: _State) -> Iterator[Callable[[BaseEvent], None]]:
     from rich.console import Group
     from rich.live import Live
     from rich.spinner import Spinner
     from rich.text import Text
 
-    state = _State(limits)
     spinner = Spinner("dots")
 
     def view() -> RenderableType:
@@ -137,8 +138,8 @@ def _live(limits: Limits) -> Iterator[Callable[[BaseEvent], None]]:
 class PlainProgress:
     """One line for each thing that happened, on standard error."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._state = _State(limits)
+    def __init__(self, state: _State) -> None:
+        self._state = state
 
     def show(self, event: BaseEvent) -> None:
         """Print the event's line, if it has one."""

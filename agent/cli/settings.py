@@ -34,18 +34,31 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         env=env,
         prompt=chosen.get("prompt"),
         plan=typed["plan"],
-        step_limit=_read(chosen.get("step_limit"), "--step-limit", count),
-        time_limit_s=_read(chosen.get("time_limit"), "--time-limit", duration_s),
-        token_limit=_read(chosen.get("token_limit"), "--token-limit", count),
-        cost_limit_usd=_read(chosen.get("cost_limit"), "--cost-limit", _dollars),
-        command_timeout_s=_read(chosen.get("command_timeout"), "--command-timeout", duration_s),
+        **limits(chosen),
         platform=chosen.get("platform"),
         api_base=chosen.get("api_base"),
-        model_settings=_model_settings(typed["model_setting"] or []),
+        model_settings=model_settings(typed["model_setting"] or []),
+        checkpoint_every=typed["checkpoint_every"],
         keep=typed["keep"],
         evaluate=not typed["no_evaluate"],
         runs=runs_dir(typed["runs"]),
     )
+
+
+def limits(typed: Mapping[str, Any]) -> dict[str, float | int]:
+    """The limits among the options, by the names of `Options`; what was not typed is left out.
+
+    Raises: UserError.
+    """
+    read: dict[str, tuple[str, Callable[[str], float | int]]] = {
+        "step_limit": ("step_limit", count),
+        "time_limit": ("time_limit_s", duration_s),
+        "token_limit": ("token_limit", count),
+        "cost_limit": ("cost_limit_usd", _dollars),
+        "command_timeout": ("command_timeout_s", duration_s),
+    }
+    found = {name: _read(typed.get(key), f"--{key.replace('_', '-')}", how) for key, (name, how) in read.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _given(typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +88,11 @@ def _read(value: object, option: str, read: Callable[[str], Number]) -> Number |
     return number
 
 
-def _model_settings(pairs: list[str]) -> dict[str, Any]:
+def model_settings(pairs: list[str]) -> dict[str, Any]:
+    """KEY=VALUE pairs, the values read as YAML.
+
+    Raises: UserError.
+    """
     import yaml
 
     settings = {}

@@ -45,6 +45,9 @@ def solve(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
     ] = None,
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(min=1, help="Commit the container after every N steps; docker.", show_default=False)
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the container behind, stopped.")] = False,
     no_evaluate: Annotated[bool, typer.Option("--no-evaluate", help="Skip the evaluation.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Resolve and check everything, start nothing.")] = False,
@@ -74,14 +77,23 @@ def solve(
                     break
         finally:
             if done:
-                _report(done, attempts, as_json=json)
-    if outcome.interrupted:
+                report(done, attempts, as_json=json)
+    leave([outcome for outcome, _ in done])
+
+
+def leave(outcomes: list[Outcome]) -> None:
+    """Say by the exit status how trials ended.
+
+    Raises: typer.Exit.
+    """
+    if outcomes[-1].interrupted:
         raise typer.Exit(130)
-    if any(one.exit.reason == "infrastructure" or one.evaluator_failed for one, _ in done):
+    if any(one.exit.reason == "infrastructure" or one.evaluator_failed for one in outcomes):
         raise typer.Exit(1)
 
 
-def _report(done: list[tuple[Outcome, Summary]], attempts: int, *, as_json: bool) -> None:
+def report(done: list[tuple[Outcome, Summary]], attempts: int, *, as_json: bool) -> None:
+    """Print what became of trials: their summaries, or one JSON object."""
     from agent.cli.output import emit_json, stdout
 
     if as_json:

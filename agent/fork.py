@@ -1,0 +1,100 @@
+"""A trial that branches off another one: its messages and its workspace up to a step, then a life of its own.
+
+The child's record is whole by itself: what it inherits is copied into it, and is neither a step of it nor paid for.
+Its limits count from the branch point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.drive import Driver
+from agent.errors import UserError
+from agent.loop import Loop, Say
+from agent.order import Order, text_or_file
+from agent.recorded import Standing, standing
+from agent.restore import restore
+from agent.resume import order_of
+from agent.snapshots import Snapshots
+from agent.solve import Outcome, drive, new_trial, start
+from environments.protocol import Environment
+from trajectories.events import BaseEvent, CallFinished, InheritedReply, Message, Parent, TextRef, Warned
+from trajectories.identity import sha256_of
+from trajectories.manifest import manifest
+from trajectories.reader import read_events
+from trajectories.recorder import Recorder
+from trajectories.steps import until_step
+from trajectories.store import BlobStore
+from trajectories.summary import Summary
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A fork, resolved and checked, not yet begun."""
+
+    parent: Path
+    at: int
+    order: Order
+    found: Standing
+    """The parent as it stood after step `at`."""
+    inject: str | None
+
+
+def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: object) -> Branch:
+    """What a fork of `parent` after step `at` begins with; `changes` are options (see `agent.options`).
+
+    `inject` is a hint for the model, or a file with one.
+
+    Raises: UserError, RecordError.
+    """
+    events = list(read_events(parent))
+    steps = sum(isinstance(event, CallFinished) for event in events)
+    if not 0 <= at <= steps:
+        raise UserError(f"--at {at}: {parent.name} has steps 0 to {steps}")
+    found = standing(until_step(events, at))
+    if found.snapshot != at or found.rerun:
+        raise UserError(f"--at {at}: step {at} of {parent.name} was not finished and kept; choose an earlier one")
+    return Branch(parent, at, order_of(parent, found.start, **changes), found, text_or_file(inject, "--inject"))
+
+
+def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:
+    """Run the child in a directory of its own.
+
+    Raises: RecordError.
+    """
+    inject = branch.inject
+    first = branch.order.trial_started().model_copy(
+        update={
+            "parent": Parent(trial=branch.found.start.trial or branch.parent.name, step=branch.at),
+            "injected": None if inject is None else TextRef(name="--inject", sha256=sha256_of(inject)),
+        }
+    )
+    return new_trial(branch.order, first, lambda *where: _begin(*where, branch), observer)
+
+
+def _begin(order: Order, recorder: Recorder, environment: Environment, branch: Branch) -> Driver:
+    found = branch.found
+    started = start(order, recorder, environment)
+    for line in restore(environment, manifest(branch.parent, branch.at), BlobStore(branch.parent / "blobs")):
+        recorder.append(Warned(kind="not_restored", text=line))
+    snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
+    snapshots.begin()
+    other_prompt = order.prompt.sha256 != found.start.prompt.sha256
+    opening = order.opening(started)
+    plan = [say for say in opening if say.why == "plan"]
+    hint = [Say("user", branch.inject, "hint")] if branch.inject else []
+    loop = Loop([*plan, *hint], order.limits, order.model.info.action_format, order.texts)
+    driver = drive(order, loop, environment, recorder, snapshots)
+    if other_prompt:
+        driver.inherit([say for say in opening if say.why in ("system", "task")])
+    driver.inherit(
+        [
+            event
+            for event in found.fed
+            if isinstance(event, Message | CallFinished | InheritedReply)
+            and not (other_prompt and isinstance(event, Message) and event.why in ("system", "task"))
+        ]
+    )
+    return driver

@@ -1,0 +1,123 @@
+"""Where a recorded trial stands: what its loop has taken in, what was under way, what is still due. No I/O.
+
+An action or a call that was under way when the harness died, or that was cut off with its environment, counts as not
+done: it is done again. Finished actions after the last snapshot have to be run again to bring the workspace where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from trajectories.errors import RecordError
+from trajectories.events import (
+    ActionFinished,
+    ActionStarted,
+    BaseEvent,
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Checkpoint,
+    EnvStarted,
+    Evaluated,
+    Exited,
+    InheritedReply,
+    Message,
+    Snapshot,
+    TrialStarted,
+    WorkspaceExported,
+)
+
+CUT_OFF = ("interrupted", "supervisor_lost", "environment_lost")
+"""Ends of an action that are not its own."""
+
+
+@dataclass
+class Standing:
+    """A trial as its events leave it."""
+
+    start: TrialStarted
+    last: BaseEvent
+    fed: list[BaseEvent] = field(default_factory=list)
+    """What the loop and the conversation have taken in, in order; of steps, calls and actions only what is done."""
+    call: CallStarted | None = None
+    """A request that left and has no outcome."""
+    env: EnvStarted | None = None
+    snapshot: int | None = None
+    """The step of the last snapshot."""
+    rerun: list[tuple[ActionStarted, ActionFinished]] = field(default_factory=list)
+    """Actions that finished after it."""
+    checkpoint: Checkpoint | None = None
+    left_running: dict[str, int] = field(default_factory=dict)
+    """How many processes of which action were left in the background."""
+    exit: Exited | None = None
+    """The end of the loop, where it was the agent's or a limit's."""
+    exported: WorkspaceExported | None = None
+    evaluated: Evaluated | None = None
+    steps: int = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the loop has come to its own end."""
+        return self.exit is not None
+
+
+def standing(events: Iterable[BaseEvent]) -> Standing:
+    """Take in a trial's events.
+
+    Raises: RecordError if they do not begin with `trial_started`.
+    """
+    stream = iter(events)
+    start = next(stream, None)
+    if not isinstance(start, TrialStarted):
+        raise RecordError("the record does not begin with trial_started, so there is nothing to go on from")
+    found = Standing(start, start)
+    running: ActionStarted | None = None
+    for event in stream:
+        found.last = event
+        match event:
+            case ActionStarted():
+                running = event
+            case ActionFinished():
+                if event.ended not in CUT_OFF:
+                    assert running is not None
+                    found.fed += [running, event]
+                    found.rerun.append((running, event))
+                    if event.left_running:
+                        found.left_running[event.action] = event.left_running
+                running = None
+            case CallStarted():
+                if found.call is not None:
+                    found.fed.append(found.call)
+                found.call = event
+            case CallFinished() | CallFailed():
+                if found.call is not None:
+                    found.fed.append(found.call)
+                found.call = None
+                found.fed.append(event)
+                found.steps += isinstance(event, CallFinished)
+            case Message() | InheritedReply():
+                found.fed.append(event)
+            case Snapshot():
+                found.snapshot, found.rerun = event.step, []
+            case Checkpoint():
+                found.checkpoint = event
+            case EnvStarted():
+                found.env, found.left_running = event, {}
+            case Exited():
+                found.exit = event if event.exit.reason in ("agent", "limit") else None
+                if found.exit is None:
+                    _go_on_after_failure(found)
+            case WorkspaceExported():
+                found.exported = event
+            case Evaluated():
+                found.evaluated = event
+            case _:
+                found.fed.append(event)
+    return found
+
+
+def _go_on_after_failure(found: Standing) -> None:
+    """The failed call that ended the trial is tried again when it goes on."""
+    if found.fed and isinstance(found.fed[-1], CallFailed):
+        found.fed[-1] = found.fed[-1].model_copy(update={"retry": True})
