@@ -98,7 +98,7 @@ def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, s
     if not script:
         return ""
     execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=workdir)
-    (scratch / "build.log").write_bytes(execution.output)
+    (scratch / "build.log").write_bytes(bytes(execution.output))
     return build_failure(execution, evaluation.build_timeout)
 
 
@@ -109,7 +109,7 @@ def _drive(environment: Environment, evaluation: EvaluationPart, told: str, scra
         cwd=DIRECTORY,
         as_root=True,
     )
-    (scratch / "suite.log").write_bytes(execution.output)
+    (scratch / "suite.log").write_bytes(bytes(execution.output))
     check_ended(execution)
 
 

@@ -63,7 +63,7 @@ def _judge(submission: Submission, base: Path) -> Judged:
         script = build_script(evaluation)
         if script and not failed:
             execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
-            (submission.scratch / "build.log").write_bytes(execution.output)
+            (submission.scratch / "build.log").write_bytes(bytes(execution.output))
             failed = build_failure(execution, evaluation.build_timeout)
     finally:
         environment.stop()

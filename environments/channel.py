@@ -5,17 +5,17 @@ Knows bytes, counts and caps; nothing of containers. `supervisor/10-environment.
 
 from __future__ import annotations
 
-import io
 import logging
-import re
+import os
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast, get_args
 
 from environments import program
+from environments.capture import capture
 from environments.incoming import Incoming
 from environments.link import Link
 from environments.protocol import EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
@@ -31,6 +31,8 @@ IDLE_S = 60.0
 """An output or an archive that does not move for so long is lost."""
 UNPACK_S = 600.0
 """From the last byte of an archive to the answer."""
+CLOCK_TICK_S = time.clock_getres(5)
+"""Of CLOCK_REALTIME_COARSE, which files are stamped with (before Linux 6.13: all of them)."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +51,15 @@ class Ready:
     lost: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a supervisor said around the bytes of `Channel.read`."""
+
+    facts: list[str]
+    status: int
+    said: str
+
+
 class Channel:
     """One supervisor. After a fault every further request fails with the same one."""
 
@@ -62,6 +73,7 @@ class Channel:
         self._cpu_s = 0.0
         self._tick = b""
         self._unanswered = False
+        self._not_before_s = 0.0
         self._fault: EnvironmentLost | None = EnvironmentLost("the environment was not started")
 
     def text(self, settings: dict[str, str]) -> bytes:
@@ -103,7 +115,7 @@ class Channel:
         script = script.replace(b"\\", b"\\\\").replace(b"\0", b"\\0000")
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(where), len(what), len(script)
-        with self._remembered():
+        with self._remembered() as incoming:
             self._request("r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
             began = time.monotonic()
             self._send(where + what + script)
@@ -113,8 +125,9 @@ class Channel:
             took = time.monotonic() - began
             ended, status, signal, micros, user_s, system_s, left, note = fields[:8]
             out_size, out_total, err_size, err_total = map(int, fields[8:])
-            output, counted = self._output(out_size, out_total, cap)
-            stderr, stderr_counted = self._output(err_size, err_total, cap)
+            mark = f"{self._nonce}:{self._seq}".encode()
+            output, counted = capture(incoming, mark, out_size, out_total, cap, IDLE_S)
+            stderr, stderr_counted = capture(incoming, mark, err_size, err_total, cap, IDLE_S)
             if ended not in get_args(Ended):
                 raise SupervisorLost(f"the supervisor's answer makes no sense: {' '.join(fields)}")
         if note == "made_room":
@@ -179,6 +192,30 @@ class Channel:
                 return status, incoming.take(size, until).decode(errors="surrogateescape")
         raise FileNotFoundError(path)
 
+    def read(
+        self, op: str, paths: Sequence[str] = (), *numbers: int, within_s: float = 0
+    ) -> Generator[bytes, None, Told]:
+        """The bytes that an operation of `supervisor/52-listing.sh` gives for these paths of the workspace.
+
+        `within_s`: until the last of them, where they do not come steadily.
+
+        Raises: EnvironmentLost.
+        """
+        names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        with self._remembered() as incoming:
+            self._request(op, len(names), *numbers)
+            self._send(names)
+            facts = self._answer(time.monotonic() + IDLE_S)
+            mark = f"{self._nonce}:{self._seq} ".encode()
+            yield from self._until(mark, incoming, within_s and time.monotonic() + within_s)
+            until = time.monotonic() + IDLE_S
+            status, user_s, system_s, size = incoming.line(until).decode("ascii", "replace").split()
+            self._cpu_since(user_s, system_s)
+            said = incoming.take(int(size), until).decode(errors="surrogateescape")
+            if op == "l":
+                self._not_before_s = time.monotonic() + CLOCK_TICK_S
+        return Told(facts, int(status), said)
+
     def close(self) -> None:
         """End it; the supervisor leaves and takes what it started with it."""
         self._fault = self._fault or EnvironmentLost("the environment was stopped")
@@ -205,6 +242,9 @@ class Channel:
 
     def _request(self, op: str, *numbers: int) -> None:
         self._seq += 1
+        if self._not_before_s and op != "l":  # what is changed now must not have the time that a listing just saw
+            time.sleep(max(0.0, self._not_before_s - time.monotonic()))
+            self._not_before_s = 0.0
         self._send(" ".join([op, str(self._seq), *map(str, numbers)]).ljust(96).encode("ascii"))
 
     def _send(self, data: bytes | memoryview) -> None:
@@ -226,24 +266,6 @@ class Channel:
         if fields[:2] != [self._nonce, str(self._seq)]:
             raise SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}")
         return fields[2:]
-
-    def _output(self, size: int, total: int, cap: int) -> tuple[bytes, int]:
-        """An output up to its mark, if it has one. BytesIO is filled in place and handed over, never copied."""
-        assert self._in is not None
-        if not size:
-            return b"", total
-        whole = io.BytesIO()
-        whole.seek(size - 1)
-        whole.write(b"\0")
-        with whole.getbuffer() as view:
-            self._in.fill(view, time.monotonic() + IDLE_S)
-            mark = re.compile(re.escape(f"{self._nonce}:{self._seq}".encode()))
-            found = mark.search(view, max(0, size - 4096)) or mark.search(view)
-        if found:
-            size = total = found.start()
-        del found
-        whole.truncate(min(size, cap))
-        return whole.getvalue(), max(size, total)
 
     def _until(self, mark: bytes, incoming: Incoming, until: float = 0) -> Iterator[bytes]:
         held = b""

@@ -1,4 +1,4 @@
-"""What an export of a workspace leaves out and says: what could not be unpacked elsewhere, what tar did not get."""
+"""What an export or a listing leaves out and says: what cannot be unpacked elsewhere, what tar or find did not get."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from environments.archive import SPECIAL, Member
 from trajectories.events import Skipped
+from trajectories.text import storable
 
 PATH_BYTES = 3840
 """Of a name that can be unpacked: PATH_MAX without the 256 bytes left for where it is unpacked.
@@ -65,6 +66,34 @@ def complaints(words: str) -> tuple[list[Skipped], list[str]]:
     skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in found]
     rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
     return skipped, rest
+
+
+_VANISHED = re.compile(
+    r"tar: .*: Cannot (stat|open|readlink|read): |tar: .*: No such file|tar: Error is not recoverable"
+)
+
+
+def is_tolerable(complaint: str) -> bool:
+    """Whether tar only says that one of the files that it was asked for is gone, or must not be read."""
+    return _VANISHED.search(complaint) is not None
+
+
+_UNLISTED = re.compile(r"(?:find|stat|cd)[^:]*: (.*): ([^:]+)$")
+_GONE = ("No such file or directory", "Not a directory")
+
+
+def unlisted(words: str) -> tuple[tuple[Skipped, ...], list[str]]:
+    """What a lister said on standard error: what it could not look into, and everything else. What is gone is gone."""
+    skipped: list[Skipped] = []
+    rest: list[str] = []
+    for line in words.splitlines():
+        found = _UNLISTED.search(line)
+        if not found:
+            rest.append(line)
+        elif found[2] not in _GONE:
+            path = re.sub(r"^'?(?:\./)?(.*?)'?$", r"\1", found[1])
+            skipped.append(Skipped(path=storable(path), why=found[2]))
+    return tuple(skipped), rest
 
 
 def _unescaped(path: str) -> str:

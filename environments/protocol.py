@@ -14,8 +14,11 @@ from typing import BinaryIO, Literal, Protocol
 from environments.listing import Listing as Listing
 from environments.promises import Promise as Promise
 from trajectories.events import Ended, Lowered, Skipped
+from trajectories.spooled import Spooled as Spooled
 
 Kind = Literal["docker", "sandbox", "local"]
+DIGEST_S = 300
+"""What `digests` takes at most."""
 KINDS: tuple[Kind, ...] = ("docker", "sandbox", "local")
 Shell = Literal["fresh", "persistent"]
 SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
@@ -83,15 +86,18 @@ class Started:
 
 @dataclass(frozen=True)
 class Execution:
-    """How an action ended. `output` holds the kept bytes, `counted` all that were written."""
+    """How an action ended. `output` holds the kept bytes, `counted` all that were written.
+
+    Many bytes are kept in a file without a name (`Spooled`); `bytes(output)` takes either into memory.
+    """
 
     ended: Ended
-    output: bytes
+    output: bytes | Spooled
     counted: int
     duration_s: float
     exit_code: int | None = None
     signal: int | None = None
-    stderr: bytes | None = None
+    stderr: bytes | Spooled | None = None
     stderr_counted: int = 0
     cpu_s: float | None = None
     peak_memory_bytes: int | None = None
@@ -186,7 +192,16 @@ class Environment(Protocol):
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         """A tar stream of these paths of the workspace (of a `Listing`); directories without their content.
 
-        What is gone meanwhile is left out.
+        Members are named `./PATH`, owned by 0:0, each with its own content, also where names are linked.
+        What is gone meanwhile or cannot be read is left out.
+
+        Raises: EnvironmentLost.
+        """
+
+    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+        """The sha256 in hex of the content of these files of the workspace, worked out where they are.
+
+        What is gone, no plain file, not readable, or not done within `DIGEST_S` (a huge sparse file) is not in it.
 
         Raises: EnvironmentLost.
         """

@@ -14,13 +14,17 @@ import posixpath
 import shlex
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from environments import archive as tar, left_out
-from environments.channel import Channel, Ready
+from environments import archive as tar, digests, left_out
+from environments.channel import Channel, Ready, Told
+from environments.listing import Listing
+from environments.promises import Promise
 from environments.protocol import (
+    DIGEST_S,
     DiskFull,
     EnvironmentFault,
     EnvironmentLost,
@@ -35,6 +39,9 @@ START_S = 60.0
 CHUNK_BYTES = 4 << 20
 FREE_BYTES = 128 << 20
 """With less space than this left, a trial ends before it damages its own record."""
+
+EVERYWHERE = (Promise.CHANGED_FILES,)
+"""What the supervisor keeps by itself, whatever the kind."""
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +94,8 @@ class Supervised(ABC):
             self._guard_space()
             self._channel = Channel(self._trouble)
             self._ready = self._open(self._channel)
-            return self._started(self._ready)
+            started = self._started(self._ready)
+            return replace(started, promises=(*EVERYWHERE, *started.promises))
         except BaseException as error:
             self.stop()
             if isinstance(error, OSError):
@@ -134,6 +142,28 @@ class Supervised(ABC):
         status, said = yield from chunks
         if status:
             raise EnvironmentFault(f"reading {path} failed: {said.strip().splitlines()[-1:]}")
+
+    def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
+        if paths:
+            told = yield from self._open_channel().read("f", paths)
+            _, rest = left_out.complaints(told.said)
+            unexpected = [line for line in rest if not left_out.is_tolerable(line)]
+            if told.status > 2 or unexpected:
+                raise EnvironmentFault(f"files of the workspace cannot be read: {'; '.join(unexpected[:3])}")
+
+    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+        if not paths:
+            return {}
+        stream = self._open_channel().read("h", paths, DIGEST_S, within_s=DIGEST_S + START_S)
+        return digests.of_lines(_whole(stream)[0])
+
+    def listing(self) -> Listing:
+        raw, told = _whole(self._open_channel().read("l"))
+        unlisted, rest = left_out.unlisted(told.said)
+        if told.status > 1 or rest or (told.status and not told.said):
+            why = "; ".join(rest[:3]) or f"its lister ended with status {told.status}"
+            raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
+        return Listing(raw, busy=told.facts == ["1"], unlisted=unlisted)
 
     def export(self, to: Path) -> Export:
         import zstandard
@@ -210,6 +240,15 @@ class Supervised(ABC):
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
     """What an action sees where no image says it: nothing of the harness's own environment."""
     return {"HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
+
+
+def _whole(stream: Generator[bytes, None, Told]) -> tuple[bytes, Told]:
+    pieces: list[bytes] = []
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as end:
+            return b"".join(pieces), end.value
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _SECRET_NAME = re.compile(
@@ -84,6 +84,12 @@ class Masker:
                 data, masked = data.replace(form, mark), True
         return data, masked
 
+    def pieces(self, pieces: Iterator[bytes], found: Callable[[], None]) -> Iterator[bytes]:
+        """What `data` makes of all of them, `found` called for each secret in them; a secret may lie across pieces."""
+        for form, mark in self._bytes:
+            pieces = _replaced(pieces, form, mark, found)
+        return pieces
+
     def text(self, text: str) -> str:
         """The text with secrets masked."""
         for form, mark in self._texts:
@@ -112,6 +118,28 @@ class Masker:
         if isinstance(value, list):
             return [self._everywhere(item) for item in value]
         return value
+
+
+def _replaced(pieces: Iterator[bytes], form: bytes, mark: bytes, found: Callable[[], None]) -> Iterator[bytes]:
+    held = b""
+    for piece in pieces:
+        held += piece
+        at = 0
+        if form in held:
+            found()
+            at = _end_of_last(held, form)
+        cut = max(at, len(held) - len(form) + 1)
+        yield held[:at].replace(form, mark) + held[at:cut]
+        held = held[cut:]
+    yield held
+
+
+def _end_of_last(data: bytes, form: bytes) -> int:
+    """Where the last one ends that `bytes.replace` would replace."""
+    end = 0
+    while (at := data.find(form, end)) >= 0:
+        end = at + len(form)
+    return end
 
 
 def _spellings(value: str) -> set[str]:

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -21,8 +21,9 @@ from trajectories.errors import RecordFull
 from trajectories.events import BaseEvent, Output
 from trajectories.interrupts import held
 from trajectories.masking import Masker
+from trajectories.spooled import Spooled
 from trajectories.store import BlobStore, sync_directory
-from trajectories.text import shown, storable_json
+from trajectories.text import ShownPieces, shown, storable_json
 
 EVENTS = "events.jsonl"
 _RESERVE = ".reserve"
@@ -101,8 +102,10 @@ class Recorder:
         event = type(event).model_validate(self._masker.event(event.model_dump(mode="json", by_alias=True)))
         return event, event.model_dump_json(by_alias=True).encode()
 
-    def output(self, data: bytes, counted: int) -> Output:
+    def output(self, data: bytes | Spooled, counted: int) -> Output:
         """Mask and keep what an action printed; `counted` is how much it was before any cap."""
+        if isinstance(data, Spooled):
+            return self._large_output(data, counted)
         data, masked = self._masker.data(data)
         text = shown(data)
         digest, blob = None, None
@@ -129,6 +132,27 @@ class Recorder:
         except OSError as error:
             raise self._full(error) from None
         return True
+
+    def _large_output(self, data: Spooled, counted: int) -> Output:
+        """The same in pieces: it costs a few MiB of memory, whatever its size."""
+        masked, kept, text = False, 0, ShownPieces()
+
+        def found() -> None:
+            nonlocal masked
+            masked = True
+
+        def seen() -> Iterator[bytes]:
+            nonlocal kept
+            for piece in self._masker.pieces(data.pieces(), found):
+                kept += len(piece)
+                text.add(piece)
+                yield piece
+
+        try:
+            digest = self._blobs.put_pieces(seen())
+        except OSError as error:
+            raise self._full(error) from None
+        return Output(bytes=counted, kept=kept, sha256=digest, blob=digest, text=text.whole(), masked=masked)
 
     def sync(self) -> None:
         """Make everything appended so far survive a power failure."""

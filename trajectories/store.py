@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import zstandard
 
@@ -37,24 +40,46 @@ class BlobStore:
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their sha256 in hex."""
         digest = hashlib.sha256(data).hexdigest()
+        compressed = zstandard.ZstdCompressor(level=_LEVEL).compress
+        self._place(digest, lambda path: self._write(path, lambda file: file.write(compressed(data))))
+        return digest
+
+    def put_pieces(self, pieces: Iterable[bytes]) -> str:
+        """The same for what does not fit into memory."""
+        digest = hashlib.sha256()
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=self._directory) as spool:
+            compressor = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
+            for piece in pieces:
+                digest.update(piece)
+                spool.write(compressor.compress(piece))
+            spool.write(compressor.flush())
+
+            def copy(file: BinaryIO) -> None:
+                spool.seek(0)
+                shutil.copyfileobj(spool, file, 1 << 20)
+
+            self._place(digest.hexdigest(), lambda path: self._write(path, copy))
+        return digest.hexdigest()
+
+    def _place(self, digest: str, write: Callable[[Path], None]) -> None:
         path = self._path(self._directory, digest)
         if path.exists():
-            return digest
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         if self._pool is None:
-            self._write(path, data)
-            return digest
+            write(path)
+            return
         pooled = self._path(self._pool, digest)
         if not pooled.exists():
             pooled.parent.mkdir(parents=True, exist_ok=True)
-            self._write(pooled, data)
+            write(pooled)
         try:
             os.link(pooled, path)
         except FileExistsError:
             pass
         except OSError:
-            self._write(path, data)
-        return digest
+            write(path)
 
     def get(self, digest: str, most_bytes: int = 1 << 30) -> bytes:
         """The bytes with this sha256, at most `most_bytes` of them.
@@ -80,12 +105,12 @@ class BlobStore:
         return root / digest[:2] / f"{digest[2:]}.zst"
 
     @staticmethod
-    def _write(path: Path, data: bytes) -> None:
+    def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
         """Never leaves a torn blob under its final name."""
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(zstandard.ZstdCompressor(level=_LEVEL).compress(data))
+                fill(file)
                 file.flush()
                 os.fdatasync(file.fileno())
             os.replace(temporary, path)

@@ -5,6 +5,7 @@ Pure functions. Nothing here strips or reflows: what is left out is said.
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import Any
 
@@ -21,12 +22,42 @@ def cut_middle(text: str, limit: int = SHOWN_CHARACTERS) -> str:
         return text
     half = limit // 2
     left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[... {left_out} characters left out here ...]\n{text[-half:]}"
+    return _around(text[:half], left_out, text[-half:])
+
+
+def _around(head: str, left_out: int, tail: str) -> str:
+    return f"{head}\n[... {left_out} characters left out here ...]\n{tail}"
 
 
 def shown(data: bytes, limit: int = SHOWN_CHARACTERS) -> str:
     """What a model sees of an output: UTF-8 with replacement, `\\r` kept, cut in the middle when long."""
     return cut_middle(data.decode("utf-8", "replace"), limit)
+
+
+class ShownPieces:
+    """`shown` of bytes that come in pieces, of which it keeps no more than it shows."""
+
+    def __init__(self, limit: int = SHOWN_CHARACTERS) -> None:
+        self._limit = limit
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._head = self._tail = ""
+        self._length = 0
+
+    def add(self, data: bytes, *, last: bool = False) -> None:
+        """The next piece."""
+        text = self._decoder.decode(data, last)
+        self._length += len(text)
+        if len(self._head) < self._limit:
+            self._head += text[: self._limit - len(self._head)]
+        self._tail = (self._tail + text[-self._limit :])[-self._limit :]
+
+    def whole(self) -> str:
+        """What is shown of all of them."""
+        self.add(b"", last=True)
+        if self._length <= self._limit:
+            return self._head
+        half = self._limit // 2
+        return _around(self._head[:half], self._length - 2 * half, self._tail[-half:])
 
 
 def storable(text: str) -> str:

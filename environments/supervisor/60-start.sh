@@ -122,6 +122,9 @@ while IFS= read -r -N 1 request; do
     r) run "$@" ;;
     p) put "$@" ;;
     g) get "$@" ;;
+    l) list "$@" ;;
+    f) files "$@" ;;
+    h) digests "$@" ;;
     s) answer "$1" synchronised ;;
     *) break ;;
   esac

@@ -1,0 +1,125 @@
+# What is in the workspace, and the content of some of it, as the administrator: `l`, `f` and `h`.
+# Each answers a line of facts, then bytes unframed; `NONCE:SEQ STATUS USER_S SYSTEM_S SIZE` ends them, then SIZE bytes
+# of complaints. The processor time is told so that it counts for no action.
+#
+# A record of a listing, ended by NUL: `fMODE SIZE INODE STATUS_TIME PATH`, l for links, d for directories, else what
+# find calls it; `!` for a directory that is not gone into. Directories have no size and no times, which their content
+# changes, and neither have pipes and devices, which are used without being changed.
+
+finder=
+deepest=$(printf '%3840s')
+deepest=${deepest// /?} # see left_out.py; deeper, tar and a shell come to the end of what a path may be
+
+find_finder() {
+  local said
+  finder=list_by_names find=$(type -P find) stat_program=$(type -P stat)
+  [[ $find ]] && said=$("$find" --version 2>/dev/null) && [[ $said == *GNU* ]] && finder=list_by_find
+}
+
+list_by_find() { # in one process; the first record is the moment, the second the workspace itself
+  LC_ALL=C "$find" "$R/moment" . -type d \
+    \( -path "$deepest*" -prune -printf '!0 0 0 0 %P\0' -o -printf 'd%m 0 0 0 %P\0' \) \
+    -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %P\0' -o -printf '%y%m 0 %i 0 %P\0'
+}
+
+list_by_names() { # where there is no GNU find: the same records in another order
+  local queue=('') directory name f=() l=() d=() p=() s=() o=() bytes=0
+  shopt -s dotglob
+  "$stat_program" --printf 'f%a %s %i %.10Z \0' "$R/moment"
+  printf 'd0 0 0 0 \0'
+  while ((${#queue[@]})); do
+    directory=${queue[-1]}
+    unset 'queue[-1]'
+    if [[ ! -r ./$directory || ! -x ./$directory ]]; then
+      [[ ! -d ./$directory ]] || printf "find: './%s': Permission denied\n" "${directory%/}" >&2
+    fi
+    for name in ./"$directory"*; do
+      name=${name#./}
+      if [[ -L ./$name ]]; then
+        l+=("$name")
+      elif [[ -d ./$name ]]; then
+        if ((${#name} >= ${#deepest} - 2)); then
+          printf '!0 0 0 0 %s\0' "$name"
+          continue
+        fi
+        d+=("$name") queue+=("$name/")
+      elif [[ -f ./$name ]]; then
+        f+=("$name")
+      elif [[ -p ./$name ]]; then
+        p+=("$name")
+      elif [[ -S ./$name ]]; then
+        s+=("$name")
+      elif [[ -e ./$name ]]; then
+        o+=("$name")
+      fi
+      if (((bytes += ${#name} + 16) > 100000)); then tell_names; fi
+    done
+  done
+  tell_names
+}
+
+tell_names() { # of list_by_names
+  ((${#f[@]})) && "$stat_program" --printf 'f%a %s %i %.10Z %n\0' -- "${f[@]}"
+  ((${#l[@]})) && "$stat_program" --printf 'l%a %s %i %.10Z %n\0' -- "${l[@]}"
+  ((${#d[@]})) && "$stat_program" --printf 'd%a 0 0 0 %n\0' -- "${d[@]}"
+  ((${#p[@]})) && "$stat_program" --printf 'p%a 0 %i 0 %n\0' -- "${p[@]}"
+  ((${#s[@]})) && "$stat_program" --printf 's%a 0 %i 0 %n\0' -- "${s[@]}"
+  ((${#o[@]})) && "$stat_program" --printf 'c%a 0 %i 0 %n\0' -- "${o[@]}"
+  f=() l=() d=() p=() s=() o=() bytes=0
+}
+
+tell_rest() { # SEQ STATUS: what follows the bytes
+  local error= user_s=- system_s=-
+  go_on
+  IFS= read -r -d '' -N 1000000 error <"$R/error"
+  times >"$R/times"
+  { read -r _ && read -r user_s system_s; } <"$R/times"
+  printf '%s %s\n%s' "$retrace_nonce:$1 $2" "${user_s:--} ${system_s:--} ${#error}" "$error"
+}
+
+list() { # SEQ 0; answers whether anything runs that could write meanwhile
+  local note p busy=0
+  make_room
+  scan
+  for p in "${pids[@]}"; do
+    [[ $p == "$$" || ${helper[$p]-} ]] || ! alive "$p" || { busy=1 && break; }
+  done
+  [[ $finder ]] || find_finder
+  echo >"$R/moment"
+  answer "$1" "$busy"
+  (cd -- "$retrace_workdir" && "$finder") </dev/null 2>"$R/error"
+  tell_rest "$1" $?
+}
+
+files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name with its own content
+  local note
+  make_room
+  "$head" -c "$2" >"$R/list"
+  answer "$1"
+  LC_ALL=C "$tar" -c -S -f - --numeric-owner --owner=0 --group=0 --hard-dereference --quoting-style=escape \
+    -C "$retrace_workdir" --no-recursion --no-unquote --null -T "$R/list" </dev/null 2>"$R/error"
+  tell_rest "$1" $?
+}
+
+digests() { # SEQ BYTES SECONDS, then paths, each ended by NUL: lines of sha256sum, of what is done within so long
+  local note timeout
+  make_room
+  timeout=$(type -P timeout)
+  "$head" -c "$2" >"$R/list"
+  answer "$1"
+  (
+    cd -- "$retrace_workdir" || exit
+    SECONDS=0 batch=() bytes=0
+    sum_batch() {
+      ((${#batch[@]})) && { (($1 > SECONDS)) || exit; }
+      ((${#batch[@]})) && LC_ALL=C ${timeout:+"$timeout" "$(($1 - SECONDS))"} sha256sum -- "${batch[@]}"
+      batch=() bytes=0
+    }
+    while IFS= read -r -d '' name; do
+      [[ -f $name && ! -L $name ]] && batch+=("$name") # a pipe would be waited for
+      (((bytes += ${#name} + 16) > 100000)) && sum_batch "$3"
+    done <"$R/list"
+    sum_batch "$3"
+  ) </dev/null 2>"$R/error"
+  tell_rest "$1" $?
+}

@@ -1,0 +1,285 @@
+"""What changed in a workspace since a mark, and the content of it: everything is seen, nothing is made up."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import random
+import tarfile
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, strategies as st
+
+from environments.digests import of_lines
+from environments.left_out import unlisted
+from environments.listing import Changed, Entry, Listing
+from environments.promises import Promise
+from environments.protocol import EnvironmentLost
+
+from .conftest import ALL, DOCKER, Place
+from .test_archives import ODD
+
+Start = Callable[..., Place]
+
+
+def changes(place: Place, script: str, mark: Listing | None = None) -> list[tuple[str, str]]:
+    mark = mark or place.environment.listing()
+    place.text(script)
+    return [(one.change, one.entry.path) for one in place.environment.listing().since(mark)]
+
+
+@pytest.fixture
+def empty(place: Place) -> Place:
+    place.text("find . -mindepth 1 -delete; chmod 755 .")
+    return place
+
+
+CHANGES = {
+    "nothing": ("", []),
+    "read only": ("cat f d/g >/dev/null; ls -R >/dev/null", []),
+    "a new file": ("echo >new", [("created", "new")]),
+    "a new file below": ("echo >d/new", [("created", "d/new")]),
+    "appended": ("echo more >>f", [("modified", "f")]),
+    "rewritten, same size": ("printf 'F\n' >f", [("modified", "f")]),
+    "rewritten, same size and time": (
+        "touch -r f /tmp/t; printf 'F\n' >f; touch -r /tmp/t f; rm /tmp/t",
+        [("modified", "f")],
+    ),
+    "mode": ("chmod 600 f", [("modified", "f")]),
+    "mode of a directory": ("chmod 700 d", [("modified", "d")]),
+    "deleted": ("rm f", [("deleted", "f")]),
+    "deleted tree": ("rm -r d", [("deleted", "d"), ("deleted", "d/g")]),
+    "renamed": ("mv f h", [("deleted", "f"), ("created", "h")]),
+    "renamed tree": ("mv d e", [("deleted", "d"), ("deleted", "d/g"), ("created", "e"), ("created", "e/g")]),
+    "replaced by a rename": ("cp -p f t; mv t f", [("modified", "f")]),
+    "hard link": ("ln f linked", [("modified", "f"), ("created", "linked")]),
+    "link retargeted": ("ln -sfn to2 link", [("modified", "link")]),
+    "file becomes directory": ("rm f; mkdir f", [("modified", "f")]),
+    "directory becomes file": ("rm -r d; echo >d", [("modified", "d"), ("deleted", "d/g")]),
+    "written through a link to outside": ("echo >>outside", []),
+    "a pipe that is used": ("(echo x >pipe &); cat pipe >/dev/null", []),
+    "made and removed": ("echo >x; rm x; mkdir y; rmdir y", []),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_seen(empty: Place, what: str) -> None:
+    empty.text("echo f >f; mkdir d; echo g >d/g; ln -s to1 link; mkfifo pipe; echo >/tmp/out; ln -s /tmp/out outside")
+    script, expected = CHANGES[what]
+    assert changes(empty, script) == expected
+
+
+def test_what_an_entry_says(empty: Place) -> None:
+    empty.text("printf 12345 >f; chmod 4750 f; mkdir d; chmod 1777 d; ln -s target link; mkfifo -m 600 pipe")
+    assert empty.environment.listing().entries() == [
+        Entry("d", "directory", 0o1777, 0),
+        Entry("f", "file", 0o4750, 5),
+        Entry("link", "symlink", 0o777, 6),
+        Entry("pipe", "other", 0o600, 0),
+    ]
+    (deleted,) = Listing().since(Listing(b"m\0w\0f644 7 1 1 gone\0"))
+    assert deleted == Changed("deleted", Entry("gone", "file", 0o644, 7))
+    assert Promise.CHANGED_FILES in empty.started.promises
+
+
+def test_a_rewrite_right_behind_a_mark(empty: Place) -> None:
+    """Faster than the clock that files are stamped with."""
+    empty.text("echo 0 >f")
+    for number in range(1, 30):
+        assert changes(empty, f"echo {number % 10} >f") == [("modified", "f")]
+
+
+def test_a_background_process_that_writes_while_it_is_listed(empty: Place) -> None:
+    empty.text("(while echo >>grows; do echo >new; mv new old; done) >/dev/null 2>&1 & echo $! >/tmp/busy; sleep 0.2")
+    mark = empty.environment.listing()
+    for _ in range(10):
+        now = empty.environment.listing()
+        assert ("modified", "grows") in [(one.change, one.entry.path) for one in now.since(mark)]
+        mark = now
+    empty.text("kill $(cat /tmp/busy); rm /tmp/busy")
+
+
+def test_every_name_comes_back(empty: Place) -> None:
+    empty.text(ODD)
+    listing = empty.environment.listing()
+    paths = {entry.path: entry for entry in listing.entries()}
+    script = "find . -mindepth 1 -printf '%P\\0' | LC_ALL=C sort -z"
+    assert sorted(os.fsencode(path) for path in paths) == empty.run(script).output.split(b"\0")[:-1]
+    assert paths["odd/sparse"].size == (2 << 30) + 3
+    assert {path for path, entry in paths.items() if entry.type == "other"} == {"odd/pipe", "odd/socket"}
+    kept = [path for path, entry in paths.items() if entry.type != "other" and entry.size < 1 << 20]
+    stream = io.BytesIO(b"".join(empty.environment.get_files(kept)))
+    with tarfile.open(fileobj=stream, encoding="utf-8", errors="surrogateescape") as archive:
+        found = {member.name: member for member in archive}
+        assert sorted(found) == sorted(f"./{path}" for path in kept)
+        body = archive.extractfile("./odd/linked")
+        assert body is not None
+        assert body.read() == b"one\n"
+    assert {(member.uid, member.gid) for member in found.values()} == {(0, 0)}
+    assert not found["./odd/linked"].islnk()
+    assert found["./odd/dangling"].linkname == "nowhere"
+    files = [path for path in kept if paths[path].type == "file"]
+    digests = empty.environment.digests([*kept, "odd/pipe", "gone"])
+    assert sorted(digests) == sorted(files)
+    assert digests["odd/plain"] == digests["odd/linked"] == hashlib.sha256(b"one\n").hexdigest()
+    assert (
+        digests["odd/new\nline"] == digests["odd/a\\nb"] == digests["odd/caf\udce9"] == hashlib.sha256(b"x").hexdigest()
+    )
+
+
+def test_what_is_gone_is_left_out(empty: Place) -> None:
+    empty.text("echo >here; mkdir d")
+    stream = io.BytesIO(b"".join(empty.environment.get_files(["gone", "here", "d", "d/gone"])))
+    assert tarfile.open(fileobj=stream).getnames() == ["./here", "./d"]
+    assert tarfile.open(fileobj=io.BytesIO(b"".join(empty.environment.get_files(["gone"])))).getnames() == []
+    assert b"".join(empty.environment.get_files([])) == b""
+    assert empty.environment.digests([]) == {}
+    assert empty.text("echo next") == "next\n"
+
+
+def test_many_names_at_once(empty: Place) -> None:
+    empty.text("for d in $(seq 30); do mkdir $d; (cd $d; echo >f; touch $(seq 1000 1120)); done")
+    mark = empty.environment.listing()
+    assert len(mark.entries()) == 30 * 123
+    files = [entry.path for entry in mark.entries() if entry.type == "file"]
+    assert len(empty.environment.digests(files)) == len(files)
+    assert len(tarfile.open(fileobj=io.BytesIO(b"".join(empty.environment.get_files(files)))).getnames()) == len(files)
+    assert changes(empty, "echo >7/1007; rm 8/1008; echo >9/0", mark) == [
+        ("modified", "7/1007"),
+        ("deleted", "8/1008"),
+        ("created", "9/0"),
+    ]
+
+
+@pytest.mark.parametrize("length", [2, 100, 255])
+def test_a_tree_that_is_too_deep_is_said(empty: Place, length: int) -> None:
+    perl = f"my $n = 'd' x {length}; for (1 .. {12_000 // length}) {{ mkdir $n and chdir $n or die }}"
+    empty.text(f"perl -e '{perl}'; echo >beside")
+    listing = empty.environment.listing()
+    assert "beside" in [entry.path for entry in listing.entries()]
+    assert all(len(entry.path) < 4090 for entry in listing.entries())
+    (deep,) = listing.unlisted
+    assert deep.path.startswith("d" * length)
+    assert "too many" in deep.why
+    assert not listing.since(listing)
+    list(empty.environment.get_files([entry.path for entry in listing.entries()]))
+    assert empty.text("rm -rf d*; echo next") == "next\n"
+
+
+def test_what_is_locked_is_listed_or_said(empty: Place) -> None:
+    empty.text("mkdir locked; echo >locked/in; chmod 0 locked/in locked")
+    listing = empty.environment.listing()
+    paths = [entry.path for entry in listing.entries()]
+    if empty.started.kind == "local" and os.geteuid():
+        assert paths == ["locked"]
+        assert [(one.path, one.why) for one in listing.unlisted] == [("locked", "Permission denied")]
+    else:
+        assert paths == ["locked", "locked/in"]
+        assert len(empty.environment.digests(["locked/in"])) == 1
+        assert not listing.unlisted
+    empty.text("chmod 755 locked; rm -rf locked")
+
+
+def test_a_workspace_that_was_removed(start: Start) -> None:
+    place = start("local")
+    place.text("echo >f")
+    mark = place.environment.listing()
+    place.text("rm -rf $PWD")
+    assert [one.change for one in place.environment.listing().since(mark)] == ["deleted"]
+    assert b"".join(place.environment.get_files(["f"])).strip(b"\0") == b""
+
+
+WITHOUT_FIND = r"""for tool in /usr/bin/find /bin/find; do
+  [ -e $tool ] || continue; rm -f $tool; printf '#!/bin/sh\nexit 1\n' >$tool; chmod 755 $tool; done"""
+
+
+@pytest.mark.docker
+def test_without_gnu_find_the_listing_is_the_same(start: Start) -> None:
+    place = start("docker")
+    place.text(
+        ODD + "cd ..; perl -e 'my $n = q(d) x 200; for (1 .. 40) { mkdir $n and chdir $n or die }'; chmod 0 odd/deep"
+    )
+    with_find = place.environment.listing()
+    without = start("docker")
+    archive = io.BytesIO(b"".join(place.environment.get_files([entry.path for entry in with_find.entries()][:0])))
+    assert archive.getvalue() == b""
+    place.text("rm -rf d*; chmod 755 odd/deep")
+    with_find = place.environment.listing()
+    assert without.run(WITHOUT_FIND, as_root=True).exit_code == 0
+    without.text(ODD)
+    by_names = without.environment.listing()
+    assert by_names.entries() == with_find.entries()
+    assert by_names.unlisted == with_find.unlisted == ()
+    assert changes(without, "echo more >>odd/plain; rm odd/empty; chmod 700 odd/deep", by_names) == [
+        ("modified", "odd/deep"),
+        ("deleted", "odd/empty"),
+        ("modified", "odd/linked"),
+        ("modified", "odd/plain"),
+    ]
+    without.text("perl -e 'my $n = q(d) x 200; for (1 .. 40) { mkdir $n and chdir $n or die }'")
+    (deep,) = without.environment.listing().unlisted
+    assert deep.path.startswith("ddd")
+
+
+def test_a_listing_takes_no_processor_time_from_an_action(empty: Place) -> None:
+    empty.text("for d in $(seq 30); do mkdir $d; (cd $d; touch $(seq 100)); done; true")
+    alone = empty.run("true").cpu_s
+    for _ in range(10):
+        empty.environment.listing()
+    after = empty.run("true").cpu_s
+    assert alone is not None
+    assert after is not None
+    assert after < alone + 0.02
+
+
+@pytest.mark.parametrize("label", ["local", DOCKER])
+def test_after_the_end_it_is_an_error(start: Start, label: str) -> None:
+    place = start(label)
+    place.environment.stop()
+    with pytest.raises(EnvironmentLost, match="stopped"):
+        place.environment.listing()
+
+
+RECORDS = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 3)), max_size=8, unique_by=lambda pair: pair[0]
+)
+
+
+@given(RECORDS, RECORDS, st.integers(0, 3), st.integers(0, 5000))
+def test_trimming_what_is_common_changes_nothing(
+    one: list[tuple[str, int]], two: list[tuple[str, int]], seed: int, padding: int
+) -> None:
+    common = "".join(f"f644 1 1 1 common-{number:05d}\0" for number in range(padding))
+
+    def listing(records: list[tuple[str, int]]) -> Listing:
+        own = [f"f644 {size} 1 1 {name}\0" for name, size in records]
+        random.Random(seed).shuffle(own)
+        half = len(own) // 2
+        text = (
+            "".join(own[:half]) + common + "".join(own[half:]) if seed % 2 else common + "".join(own) + common[: 29 * 0]
+        )
+        return Listing(b"m\0w\0" + text.encode())
+
+    found = [(one.change, one.entry.path) for one in listing(two).since(listing(one))]
+    old, new = dict(one), dict(two)
+    expected = [("created", name) for name in new.keys() - old.keys()]
+    expected += [("deleted", name) for name in old.keys() - new.keys()]
+    expected += [("modified", name) for name in new.keys() & old.keys() if new[name] != old[name]]
+    assert found == sorted(expected, key=lambda pair: pair[1])
+
+
+def test_what_a_lister_says() -> None:
+    words = (
+        "find: './a: b': Permission denied\nstat: cannot statx 'gone': No such file or directory\nfind: out of memory\n"
+    )
+    skipped, rest = unlisted(words + "segmentation fault\n")
+    assert [(one.path, one.why) for one in skipped] == [("a: b", "Permission denied")]
+    assert rest == ["find: out of memory", "segmentation fault"]
+
+
+def test_digests_are_read_as_sha256sum_writes_them() -> None:
+    digest = b"0" * 64
+    lines = digest + b"  ./plain\n\\" + digest + b"  ./a\\nb\\\\c\n" + digest + b" *./binary\nshort\n"
+    assert of_lines(lines) == {name: "0" * 64 for name in ("plain", "a\nb\\c", "binary")}

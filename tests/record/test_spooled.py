@@ -1,0 +1,82 @@
+"""An output that is too large for memory is recorded as the same one in memory would be."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from trajectories.masking import Masker
+from trajectories.recorder import Recorder
+from trajectories.spooled import Spooled
+from trajectories.store import BlobStore
+from trajectories.text import ShownPieces, shown
+
+SECRETS = {"A_KEY": "aabaabaa", "B_KEY": "aabaabaab", "ODD_KEY": 'q"/é\\secret'}
+WORDS = st.lists(
+    st.sampled_from(["aab", "aabaabaa", "aabaabaab", "b", "a", 'q"/é\\secret', 'q\\"/', "\n"]), max_size=60
+)
+
+
+def in_pieces(data: bytes, size: int) -> list[bytes]:
+    return [bytes(piece) for piece in (data[at : at + size] for at in range(0, len(data), size))]
+
+
+def spooled(data: bytes) -> Spooled:
+    def write(append: object) -> int:
+        append(data)  # type: ignore[operator]
+        return len(data)
+
+    return Spooled(write)
+
+
+@given(WORDS, st.integers(1, 40))
+def test_a_secret_across_pieces_is_masked_as_one_in_the_whole(words: list[str], size: int) -> None:
+    data, masker = "".join(words).encode(), Masker(SECRETS)
+    found = itertools.count()
+    masked = b"".join(masker.pieces(iter(in_pieces(data, size)), lambda: next(found) and None))
+    assert (masked, next(found) > 0) == masker.data(data)
+
+
+@given(st.binary(max_size=200) | st.text(max_size=100).map(lambda text: text.encode()), st.integers(1, 50))
+def test_what_is_shown_of_pieces_is_what_is_shown_of_the_whole(data: bytes, size: int) -> None:
+    pieces = ShownPieces(limit=20)
+    for piece in in_pieces(data, size):
+        pieces.add(piece)
+    assert pieces.whole() == shown(data, limit=20)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("data", [b"x" * 3_000_000, b"aabaabaa\xff\xc3\n\0" * 200_000, "é".encode() * 1_000_001])
+def test_it_is_recorded_like_bytes(tmp_path: Path, data: bytes, pooled: bool) -> None:
+    outputs = []
+    for name, kept in (("bytes", data), ("spooled", spooled(data))):
+        (tmp_path / name).mkdir()
+        recorder = Recorder(tmp_path / name, masker=Masker(SECRETS), pool=tmp_path / ".pool" if pooled else None)
+        outputs.append(recorder.output(kept, len(data) + 5))
+        assert recorder.output(kept, len(data) + 5) == outputs[-1]
+        recorder.close()
+        assert BlobStore(tmp_path / name / "blobs").get(outputs[-1].blob or "") == Masker(SECRETS).data(data)[0]
+        assert len([path for path in (tmp_path / name / "blobs").rglob("*") if path.is_file()]) == 1
+        if pooled:
+            shutil.rmtree(tmp_path / ".pool")
+    assert outputs[0] == outputs[1]
+
+
+def test_it_looks_like_bytes() -> None:
+    kept = spooled(b"some\xffbytes")
+    assert (kept, len(kept), kept[4:5], kept.decode(errors="replace")) == (
+        b"some\xffbytes",
+        10,
+        b"\xff",
+        "some\ufffdbytes",
+    )
+    assert kept == spooled(b"some\xffbytes")
+    assert kept != b"other"
+    assert b"ff" not in kept
+    assert b"by" in kept
+    assert [*kept.pieces(4)] == [b"some", b"\xffbyt", b"es"]
+    assert kept.endswith(b"tes")
