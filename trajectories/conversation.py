@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from trajectories.events import CallFinished, Message
+from trajectories.events import CallFinished, InheritedReply, Message
 
 
 class Conversation:
@@ -18,7 +18,7 @@ class Conversation:
         self._new: list[str] = []
         self._hash = hashlib.sha256()
 
-    def add(self, turn: Message | CallFinished) -> None:
+    def add(self, turn: Message | CallFinished | InheritedReply) -> None:
         """Append a message or a reply."""
         self._new.append(turn.id)
         if isinstance(turn, Message):

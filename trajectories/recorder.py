@@ -48,7 +48,7 @@ class Recorder:
     ) -> None:
         self.directory = directory
         self._masker = masker or Masker()
-        self._blobs = BlobStore(directory / "blobs", pool)
+        self.blobs = BlobStore(directory / "blobs", pool)
         self._observer = observer
         self._seq = 0
         self._began = time.monotonic()
@@ -100,9 +100,9 @@ class Recorder:
         digest, blob = None, None
         if text.encode("utf-8", "replace") != data:
             try:
-                digest = blob = self._blobs.put(data)
+                digest = blob = self.blobs.put(data)
             except OSError as error:
-                raise self._full(error) from None
+                raise self.full(error) from None
         if digest is None:
             digest = hashlib.sha256(data).hexdigest()
         return Output(bytes=counted, kept=len(data), sha256=digest, blob=blob, text=text, masked=masked)
@@ -127,7 +127,7 @@ class Recorder:
         try:
             self._write_whole(line)
         except OSError as error:
-            full = self._full(error)
+            full = self.full(error)
             try:
                 self._write_whole(line)  # the reserve is free now: what happened is not lost
             except OSError:
@@ -146,7 +146,11 @@ class Recorder:
             os.lseek(self._fd, size, os.SEEK_SET)
             raise
 
-    def _full(self, error: OSError) -> RecordFull:
+    def full(self, error: OSError) -> RecordFull:
+        """A writer's OSError as what it means for the trial: that the disk is full. Gives the reserve back.
+
+        Raises: the error itself if it means something else.
+        """
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise error
         (self.directory / _RESERVE).unlink(missing_ok=True)
@@ -157,6 +161,6 @@ class Recorder:
         try:
             os.posix_fallocate(reserve, 0, _RESERVE_BYTES)
         except OSError as error:
-            raise self._full(error) from None
+            raise self.full(error) from None
         finally:
             os.close(reserve)

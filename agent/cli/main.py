@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import doctor, models, show, solve, tasks
+from agent.cli import checkout, diff, doctor, gc, models, show, solve, tasks
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -30,6 +30,9 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.command("doctor")(doctor.doctor)
 app.command("schema")(show.schema)
+app.command("checkout")(checkout.checkout)
+app.command("diff")(diff.diff)
+app.command("gc")(gc.gc)
 
 
 def main() -> None:
