@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agent.drive import Driver
@@ -22,11 +23,10 @@ from agent.solve import Outcome, drive, new_trial, start
 from environments.protocol import Environment
 from trajectories.events import BaseEvent, CallFinished, InheritedReply, Message, Parent, TextRef, Warned
 from trajectories.identity import sha256_of
-from trajectories.manifest import manifest
 from trajectories.reader import read_events
 from trajectories.recorder import Recorder
+from trajectories.states import state_at
 from trajectories.steps import until_step
-from trajectories.store import BlobStore
 from trajectories.summary import Summary
 
 
@@ -71,13 +71,13 @@ def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) ->
             "injected": None if inject is None else TextRef(name="--inject", sha256=sha256_of(inject)),
         }
     )
-    return new_trial(branch.order, first, lambda *where: _begin(*where, branch), observer)
+    return new_trial(branch.order, first, partial(_begin, branch), observer)
 
 
-def _begin(order: Order, recorder: Recorder, environment: Environment, branch: Branch) -> Driver:
+def _begin(branch: Branch, order: Order, recorder: Recorder, environment: Environment) -> Driver:
     found = branch.found
     started = start(order, recorder, environment)
-    for line in restore(environment, manifest(branch.parent, branch.at), BlobStore(branch.parent / "blobs")):
+    for line in restore(environment, state_at(branch.parent, branch.at)):
         recorder.append(Warned(kind="not_restored", text=line))
     snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
     snapshots.begin()

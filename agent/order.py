@@ -157,8 +157,12 @@ def resolve(options: Options, prompt: Prompt | None = None) -> Order:
 def _check_docker_only(options: Options, kind: Kind) -> None:
     if options.platform is not None and not _PLATFORM.fullmatch(options.platform):
         raise UserError(f"--platform {options.platform!r} is no platform: write for instance linux/amd64")
-    if kind != "docker" and (options.platform or options.keep):
-        option = "--platform" if options.platform else "--keep"
+    asked = {
+        "--platform": options.platform,
+        "--keep": options.keep,
+        "--checkpoint-every": options.checkpoint_every,
+    }
+    for option in [name for name, value in asked.items() if value] if kind != "docker" else []:
         raise UserError(f"{option} means nothing in {kind}: leave it out, or choose --env docker")
 
 

@@ -1,7 +1,7 @@
 """Where a recorded trial stands: what its loop has taken in, what was under way, what is still due. No I/O.
 
 An action or a call that was under way when the harness died, or that was cut off with its environment, counts as not
-done: it is done again. Finished actions after the last snapshot have to be run again to bring the workspace where it was.
+done: it is done again. Actions that finished after the last snapshot are run again to bring the workspace where it was.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agent.drive import Driver
@@ -20,7 +21,7 @@ from agent.order import Order, resolve
 from agent.recorded import Standing, standing
 from agent.restore import restore
 from agent.snapshots import Snapshots
-from agent.solve import POOL, Outcome, drive, evaluate, start, work
+from agent.solve import POOL, Outcome, drive, evaluate, export, start, work
 from environments.protocol import Environment, EnvironmentFault
 from prompts import Prompt, parse
 from trajectories.conveniences import write_conveniences
@@ -37,13 +38,12 @@ from trajectories.events import (
 )
 from trajectories.interrupts import held, interruptible
 from trajectories.lock import TrialLock
-from trajectories.manifest import manifest
 from trajectories.masking import Masker
 from trajectories.reader import read_events
 from trajectories.recorder import Recorder
+from trajectories.states import state_at
 from trajectories.store import BlobStore
 from trajectories.summary import Summary, summarize
-
 
 Watch = Callable[[Order, list[BaseEvent]], AbstractContextManager[Callable[[BaseEvent], None]]]
 """Gives, for an order and what was recorded of it, an observer of what is recorded further."""
@@ -75,7 +75,7 @@ def resume(directory: Path, watch: Watch, **changes: object) -> tuple[Outcome | 
                     outcome = _finish(order, recorder, found)
                 else:
                     recorder.append(Paused(why="down"))
-                    outcome = work(order, recorder, lambda *where: _go_on(*where, found))
+                    outcome = work(order, recorder, partial(_go_on, found))
             finally:
                 recorder.close()
                 order.model.close()
@@ -117,7 +117,7 @@ def _same_model(directory: Path, order: Order, first: TrialStarted) -> Order:
     return replace(order, plan_ref=first.plan, limits=first.limits)
 
 
-def _go_on(order: Order, recorder: Recorder, environment: Environment, found: Standing) -> Driver:
+def _go_on(found: Standing, order: Order, recorder: Recorder, environment: Environment) -> Driver:
     started = start(order, recorder, environment)
     every = order.options.checkpoint_every
     lost = _lost(found)
@@ -125,7 +125,7 @@ def _go_on(order: Order, recorder: Recorder, environment: Environment, found: St
         snapshots = Snapshots(environment, recorder, checkpoint_every=every)
         snapshots.begin()
     else:
-        lost += restore(environment, manifest(recorder.directory, found.snapshot), recorder.blobs)
+        lost += restore(environment, state_at(recorder.directory, found.snapshot))
         snapshots = Snapshots(environment, recorder, checkpoint_every=every, after=found.snapshot)
     for began, finished in found.rerun:
         _rerun(recorder, environment, began, finished)
@@ -152,9 +152,7 @@ def _rerun(recorder: Recorder, environment: Environment, began: ActionStarted, f
 
 def _lost(found: Standing) -> list[str]:
     """What a copy of the workspace cannot bring back."""
-    lost = [
-        f"background processes of {action}: {count}" for action, count in found.left_running.items() if found.steps
-    ]
+    lost = [f"background processes of {action}: {count}" for action, count in found.left_running.items() if found.steps]
     if found.steps and found.checkpoint is None:
         lost.append("files outside of the workspace")
     if found.steps and found.start.environment_spec.get("shell") == "persistent":
@@ -173,7 +171,7 @@ def _finish(order: Order, recorder: Recorder, found: Standing) -> Outcome:
             with interruptible():
                 start(order, recorder, environment)
                 if found.snapshot is not None:
-                    restore(environment, manifest(recorder.directory, found.snapshot), recorder.blobs)
+                    restore(environment, state_at(recorder.directory, found.snapshot))
             exported = export(recorder, environment, outcome)
         except KeyboardInterrupt:
             outcome.interrupted = True

@@ -1,17 +1,27 @@
 """Keeps the workspace of a running trial: after each step, what that step changed.
 
-The environment lists and reads, `trajectories.snapshots` stores; here is only when, and what is read.
+The environment lists and reads, `trajectories.snapshots` stores; here is only when, what is read, and what is not kept.
 """
 
 from __future__ import annotations
 
-import time
+import os
+import tarfile
+from pathlib import PurePosixPath
+from typing import Literal
 
-from environments.protocol import Environment, EnvironmentUnavailable, Listing
+from agent.chunks import as_file
+from environments.listing import Changed, Listing
+from environments.protocol import Environment
 from trajectories.events import Checkpoint, Snapshot
 from trajectories.interrupts import interruptible
 from trajectories.recorder import Recorder
-from trajectories.snapshots import SnapshotWriter
+from trajectories.snapshots import CONTENT_BYTES, SnapshotWriter
+
+IGNORED = frozenset(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
+"""Directories that are never kept: caches, which what they belong to makes anew."""
+
+_PIECE_BYTES = 1 << 20
 
 
 class Snapshots:
@@ -21,28 +31,103 @@ class Snapshots:
     """
 
     def __init__(
-        self, environment: Environment, recorder: Recorder, *, checkpoint_every: int | None = None, after: int | None = None
+        self,
+        environment: Environment,
+        recorder: Recorder,
+        *,
+        checkpoint_every: int | None = None,
+        after: int | None = None,
     ) -> None:
         """`after`: the step whose snapshot the record ends with, in the state that the environment is in."""
         self._environment = environment
         self._recorder = recorder
         self._every = checkpoint_every
         self._step = -1 if after is None else after
-        self._mark = Listing()
-        if after is not None:
-            self._mark = environment.listing()
+        self._mark = Listing() if after is None else environment.listing()
 
     def begin(self) -> None:
         """Keep the state that the trial begins with, all of it."""
         self.after_step(0)
 
     def after_step(self, step: int) -> None:
-        """Keep what changed since the last one, unless this step is kept already."""
+        """Keep what changed since the last snapshot, unless this step's is kept already."""
         if step <= self._step:
             return
-        began = time.monotonic()
         with interruptible():
             listing = self._environment.listing()
-            changed = listing.since(self._mark)
-            writer = SnapshotWriter(self._recorder.blobs)
-            ...
+            self._keep(step, listing)
+        self._mark, self._step = listing, step
+        if self._every is not None and step and step % self._every == 0:
+            with interruptible():
+                image = self._environment.checkpoint(f"{self._recorder.directory.name}-{step}")
+            self._recorder.append(Checkpoint(step=step, image=image))
+
+    def _keep(self, step: int, listing: Listing) -> Snapshot:
+        changed = [one for one in listing.since(self._mark) if not ignored(one.entry.path)]
+        with SnapshotWriter(self._recorder, step) as writer:
+            for skipped in listing.unlisted:
+                writer.unread(os.fsencode(skipped.path), skipped.why)
+            there = {one.entry.path: one for one in changed if one.change != "deleted"}
+            for one in changed:
+                if one.change == "deleted":
+                    entry = one.entry
+                    writer.deleted(os.fsencode(entry.path), entry.type, mode=entry.mode, size=entry.size)
+            self._contents(writer, there)
+            self._large(writer, there)
+            for path, one in there.items():
+                _without_content(writer, path, one)
+            return writer.finish()
+
+    def _contents(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
+        """Files and links, as one archive; what was kept is taken out of `there`."""
+        wanted = [
+            path
+            for path, one in there.items()
+            if one.entry.type == "symlink" or (one.entry.type == "file" and one.entry.size <= CONTENT_BYTES)
+        ]
+        if not wanted:
+            return
+        stream = as_file(self._environment.get_files(wanted))
+        with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
+            for member in archive:
+                name = member.name.removeprefix("./")
+                one = there.pop(name, None)
+                if one is None:
+                    continue
+                path, mtime_ns = os.fsencode(name), int(member.mtime * 10**9)
+                if member.issym():
+                    link = os.fsencode(member.linkname)
+                    writer.changed(path, _change(one), "symlink", mode=member.mode, mtime_ns=mtime_ns, link=link)
+                elif member.isfile():
+                    content = archive.extractfile(member)
+                    assert content is not None
+                    pieces = iter(lambda content=content: content.read(_PIECE_BYTES), b"")  # type: ignore[misc]
+                    writer.changed(path, _change(one), "file", mode=member.mode, mtime_ns=mtime_ns, content=pieces)
+                else:
+                    there[name] = one
+
+    def _large(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
+        """Files whose content is not kept, but its hash."""
+        large = [path for path, one in there.items() if one.entry.type == "file" and one.entry.size > CONTENT_BYTES]
+        if not large:
+            return
+        for path, digest in self._environment.digests(large).items():
+            one = there.pop(path)
+            entry = one.entry
+            writer.changed(os.fsencode(path), _change(one), "file", mode=entry.mode, size=entry.size, sha256=digest)
+
+
+def ignored(path: str) -> bool:
+    """Whether a path lies in a directory that is never kept."""
+    return not IGNORED.isdisjoint(PurePosixPath(path).parts)
+
+
+def _without_content(writer: SnapshotWriter, path: str, one: Changed) -> None:
+    """A directory, a pipe; or a file that is gone again or cannot be read, whose content stays unknown."""
+    entry = one.entry
+    size = entry.size if entry.type == "file" else None
+    writer.changed(os.fsencode(path), _change(one), entry.type, mode=entry.mode, size=size)
+
+
+def _change(one: Changed) -> Literal["created", "modified"]:
+    return "created" if one.change == "created" else "modified"

@@ -18,7 +18,7 @@ from environments.channel import Channel, Ready
 from environments.link import AttachLink
 from environments.program import BOOT
 from environments.promises import Promise
-from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
+from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.supervised import START_S, Supervised
 from trajectories.events import Lowered
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
 REMOVE_S = 10.0
+COMMIT_S = 600
+CHECKPOINT = "retrace-checkpoint"
+"""Repository of the images that checkpoints make."""
 APPEAR_S = 1.0
 """A container whose making was interrupted may still turn up for so long."""
 _SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
@@ -170,6 +173,15 @@ class DockerEnvironment(Supervised):
             lowered=tuple(self._lowered),
             versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
         )
+
+    def checkpoint(self, name: str) -> str:
+        api, image = self._api, self._image
+        if api is None or image is None or self._container is None:
+            raise EnvironmentLost("the environment was not started")
+        user = f"USER {image.user or 'root'}"
+        with daemon.told(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
+            api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
+        return f"{CHECKPOINT}:{name.lower()}"
 
     def _trouble(self) -> str | None:
         if self._container is None or self._api is None:

@@ -212,6 +212,12 @@ class Environment(Protocol):
         Raises: EnvironmentLost.
         """
 
+    def checkpoint(self, name: str) -> str:
+        """Keep all of the environment as an image, what is installed outside of the workspace too; its reference.
+
+        Raises: EnvironmentUnavailable where this kind of environment cannot; EnvironmentLost, DiskFull.
+        """
+
     def export(self, to: Path) -> Export:
         """Write the workspace to `to` as tar.zst, read as administrator, complete or an error.
 

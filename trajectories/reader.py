@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from trajectories.errors import RecordError
 from trajectories.events import EVENT, SCHEMA_VERSION, Event, TrialStarted, Unknown
+from trajectories.lines import complete_lines
 from trajectories.recorder import EVENTS
 
 _MAJOR = SCHEMA_VERSION.partition(".")[0]
@@ -36,11 +37,8 @@ def read_events(trial: Path) -> Iterator[Event]:
     Raises: RecordError, naming file and line, where an event does not parse.
     """
     path = events_file(trial)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            yield parse_event(line, f"{path}:{number}", first=number == 1)
+    for number, line in complete_lines(path):
+        yield parse_event(line, f"{path}:{number}", first=number == 1)
 
 
 def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:

@@ -51,7 +51,7 @@ class Recorder:
         """A new record, or with `after`, its last event, the continuation of one: a torn last line is cut off."""
         self.directory = directory
         self._masker = masker or Masker()
-        self._blobs = BlobStore(directory / "blobs", pool)
+        self.blobs = BlobStore(directory / "blobs", pool)
         self._observer = observer
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
@@ -111,26 +111,21 @@ class Recorder:
         digest, blob = None, None
         if text.encode("utf-8", "replace") != data:
             try:
-                digest = blob = self._blobs.put(data)
+                digest = blob = self.blobs.put(data)
             except OSError as error:
-                raise self._full(error) from None
+                raise self.full(error) from None
         if digest is None:
             digest = hashlib.sha256(data).hexdigest()
         return Output(bytes=counted, kept=len(data), sha256=digest, blob=blob, text=text, masked=masked)
-
-    @property
-    def blobs(self) -> BlobStore:
-        """Where contents are kept."""
-        return self._blobs
 
     def keep(self, data: bytes) -> bool:
         """Keep an input of the trial, to be found again by its sha256; not if it is empty or holds a secret."""
         if not data or self._masker.occurs_in(data):
             return False
         try:
-            self._blobs.put(data)
+            self.blobs.put(data)
         except OSError as error:
-            raise self._full(error) from None
+            raise self.full(error) from None
         return True
 
     def _large_output(self, data: Spooled, counted: int) -> Output:
@@ -149,9 +144,9 @@ class Recorder:
                 yield piece
 
         try:
-            digest = self._blobs.put_pieces(seen())
+            digest = self.blobs.put_pieces(seen())
         except OSError as error:
-            raise self._full(error) from None
+            raise self.full(error) from None
         return Output(bytes=counted, kept=kept, sha256=digest, blob=digest, text=text.whole(), masked=masked)
 
     def sync(self) -> None:
@@ -174,7 +169,7 @@ class Recorder:
         try:
             self._write_whole(line)
         except OSError as error:
-            full = self._full(error)
+            full = self.full(error)
             try:
                 self._write_whole(line)  # the reserve is free now: what happened is not lost
             except OSError:
@@ -193,7 +188,11 @@ class Recorder:
             os.lseek(self._fd, size, os.SEEK_SET)
             raise
 
-    def _full(self, error: OSError) -> RecordFull:
+    def full(self, error: OSError) -> RecordFull:
+        """A writer's OSError as what it means for the trial: that the disk is full. Gives the reserve back.
+
+        Raises: the error itself if it means something else.
+        """
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise error
         (self.directory / _RESERVE).unlink(missing_ok=True)
@@ -204,7 +203,7 @@ class Recorder:
         try:
             os.posix_fallocate(reserve, 0, _RESERVE_BYTES)
         except OSError as error:
-            raise self._full(error) from None
+            raise self.full(error) from None
         finally:
             os.close(reserve)
 

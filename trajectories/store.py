@@ -1,24 +1,27 @@
 """Content-addressed blobs: zstd files named by the sha256 of what they hold.
 
 A trial's folder stays whole by itself: its blobs are hard links into the batch's pool, or copies
-where the file system has no hard links.
+where the file system has no hard links. Writing many at once is `trajectories.blob_batch`'s.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
+import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import zstandard
 
 from trajectories.errors import RecordError
 
-_LEVEL = 3
+LEVEL = 3
+TEMPORARY = ".new-"
+"""What the name of a file begins with that is being written; a dead writer's may be left."""
+_PIECE = 1 << 20
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def sync_directory(directory: Path) -> None:
@@ -34,87 +37,146 @@ class BlobStore:
     """`<trial>/blobs/ab/cdef....zst`, shared over trials through `<batch>/.pool`."""
 
     def __init__(self, directory: Path, pool: Path | None = None) -> None:
-        self._directory = directory
-        self._pool = pool
+        self.directory = directory
+        self.pool = pool
 
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their sha256 in hex."""
         digest = hashlib.sha256(data).hexdigest()
-        compressed = zstandard.ZstdCompressor(level=_LEVEL).compress
-        self._place(digest, lambda path: self._write(path, lambda file: file.write(compressed(data))))
-        return digest
+        return digest if self.has(digest) else self.put_pieces((data,))
 
     def put_pieces(self, pieces: Iterable[bytes]) -> str:
         """The same for what does not fit into memory."""
         digest = hashlib.sha256()
-        self._directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=self._directory) as spool:
-            compressor = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
-            for piece in pieces:
-                digest.update(piece)
-                spool.write(compressor.compress(piece))
-            spool.write(compressor.flush())
-
-            def copy(file: BinaryIO) -> None:
-                spool.seek(0)
-                shutil.copyfileobj(spool, file, 1 << 20)
-
-            self._place(digest.hexdigest(), lambda path: self._write(path, copy))
-        return digest.hexdigest()
-
-    def _place(self, digest: str, write: Callable[[Path], None]) -> None:
-        path = self._path(self._directory, digest)
-        if path.exists():
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if self._pool is None:
-            write(path)
-            return
-        pooled = self._path(self._pool, digest)
-        if not pooled.exists():
-            pooled.parent.mkdir(parents=True, exist_ok=True)
-            write(pooled)
+        compressor = zstandard.ZstdCompressor(level=LEVEL).compressobj()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self.directory, prefix=TEMPORARY)
         try:
-            os.link(pooled, path)
-        except FileExistsError:
-            pass
-        except OSError:
-            write(path)
+            with os.fdopen(handle, "wb") as file:
+                for piece in pieces:
+                    digest.update(piece)
+                    file.write(compressor.compress(piece))
+                file.write(compressor.flush())
+                file.flush()
+                os.fdatasync(file.fileno())
+            name = digest.hexdigest()
+            if self.has(name):
+                os.unlink(temporary)
+            else:
+                self.publish(temporary, name)
+                sync_directory(self.path(name).parent)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return name
 
     def get(self, digest: str, most_bytes: int = 1 << 30) -> bytes:
         """The bytes with this sha256, at most `most_bytes` of them.
 
         Raises: RecordError if the blob is missing, damaged, larger, or not what its name says.
         """
-        path = self._path(self._directory, digest)
+        return b"".join(self.pieces(digest, most_bytes))
+
+    def pieces(self, digest: str, most_bytes: int = 1 << 30) -> Iterator[bytes]:
+        """The same piece by piece, in constant memory; what is wrong is said at the latest after the last piece.
+
+        Raises: RecordError as `get` does.
+        """
+        path = self.path(digest)
+        hashed = hashlib.sha256()
+        size = 0
         try:
             with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
-                data = reader.read(most_bytes + 1)
+                while piece := reader.read(min(_PIECE, most_bytes - size + 1)):
+                    size += len(piece)
+                    if size > most_bytes:
+                        raise RecordError(f"{path}: the blob holds more than {most_bytes} bytes")
+                    hashed.update(piece)
+                    yield piece
         except FileNotFoundError:
             raise RecordError(f"{path}: the blob is missing") from None
-        except zstandard.ZstdError as error:
+        except (zstandard.ZstdError, IsADirectoryError) as error:
             raise RecordError(f"{path}: the blob is damaged ({error})") from None
-        if len(data) > most_bytes:
-            raise RecordError(f"{path}: the blob holds more than {most_bytes} bytes")
-        if hashlib.sha256(data).hexdigest() != digest:
+        if hashed.hexdigest() != digest:
             raise RecordError(f"{path}: the blob's content does not have the hash that its name says")
-        return data
+
+    def has(self, digest: str) -> bool:
+        """Whether the trial has the blob, or could be given it from the pool just now (then it has it).
+
+        A blob that a power failure may have torn never has its final name.
+        """
+        path = self.path(digest)
+        if path.exists():
+            return True
+        return self.pool is not None and self._link(self._at(self.pool, digest), path)
+
+    def adopt(self, digest: str, other: BlobStore) -> bool:
+        """Take over a blob of another store, by a link or as a copy; whether that one has it. Not synced."""
+        if self.has(digest):
+            return True
+        source = other.path(digest)
+        if self._link(source, self.path(digest)):
+            return True
+        try:
+            data = source.read_bytes()
+        except FileNotFoundError:
+            return False
+        path = self.path(digest)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+        return True
+
+    def publish(self, temporary: str, digest: str) -> None:
+        """Give a written and synced file its name, here and in the pool.
+
+        The trial's name comes first: in the pool a blob that nobody links is what `agent gc` removes.
+        """
+        path = self.path(digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self.pool is None:
+            os.replace(temporary, path)
+            return
+        pooled = self._at(self.pool, digest)
+        pooled.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            os.unlink(temporary)
+            return
+        except OSError:  # no hard links here
+            os.replace(temporary, path)
+            return
+        try:
+            os.replace(temporary, pooled)
+        except OSError:  # the pool is on another file system
+            os.unlink(temporary)
+
+    def path(self, digest: str) -> Path:
+        """Where the trial's blob is.
+
+        Raises: RecordError for what is no sha256: it comes from a record, and names a file.
+        """
+        return self._at(self.directory, digest)
 
     @staticmethod
-    def _path(root: Path, digest: str) -> Path:
+    def _at(root: Path, digest: str) -> Path:
+        if not _SHA256.fullmatch(digest):
+            raise RecordError(f"{digest[:80]!r} is no sha256, so there is no blob of it")
         return root / digest[:2] / f"{digest[2:]}.zst"
 
     @staticmethod
-    def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
-        """Never leaves a torn blob under its final name."""
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                fill(file)
-                file.flush()
-                os.fdatasync(file.fileno())
-            os.replace(temporary, path)
-            sync_directory(path.parent)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+    def _link(source: Path, path: Path) -> bool:
+        for _ in range(2):
+            try:
+                os.link(source, path)
+            except FileExistsError:
+                return True
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError:
+                return False
+            else:
+                return True
+        return False

@@ -45,7 +45,7 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
     )
 
 
-def limits(typed: Mapping[str, Any]) -> dict[str, float | int]:
+def limits(typed: Mapping[str, Any]) -> dict[str, Any]:
     """The limits among the options, by the names of `Options`; what was not typed is left out.
 
     Raises: UserError.

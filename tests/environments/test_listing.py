@@ -18,7 +18,7 @@ from environments.listing import Changed, Entry, Listing
 from environments.promises import Promise
 from environments.protocol import EnvironmentLost
 
-from .conftest import ALL, DOCKER, Place
+from .conftest import DOCKER, Place
 from .test_archives import ODD
 
 Start = Callable[..., Place]
@@ -282,4 +282,4 @@ def test_what_a_lister_says() -> None:
 def test_digests_are_read_as_sha256sum_writes_them() -> None:
     digest = b"0" * 64
     lines = digest + b"  ./plain\n\\" + digest + b"  ./a\\nb\\\\c\n" + digest + b" *./binary\nshort\n"
-    assert of_lines(lines) == {name: "0" * 64 for name in ("plain", "a\nb\\c", "binary")}
+    assert of_lines(lines) == dict.fromkeys(("plain", "a\nb\\c", "binary"), "0" * 64)

@@ -1,0 +1,66 @@
+"""Makes the workspace of a fresh environment what a record says that it was.
+
+What is already there and the same (the files that an image or a task brings) stays untouched, with its owner; the rest
+is removed and unpacked. What the record cannot bring back is said.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from agent.chunks import as_file
+from agent.snapshots import ignored
+from environments.listing import Entry as Found
+from environments.protocol import Environment, EnvironmentFault
+from trajectories.manifest import Entry
+from trajectories.paths import from_text
+from trajectories.restore import archive_of, left_out
+from trajectories.states import State
+
+_BATCH = 500
+_REMOVE_S = 300.0
+
+
+def restore(environment: Environment, state: State) -> list[str]:
+    """Bring a started environment's workspace to this state; one line for each path that stays otherwise.
+
+    Raises: EnvironmentFault, RecordError.
+    """
+    there = {entry.path: entry for entry in environment.listing().entries() if not ignored(entry.path)}
+    wanted = {os.fsdecode(from_text(path)): entry for path, entry in state.manifest.items()}
+    same = _same(environment, there, wanted)
+    _remove(environment, [path for path in there if path not in wanted or there[path].type != wanted[path].type])
+    missing = {path: entry for path, entry in state.manifest.items() if os.fsdecode(from_text(path)) not in same}
+    if missing:
+        environment.put(as_file(archive_of(replace(state, manifest=missing))), ".")
+    return [f"{skipped.path}: {skipped.why}" for skipped in left_out(missing)]
+
+
+def _same(environment: Environment, there: Mapping[str, Found], wanted: Mapping[str, Entry]) -> set[str]:
+    """Paths that need nothing done: directories by their mode, files by their content too."""
+    alike = {
+        path
+        for path, entry in wanted.items()
+        if path in there and (there[path].type, there[path].mode) == (entry.type, entry.mode)
+    }
+    files = [path for path in alike if wanted[path].type == "file" and wanted[path].size == there[path].size]
+    digests = environment.digests(files)
+    equal = {path for path in files if digests.get(path) is not None and digests[path] == wanted[path].sha256}
+    return equal | {path for path in alike if wanted[path].type == "directory"}
+
+
+def _remove(environment: Environment, paths: Iterable[str]) -> None:
+    """Remove paths of the workspace, with all that is in them."""
+    todo: list[str] = []
+    for path in sorted(paths):
+        if not (todo and path.startswith(todo[-1] + "/")):
+            todo.append(path)
+    for start in range(0, len(todo), _BATCH):
+        names = " ".join(shlex.quote(f"./{path}") for path in todo[start : start + _BATCH])
+        done = environment.execute(f"rm -rf -- {names}", deadline_s=_REMOVE_S, as_root=True)
+        if done.exit_code != 0:
+            said = bytes(done.output)[-300:].decode(errors="replace").strip()
+            raise EnvironmentFault(f"the workspace cannot be put back: {said or done.ended}")
