@@ -22,6 +22,7 @@ from agent.recorded import Standing, standing
 from agent.restore import restore
 from agent.snapshots import Snapshots
 from agent.solve import POOL, Outcome, drive, evaluate, export, start, work
+from benchmarks.adhoc import NAME as ADHOC
 from environments.protocol import Environment, EnvironmentFault
 from prompts import Prompt, parse
 from trajectories.conveniences import write_conveniences
@@ -87,11 +88,12 @@ def order_of(directory: Path, first: TrialStarted, **changes: object) -> Order:
 
     Raises: UserError where it cannot be had again (a task that changed, a script that is gone).
     """
-    if not first.options:
-        raise UserError(f"{directory.name}: its record does not say what was asked for, so it cannot go on from here")
+    options = first.options or {"task": first.task.id, "model": first.model.asked}
+    if not options.get("instruction") and first.task.benchmark == ADHOC:
+        raise UserError(f"{directory.name}: its record does not say in what it ran: give --image or --workspace")
     given = {"env": first.environment, "runs": directory.parent.parent, "batch": directory.parent.name, **changes}
     blobs = BlobStore(directory / "blobs")
-    order = resolve(Options.of(first.options, **given), None if given.get("prompt") else _prompt(first.prompt, blobs))
+    order = resolve(Options.of(options, **given), None if given.get("prompt") else _prompt(first.prompt, blobs))
     if order.task.digest != first.task.digest:
         raise UserError(
             f"the task {first.task.id} is not what it was (its content was {first.task.digest[:12]}, now it is "

@@ -54,17 +54,17 @@ class Snapshots:
         if step <= self._step:
             return
         with interruptible():
-            listing = self._environment.listing()
-            self._keep(step, listing)
-        self._mark, self._step = listing, step
+            self._keep(step)
+        self._step = step
         if self._every is not None and step and step % self._every == 0:
             with interruptible():
                 image = self._environment.checkpoint(f"{self._recorder.directory.name}-{step}")
             self._recorder.append(Checkpoint(step=step, image=image))
 
-    def _keep(self, step: int, listing: Listing) -> Snapshot:
-        changed = [one for one in listing.since(self._mark) if not ignored(one.entry.path)]
+    def _keep(self, step: int) -> Snapshot:
         with SnapshotWriter(self._recorder, step) as writer:
+            listing = self._environment.listing()
+            changed = [one for one in listing.since(self._mark) if not ignored(one.entry.path)]
             for skipped in listing.unlisted:
                 writer.unread(os.fsencode(skipped.path), skipped.why)
             there = {one.entry.path: one for one in changed if one.change != "deleted"}
@@ -76,7 +76,9 @@ class Snapshots:
             self._large(writer, there)
             for path, one in there.items():
                 _without_content(writer, path, one)
-            return writer.finish()
+            snapshot = writer.finish()
+        self._mark = listing
+        return snapshot
 
     def _contents(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
         """Files and links, as one archive; what was kept is taken out of `there`."""

@@ -41,6 +41,17 @@ def read_events(trial: Path) -> Iterator[Event]:
         yield parse_event(line, f"{path}:{number}", first=number == 1)
 
 
+def first_event(trial: Path) -> TrialStarted:
+    """Event 0.
+
+    Raises: RecordError.
+    """
+    event = next(read_events(trial), None)
+    if not isinstance(event, TrialStarted):
+        raise RecordError(f"{trial}: the record is empty")
+    return event
+
+
 def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
     """One line as an event; `place` is named in errors, `first` demands a `trial_started`.
 

@@ -6,6 +6,7 @@ uid and gid are 0: whoever unpacks gives the files their owner. In constant memo
 from __future__ import annotations
 
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -73,7 +74,9 @@ def _header(name: bytes, entry: Entry) -> bytes:
         info.size = entry.size or 0
     if entry.type == "symlink":
         info.linkname = from_text(entry.link or "").decode("utf-8", "surrogateescape")
-    if entry.mtime_ns is not None:
+    if entry.mtime_ns is None:
+        info.mtime = int(time.time())
+    else:
         seconds, nanoseconds = divmod(abs(entry.mtime_ns), 10**9)
         info.mtime = seconds if entry.mtime_ns >= 0 else 0
         if nanoseconds or entry.mtime_ns < 0:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import checkout, doctor, models, resume, show, solve, tasks
+from agent.cli import checkout, doctor, models, replay, resume, show, solve, tasks
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("solve")(solve.solve)
 app.command("resume")(resume.resume)
 app.command("fork")(resume.fork)
+app.command("replay")(replay.replay)
 app.command("show")(show.show)
 app.command("trials")(show.trials)
 app.add_typer(tasks.app, name="tasks")

@@ -22,9 +22,7 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
     model = chosen.get("model")
     if not model:
         raise UserError(f"no model: give --model, or set a default in {config_path()}")
-    env: Kind | None = chosen.get("env")
-    if env is not None and env not in KINDS:
-        raise UserError(f"--env {env!r} is none of {', '.join(KINDS)}")
+    env = environment_kind(chosen.get("env"))
     return Options(
         model=str(model),
         task=typed["task"],
@@ -43,6 +41,13 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         evaluate=not typed["no_evaluate"],
         runs=runs_dir(typed["runs"]),
     )
+
+
+def environment_kind(env: str | None) -> Kind | None:
+    """Raises: UserError."""
+    if env is not None and env not in KINDS:
+        raise UserError(f"--env {env!r} is none of {', '.join(KINDS)}")
+    return env
 
 
 def limits(typed: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class ScriptModel:
         if turn.reply_delay_s:
             time.sleep(turn.reply_delay_s)
         calls = tuple(
-            ToolCall(id=f"call_{request.step}_{number}", name=name, arguments=arguments)
+            ToolCall(id=f"call_{due + 1}_{number}", name=name, arguments=arguments)
             for number, (name, arguments) in enumerate(turn.calls, start=1)
         )
         reply = Reply(text=turn.text, tool_calls=calls, refusal=turn.refusal)

@@ -1,0 +1,72 @@
+"""`agent replay`: the recorded commands once more, compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from agent.replay import Report
+
+
+def replay(
+    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    to: Annotated[int | None, typer.Option(min=1, help="Stop after this step.", show_default=False)] = None,
+    env: Annotated[str | None, typer.Option(help="docker, sandbox or local [as recorded].", show_default=False)] = None,
+    image: Annotated[str | None, typer.Option(help="Begin in this image instead.", show_default=False)] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(help="Begin with this directory or archive instead.", show_default=False)
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everything came again to the byte.")] = False,
+    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run the recorded commands again in a fresh environment and compare each with what was recorded."""
+    from agent.cli.output import emit_json
+    from agent.cli.settings import environment_kind
+    from agent.config import runs_dir
+    from agent.initial import initial
+    from agent.replay import replay as replay_one
+    from environments.protocol import EnvironmentFault
+    from trajectories.catalog import find_trial
+    from trajectories.interrupts import held, interruptible
+    from trajectories.reader import first_event
+
+    directory = find_trial(trial, runs_dir(runs))
+    with held():
+        with interruptible():
+            begin = initial(
+                directory, first_event(directory), env=environment_kind(env), image=image, workspace=workspace
+            )
+        try:
+            report = replay_one(directory, begin, to=to, say=lambda line: typer.echo(line, err=True))
+        except EnvironmentFault as error:
+            typer.echo(f"agent: the replay broke off: {error}", err=True)
+            raise typer.Exit(1) from None
+    if json:
+        emit_json(report.json())
+    else:
+        _print(report)
+    if strict and not report.all_equal:
+        raise typer.Exit(1)
+
+
+def _print(report: Report) -> None:
+    from agent.cli.output import stdout
+
+    console = stdout()
+    total = report.actions
+    lines = [
+        f"{report.returncodes_equal} of {total} exit codes equal",
+        f"{report.outputs_identical} of {total} outputs identical, {report.outputs_equal_normalized} equal normalised",
+    ]
+    if report.workspace_equal is not None:
+        more = len(report.workspace_differences)
+        lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {more} paths")
+        lines += [f"  {path}" for path in report.workspace_differences[:20]]
+    if report.first_causal is not None:
+        lines.append(f"first causal difference: {report.first_causal.action} ({report.first_causal.name})")
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False, highlight=False)

@@ -1,0 +1,98 @@
+"""What a replay begins with: the environment and the workspace of the record, or others that the user names."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, cast
+
+from agent.errors import UserError
+from agent.options import Options
+from agent.order import Order, resolve
+from agent.restore import restore
+from agent.resume import order_of
+from environments.owner import this_process
+from environments.protocol import Environment, Kind
+from trajectories.events import TrialStarted
+from trajectories.states import NoSnapshots, state_at
+
+
+@dataclass(frozen=True)
+class Initial:
+    """Resolved and checked; nothing is started yet."""
+
+    order: Order
+    trial: Path
+    archive: Path | None = None
+    scratch: Path | None = None
+    """An empty directory that was made for it, to be removed."""
+    own_state: bool = False
+    """Whether the user named the initial state, so that the record's is not brought back."""
+
+    def environment(self) -> Environment:
+        """The environment, not yet started."""
+        return self.order.make_environment(f"replay-{self.trial.name}")
+
+    def start(self, environment: Environment) -> list[str]:
+        """Start it and put the initial workspace into it; one line for each path that cannot be had.
+
+        Raises: EnvironmentFault, TaskError, RecordError.
+        """
+        environment.start()
+        skipped = self.order.benchmark.prepare(self.order.task, environment)
+        lost = [f"{one.path}: {one.why}" for one in skipped]
+        if self.archive is not None:
+            with _opened(self.archive) as file:
+                environment.put(file, ".")  # type: ignore[arg-type]
+        if not self.own_state:
+            try:
+                lost += restore(environment, state_at(self.trial, 0))
+            except NoSnapshots:
+                pass
+        return lost
+
+
+def initial(
+    trial: Path,
+    first: TrialStarted,
+    *,
+    env: Kind | None = None,
+    image: str | None = None,
+    workspace: Path | None = None,
+) -> Initial:
+    """What to begin with. Without `image` and `workspace` it is what the record says.
+
+    Raises: UserError.
+    """
+    changes: dict[str, object] = {"model": f"replay:{trial.resolve()}", "model_settings": {}, "api_base": None}
+    if env is not None:
+        changes["env"] = env
+    if image is None and workspace is None:
+        return Initial(order_of(trial, first, **changes), trial)
+    archive = scratch = None
+    if workspace is not None and not workspace.is_dir():
+        if not workspace.is_file():
+            raise UserError(f"--workspace {workspace}: no such directory or archive")
+        archive, workspace = workspace, None
+    if image is None and workspace is None:
+        workspace = scratch = Path(tempfile.mkdtemp(prefix=this_process().prefix))
+    options = Options.of(changes, instruction="replay", image=image, workspace=workspace, evaluate=False)
+    order = resolve(options)
+    spec = replace(order.spec, user=first.environment_spec.get("user"), env=first.environment_spec.get("env") or {})
+    return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """An archive, decompressed as it is read: tar, tar.gz, tar.zst."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == b"\x28\xb5\x2f\xfd":
+        import zstandard
+
+        return zstandard.open(path, "rb")  # type: ignore[no-any-return]
+    if magic[:2] == b"\x1f\x8b":
+        import gzip
+
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    return path.open("rb")
