@@ -27,6 +27,8 @@ class Initial:
     archive: Path | None = None
     scratch: Path | None = None
     """An empty directory that was made for it, to be removed."""
+    note: str = ""
+    """What a reader of the report should know."""
     own_state: bool = False
     """Whether the user named the initial state, so that the record's is not brought back."""
 
@@ -69,7 +71,9 @@ def initial(
     if env is not None:
         changes["env"] = env
     if image is None and workspace is None:
-        return Initial(order_of(trial, first, **changes), trial)
+        order = order_of(trial, first, same_task=False, **changes)
+        changed = order.task.digest != first.task.digest
+        return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
     archive = scratch = None
     if workspace is not None and not workspace.is_dir():
         if not workspace.is_file():

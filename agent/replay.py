@@ -30,6 +30,10 @@ from trajectories.store import BlobStore
 from trajectories.workspace_archive import archive_manifest
 
 
+VOLATILE = (".git/index",)
+"""git's notes of when it last saw each file: never the same twice. The contents it names are compared as objects."""
+
+
 @dataclass(frozen=True)
 class Divergence:
     """An action that did not come out as it was recorded; `name` is the class of the difference."""
@@ -58,6 +62,9 @@ class Report:
     not_replayed: list[str] = field(default_factory=list)
     """Actions whose end is not their own (interrupted, lost): there is nothing to compare with."""
     not_restored: list[str] = field(default_factory=list)
+    not_compared: list[str] = field(default_factory=list)
+    """Paths of the workspace that say something of times and file numbers only (`VOLATILE`)."""
+    notes: list[str] = field(default_factory=list)
 
     @property
     def all_equal(self) -> bool:
@@ -77,6 +84,8 @@ class Report:
             "workspace_differences": self.workspace_differences,
             "not_replayed": self.not_replayed,
             "not_restored": self.not_restored,
+            "not_compared": self.not_compared,
+            "notes": self.notes,
         }
 
 
@@ -90,7 +99,7 @@ def replay(directory: Path, initial: Initial, *, to: int | None = None, say: Cal
     if to is not None and not 1 <= to <= steps:
         raise UserError(f"--to {to}: {directory.name} has commands in steps 1 to {steps}")
     environment = initial.environment()
-    report = Report()
+    report = Report(notes=[initial.note] if initial.note else [])
     try:
         with interruptible():
             report.not_restored = initial.start(environment)
@@ -164,8 +173,8 @@ class _Replay:
 
     def _compare_step(self, snapshot: Snapshot, action: str) -> None:
         assert self._workspaces is not None
-        paths = self._workspaces.step(snapshot.changes)
         report = self._report
+        paths = _told(self._workspaces.step(snapshot.changes), report)
         report.workspace_equal = not paths
         report.workspace_differences = paths
         if paths and report.first_causal is None:
@@ -196,9 +205,16 @@ def _compare_final(directory: Path, environment: Environment, report: Report) ->
     archive = directory / WORKSPACE
     if archive.is_file():
         recorded = {path: entry for path, entry in archive_manifest(archive).items() if not ignored(path)}
-        found = differences(recorded, whole(environment))
+        found = _told([one.path for one in differences(recorded, whole(environment))], report)
         report.workspace_equal = not found
-        report.workspace_differences = [one.path for one in found]
+        report.workspace_differences = found
+
+
+def _told(paths: list[str], report: Report) -> list[str]:
+    """The paths without those that are not compared, which the report names."""
+    left_out = [path for path in paths if path.endswith(VOLATILE)]
+    report.not_compared = sorted({*report.not_compared, *left_out})
+    return [path for path in paths if path not in left_out]
 
 
 def _end_of(result: ActionFinished | Execution) -> tuple[str, int | None, int | None]:

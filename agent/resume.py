@@ -83,8 +83,10 @@ def resume(directory: Path, watch: Watch, **changes: object) -> tuple[Outcome | 
         return outcome, write_conveniences(directory)
 
 
-def order_of(directory: Path, first: TrialStarted, **changes: object) -> Order:
+def order_of(directory: Path, first: TrialStarted, *, same_task: bool = True, **changes: object) -> Order:
     """The order that a recorded trial came from; `changes` are options that are asked for anew.
+
+    `same_task`: whether a task whose content has changed since is refused.
 
     Raises: UserError where it cannot be had again (a task that changed, a script that is gone).
     """
@@ -94,7 +96,7 @@ def order_of(directory: Path, first: TrialStarted, **changes: object) -> Order:
     given = {"env": first.environment, "runs": directory.parent.parent, "batch": directory.parent.name, **changes}
     blobs = BlobStore(directory / "blobs")
     order = resolve(Options.of(options, **given), None if given.get("prompt") else _prompt(first.prompt, blobs))
-    if order.task.digest != first.task.digest:
+    if same_task and order.task.digest != first.task.digest:
         raise UserError(
             f"the task {first.task.id} is not what it was (its content was {first.task.digest[:12]}, now it is "
             f"{order.task.digest[:12]}); put back what it was, or start anew with agent solve"

@@ -66,6 +66,9 @@ def _print(report: Report) -> None:
         more = len(report.workspace_differences)
         lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {more} paths")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
+    if report.not_compared:
+        lines.append(f"not compared: {', '.join(report.not_compared)}")
+    lines += report.notes
     if report.first_causal is not None:
         lines.append(f"first causal difference: {report.first_causal.action} ({report.first_causal.name})")
     for line in lines:

@@ -1,0 +1,273 @@
+"""A trial whose harness died goes on where it was; a finished one says so; a fork has a life of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from tests.solve.command import AGENT, Done, agent, environment, script
+from trajectories.events import ActionFinished, CallFailed, Message, Resumed, Snapshot
+from trajectories.reader import read_events
+from trajectories.summary import summarize
+
+KINDS = ["local", pytest.param("sandbox", marks=pytest.mark.sandbox), pytest.param("docker", marks=pytest.mark.docker)]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "given").write_text("given\n")
+    return tmp_path
+
+
+def options(work: Path, kind: str, model: str) -> list[str]:
+    if kind == "docker":
+        return ["--task", "demo/ledger", "--env", kind, "--model", model, "--no-evaluate"]
+    return ["--instruction", "x", "--workspace", str(work / "start"), "--env", kind, "--model", model]
+
+
+def killed(work: Path, *argv: str, when: str, after_s: float = 0.0) -> Path:
+    """A trial whose harness is killed once its events hold a text; its directory."""
+    process = subprocess.Popen(
+        [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for path in work.glob("runs/*/*/events.jsonl"):
+            if when in path.read_text():
+                time.sleep(after_s)
+                process.kill()
+                process.wait()
+                return path.parent
+        time.sleep(0.002)
+    process.kill()
+    raise AssertionError(f"{when} did not come")
+
+
+def final(done: Done, work: Path) -> dict[str, str]:
+    out = work / f"out-{time.monotonic_ns()}"
+    assert agent(work, "checkout", str(done.trial), str(out)).status == 0
+    return {str(path.relative_to(out)): path.read_text() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_trial_goes_on_where_it_was(work: Path, kind: str) -> None:
+    turns = [
+        "echo one >>log; (sleep 77 &)",
+        ["echo two >>log", "echo more >new"],
+        "sleep 2; echo three >>log",
+        "cat log",
+        SUBMIT,
+    ]
+    model = script(work, *turns)
+    trial = killed(work, *options(work, kind, model), when='"action":"3.1"', after_s=0.2)
+    before = (trial / "events.jsonl").read_bytes()
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert done.json["exit"]["cause"] == "submitted"
+    assert (done.json["steps"], done.json["commands"]) == (5, 6)  # 3.1 was begun twice
+    assert (trial / "events.jsonl").read_bytes().startswith(before)
+    events = done.events
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert final(done, work)["log"] == "one\ntwo\nthree\n"
+    shown = next(event for event in events if isinstance(event, Message) and event.action == "4.1")
+    assert shown.content.endswith("one\ntwo\nthree\n")
+    resumed = next(event for event in events if isinstance(event, Resumed))
+    assert resumed.restored_step == 2
+    assert any("1.1" in line for line in resumed.lost)
+    notices = [event for event in events if isinstance(event, Message) and event.why == "notice"]
+    assert len(notices) == 1
+    assert "\n" not in notices[0].content
+    assert agent(work, "show", str(trial), "--check").status == 0
+
+
+def test_the_time_it_was_down_counts_for_nothing(work: Path) -> None:
+    trial = killed(work, *options(work, "local", script(work, "echo a", "sleep 1", SUBMIT)), when='"action":"2.1"')
+    time.sleep(1.5)
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert 1.0 <= done.json["wall_s"] < 2.4
+
+
+def test_a_call_in_flight_is_made_again_and_its_usage_is_unknown(work: Path) -> None:
+    slow = {"commands": ["echo late"], "reply_delay_s": 1.5}
+    trial = killed(work, *options(work, "local", script(work, "echo a", slow, SUBMIT)), when='"call_started","step":2')
+    assert summarize(trial, read_events(trial)).unmetered_calls == 1
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert done.json["steps"] == 3
+    lost = next(event for event in done.events if isinstance(event, CallFailed))
+    assert (lost.step, lost.error, lost.retry) == (2, "interrupted", True)
+
+
+def test_a_command_that_finished_before_its_snapshot_is_run_again(work: Path) -> None:
+    trial = killed(
+        work,
+        *options(work, "local", script(work, "echo a >>f", ["echo b >>f", "sleep 1"], SUBMIT)),
+        when='"action":"2.2"',
+    )
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert next(event for event in done.events if isinstance(event, Resumed)).rerun == ("2.1",)
+    assert final(done, work)["f"] == "a\nb\n"
+    assert sum(isinstance(event, ActionFinished) and event.action == "2.1" for event in done.events) == 1
+
+
+def test_an_interrupted_trial_goes_on(work: Path) -> None:
+    argv = options(work, "local", script(work, "echo a >f", "sleep 2; echo b >>f", SUBMIT))
+    process = subprocess.Popen(
+        [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 30
+    while not any('"action":"2.1"' in path.read_text() for path in work.glob("runs/*/*/events.jsonl")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert done.json["exit"]["cause"] == "submitted"
+    assert final(done, work)["f"] == "a\nb\n"
+    assert agent(work, "show", str(trial), "--check").status == 0
+
+
+def test_a_finished_trial_says_so(work: Path) -> None:
+    done = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--json")
+    before = (done.trial / "events.jsonl").read_bytes()
+    again = agent(work, "resume", str(done.trial), "--json")
+    assert (again.status, again.json["exit"]["cause"]) == (0, "submitted")
+    assert "is finished" in again.err
+    assert (done.trial / "events.jsonl").read_bytes() == before
+
+
+def test_two_processes_on_one_trial(work: Path) -> None:
+    argv = options(work, "local", script(work, "sleep 3", SUBMIT))
+    process = subprocess.Popen(
+        [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        until = time.monotonic() + 30
+        while not any('"action":"1.1"' in path.read_text() for path in work.glob("runs/*/*/events.jsonl")):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
+        refused = agent(work, "resume", str(trial))
+        assert refused.status == 2
+        assert "another process" in refused.err
+    finally:
+        process.wait(30)
+
+
+def test_a_script_that_changed_is_refused(work: Path) -> None:
+    model = script(work, "echo a", "sleep 5", SUBMIT)
+    trial = killed(work, *options(work, "local", model), when='"action":"2.1"')
+    Path(model.partition(":")[2]).write_text(json.dumps(["echo other", SUBMIT]))
+    refused = agent(work, "resume", str(trial))
+    assert refused.status == 2
+    assert "is not what it was" in refused.err
+
+
+def test_a_torn_last_line_is_cut_off(work: Path) -> None:
+    trial = killed(work, *options(work, "local", script(work, "echo a >f", "sleep 2", SUBMIT)), when='"action":"2.1"')
+    with (trial / "events.jsonl").open("ab") as file:
+        file.write(b'{"seq":99,"t":"2026')
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert [event.seq for event in done.events] == list(range(len(done.events)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fork_begins_with_messages_and_workspace_of_its_step(work: Path, kind: str) -> None:
+    turns = ["echo one >log; chmod 600 log; ln -s log link", "echo two >>log; mkdir -p d/e", "rm log", SUBMIT]
+    parent = agent(work, "solve", *options(work, kind, script(work, *turns)), "--json")
+    other = script(work, "-", "-", "cat log; stat -c %a log; readlink link; ls -d d/e", SUBMIT)
+    child = agent(
+        work,
+        "fork",
+        str(parent.trial),
+        "--at",
+        "2",
+        "--model",
+        other,
+        "--inject",
+        "look at the log",
+        "--no-evaluate",
+        "--json",
+    )
+    assert child.status == 0, child.err
+    assert (child.json["steps"], child.json["commands"]) == (2, 1)
+    shown = next(
+        event for event in child.events if isinstance(event, Message) and event.action == "1.1" and not event.inherited
+    )
+    assert shown.content == "exit code: 0\noutput:\none\ntwo\n600\nlog\nd/e\n"
+    first = child.events[0]
+    assert (first.parent.trial, first.parent.step) == (parent.trial.name, 2)
+    messages = [event for event in child.events if isinstance(event, Message)]
+    theirs = [event for event in parent.events if isinstance(event, Message)]
+    inherited = [event.content for event in messages if event.inherited]
+    assert inherited == [event.content for event in theirs][: len(inherited)]
+    assert [event.content for event in messages if event.why == "hint"] == ["look at the log"]
+    assert agent(work, "show", str(child.trial), "--check").status == 0
+    assert agent(work, "fork", str(child.trial), "--at", "1", "--model", other, "--no-evaluate").status == 0
+
+
+def test_a_fork_s_limits_count_from_the_branch_point(work: Path) -> None:
+    parent = agent(
+        work,
+        "solve",
+        *options(work, "local", script(work, "echo 1", "echo 2", "echo 3", SUBMIT)),
+        "--step-limit",
+        "4",
+        "--json",
+    )
+    child = agent(work, "fork", str(parent.trial), "--at", "3", "--model", script(work, *["echo x"] * 20), "--json")
+    assert (child.json["exit"]["cause"], child.json["steps"]) == ("steps", 4)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"), [(("--at", "9"), "has steps 0 to 2"), (("--at", "1", "--model", "script:none"), "cannot read")]
+)
+def test_a_fork_that_cannot_be(work: Path, argv: tuple[str, ...], said: str) -> None:
+    parent = agent(work, "solve", *options(work, "local", script(work, "echo 1", SUBMIT)), "--json")
+    done = agent(work, "fork", str(parent.trial), *argv)
+    assert (done.status, said in done.err) == (2, True), done.err
+    assert len(list(work.glob("runs/single/*"))) == 1
+
+
+def test_each_step_is_kept(work: Path) -> None:
+    done = agent(
+        work, "solve", *options(work, "local", script(work, "echo 1 >a", "true", "rm given", SUBMIT)), "--json"
+    )
+    snapshots = [event for event in done.events if isinstance(event, Snapshot)]
+    said = {event.step: [(one.path, one.change) for one in event.changes] for event in snapshots}
+    assert said == {0: [("given", "created")], 1: [("a", "created")], 2: [], 3: [("given", "deleted")], 4: []}
+
+
+@pytest.mark.docker
+def test_a_checkpoint_keeps_what_is_installed(work: Path) -> None:
+    turns = ["echo 1 >a", "sleep 3", SUBMIT]
+    model = script(work, *turns)
+    trial = killed(work, *options(work, "docker", model), "--checkpoint-every", "1", when='"action":"2.1"')
+    events = list(read_events(trial))
+    image = next(event.image for event in events if event.type == "checkpoint")
+    done = agent(work, "resume", str(trial), "--json")
+    assert done.status == 0, done.err
+    assert [event.image for event in done.events if event.type == "env_started"][1] == image
+    subprocess.run(
+        ["docker", "rmi", "-f", *{event.image for event in done.events if event.type == "checkpoint"}],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def test_checkpoints_are_refused_where_there_are_none(work: Path) -> None:
+    done = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--checkpoint-every", "2")
+    assert done.status == 2
+    assert "--checkpoint-every" in done.err
