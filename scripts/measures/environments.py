@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
+from environments.bubblewrap import as_user, bwrap_prefix, outer_user
 from environments.choose import make
 from environments.protocol import Build, Environment, EnvironmentSpec, Kind, Started
-from environments.sandbox import bwrap_prefix
 from scripts.measures.figures import Figure, command, interleaved
 
 IMAGE = Build(Path(__file__).parents[2] / "tests" / "environments" / "image")
@@ -29,7 +30,7 @@ def measure() -> Iterator[Figure]:
     with started("docker") as (docker, facts), started("sandbox") as (sandbox, _), started("local") as (local, _):
         assert facts.image is not None
         yield from steps(docker, sandbox, local, facts.image)
-        yield from drift(docker)
+    yield from drift()
     yield start_and_stop(facts.image)
     yield large_output()
     yield many_at_once()
@@ -41,7 +42,15 @@ def steps(docker: Environment, sandbox: Environment, local: Environment, image: 
 
     client = sdk.from_env()
     plain = client.containers.run(image, ["sleep", "600"], detach=True, network_mode="none", remove=True)
-    one_shot = [*bwrap_prefix(EnvironmentSpec(kind="sandbox")), "bash", "-lc", "true"]
+    workspace = Path(tempfile.mkdtemp())
+    workspace.chmod(0o777)
+    one_shot = [
+        *as_user(outer_user()),
+        *bwrap_prefix(EnvironmentSpec(kind="sandbox"), workspace),
+        "bash",
+        "-lc",
+        "true",
+    ]
     ways: dict[str, tuple[int, Callable[[], object]]] = {
         "docker": (10, lambda: step(docker)),
         "sandbox": (10, lambda: step(sandbox)),
@@ -57,6 +66,7 @@ def steps(docker: Environment, sandbox: Environment, local: Environment, image: 
                 times[name] += timings(action, repeats)
     finally:
         plain.remove(force=True)
+        workspace.rmdir()
         client.close()
     medians = {name: statistics.median(values) for name, values in times.items()}
     beside = ", ".join(f"{name} {1000 * value:.1f} ms" for name, value in medians.items())
@@ -71,19 +81,16 @@ def steps(docker: Environment, sandbox: Environment, local: Environment, image: 
     )
 
 
-def drift(environment: Environment) -> Iterator[Figure]:
-    """Whether a step becomes slower with their number."""
+def drift() -> Iterator[Figure]:
+    """Whether a step becomes slower with their number: a last tenth, in turn with the first tenth of a fresh one."""
     for count in (200, 2000):
-        times = timings(lambda: step(environment), count)
         tenth = count // 10
-        first, last = statistics.median(times[:tenth]), statistics.median(times[-tenth:])
-        yield Figure(
-            f"last tenth of {count} steps in Docker over the first",
-            last / first,
-            "",
-            1.1,
-            f"{1000 * last:.2f} ms against {1000 * first:.2f} ms",
-        )
+        with started("docker") as (old, _), started("docker") as (fresh, _):
+            for _ in range(count - tenth):
+                step(old)
+            late, early = interleaved(partial(step, old), partial(step, fresh), runs=tenth)
+        detail = f"{1000 * late:.2f} ms against {1000 * early:.2f} ms, timed in turn"
+        yield Figure(f"last tenth of {count} steps in Docker over the first", late / early, "", 1.1, detail)
 
 
 def start_and_stop(image: str) -> Figure:

@@ -97,9 +97,8 @@ def test_a_rewrite_right_behind_a_mark(empty: Place) -> None:
 
 
 def test_a_background_process_that_writes_while_it_is_listed(empty: Place) -> None:
-    empty.text(
-        "(while echo >>grows; do echo >new; mv new old; sleep 0.001; done) >/dev/null 2>&1 & echo $! >/tmp/busy; sleep 0.2"
-    )
+    empty.text("(while echo >>grows; do echo >new; mv new old; sleep 0.001; done) >/dev/null 2>&1 & echo $! >/tmp/busy")
+    empty.text("until [ -s grows ]; do sleep 0.01; done")
     grown = "size=$(stat -c %s grows); while [ $(stat -c %s grows) = $size ]; do sleep 0.01; done"
     try:
         for _ in range(5):
