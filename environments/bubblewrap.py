@@ -45,6 +45,11 @@ _ETC = (
     "terminfo",
     "timezone",
 )
+_MASKED = ("/proc/keys", "/proc/key-users", "/proc/timer_list", "/proc/sched_debug")
+"""What of /proc tells about others on this machine; Docker masks it too."""
+_SHM_BYTES = 64 << 20
+_ROOM_BYTES = 1 << 30
+"""Of /tmp and of home where they are in memory."""
 _ETC_NETWORK = ("gai.conf", "host.conf", "hosts", "resolv.conf")
 
 
@@ -63,16 +68,35 @@ def system(spec: EnvironmentSpec) -> list[str]:
             command += ["--ro-bind", str(top), str(top)]
     for name in _ETC + (_ETC_NETWORK if spec.network else ()):
         command += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    return [*command, "--proc", "/proc", "--dev", "/dev"]
+    command += ["--proc", "/proc"]
+    for masked in _MASKED:
+        if os.path.exists(masked):
+            command += ["--ro-bind", "/dev/null", masked]
+    command += ["--dev", "/dev", *_in_memory("/dev/shm", spec.shm_bytes or _SHM_BYTES, "1777"), "--remount-ro", "/dev"]
+    if "--disable-userns" in options():  # as root of a namespace of its own an action had all capabilities in there
+        command.append("--disable-userns")
+    return command
+
+
+def _in_memory(place: str, size: int, mode: str = "755") -> list[str]:
+    """A tmpfs that cannot eat this machine's memory, where this bubblewrap can limit it (0.5 or later)."""
+    limited = ["--perms", mode, "--size", str(size)] if {"--size", "--perms"} <= options() else []
+    return [*limited, "--tmpfs", place]
 
 
 def bwrap_prefix(
-    spec: EnvironmentSpec, workspace: Path, *, binds: Sequence[tuple[str, str]] = (), chdir: str | None = None
+    spec: EnvironmentSpec,
+    workspace: Path,
+    *,
+    binds: Sequence[tuple[str, str]] = (),
+    chdir: str | None = None,
+    filtered: bool = False,
 ) -> list[str]:
     """The command that runs one program in a sandbox of its own, with `workspace` at `spec.workdir`.
 
     `binds` are further writable directories, (outside, inside). It has no supervisor and no limits, and keeps
     the environment that it is started with; /tmp and home are empty and vanish with it. Root puts `as_user` first.
+    `filtered`: it finds its system call filter open as 9 (`seccomp.behind`).
     """
     command = [
         *system(spec),
@@ -83,9 +107,13 @@ def bwrap_prefix(
         "/etc/group",
         "/etc/group",
     ]
-    command += ["--tmpfs", "/tmp", "--tmpfs", "/home", "--bind", str(workspace), str(spec.workdir)]
+    command += [*_in_memory("/tmp", _ROOM_BYTES, "1777"), *_in_memory("/home", _ROOM_BYTES)]
+    command += ["--bind", str(workspace), str(spec.workdir)]
     for outside, inside in binds:
         command += ["--bind", outside, inside]
+    command += ["--remount-ro", "/"]
+    if filtered:
+        command += ["--seccomp", "9"]
     return [*command, "--chdir", chdir or str(spec.workdir), "--"]
 
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from environments import seccomp
 from environments.bubblewrap import (
     NOBODY,
     PATH,
@@ -72,7 +73,12 @@ class SandboxEnvironment(Supervised):
         }
         text = channel.text(settings)
         env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
-        self._link = spawn([*as_user(user), *self._command(self._place)], len(text), env)
+        call_filter = seccomp.opened()
+        try:
+            command = [*as_user(user), *self._command(self._place, call_filter)]
+            self._link = spawn(command, len(text), env, pass_fds=(call_filter,))
+        finally:
+            os.close(call_filter)
         channel.send_text(self._link, text)
         return channel.ready(START_S)
 
@@ -90,12 +96,12 @@ class SandboxEnvironment(Supervised):
         (etc / "group").write_text(f"root:x:0:\n{name}:x:{UID}:\nnogroup:x:{NOBODY}:\n")
         (etc / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
 
-    def _command(self, place: Path) -> list[str]:
+    def _command(self, place: Path, call_filter: int) -> list[str]:
         spec = self.spec
         workspace = spec.workspace.resolve() if spec.workspace else place / "workspace"
         command = system(spec)
         # The supervisor alone keeps this: it reads what actions made unreadable, and they cannot look into it.
-        command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1"]
+        command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1", "--seccomp", str(call_filter)]
         for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
             command += ["--ro-bind", str(place / "etc" / name), f"/etc/{name}"]
         command += ["--bind", str(place / "tmp"), "/tmp", "--bind", str(place / "home"), f"/home/{self._name}"]
@@ -111,6 +117,8 @@ class SandboxEnvironment(Supervised):
         lost = list(ready.lost)
         if not spec.network:
             promises.append(Promise.NETWORK_OFF)
+        else:
+            lost.append("network: this machine's own, with what listens on its loopback and on abstract sockets")
         if spec.memory_bytes is not None:
             promises.append(Promise.MEMORY_LIMIT_PER_PROCESS)
             lost.append("memory: the limit holds for each process by itself, not for all together")

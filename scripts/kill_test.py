@@ -27,6 +27,8 @@ ROOT = Path(__file__).parent.parent
 RECORDING = ROOT / "docs" / "recordings" / "ledger"
 LONGEST_S = 4.0
 """A whole trial takes less: the later kills hit its evaluation, or nothing."""
+START_S = 1.2
+"""Half of the kills come this early: at the start and in the first actions."""
 LEAVE_S = 10.0
 """What a supervisor whose harness died may take to be gone."""
 
@@ -128,7 +130,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         for number in range(given.rounds):
-            done = kill_one(Path(folder) / str(number), given.env, moments.uniform(0, LONGEST_S))
+            until_s = moments.choice((START_S, LONGEST_S))
+            done = kill_one(Path(folder) / str(number), given.env, moments.uniform(0.1, until_s))
             print(f"{done.after_s:6.3f} s  status {done.status:4}  {done.last:20} {'; '.join(done.left) or 'clean'}")
             bad += bool(done.left)
     print(f"{given.rounds} rounds, {bad} left something")
