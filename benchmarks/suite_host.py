@@ -25,6 +25,7 @@ from environments.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
 from environments.owner import this_process
 from environments.protocol import EnvironmentSpec, Execution
 from environments.removal import remove_tree
+from trajectories.interrupts import held
 
 _GRACE_S = 60.0
 _RUN = "{cwd}"
@@ -36,11 +37,14 @@ def judge(submission: Submission) -> Judged:
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
-    base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
+    base: Path | None = None
     try:
+        with held():  # a signal between the two would leave the directory behind
+            base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
         return _judge(submission, base)
     finally:
-        remove_tree(base)
+        if base:
+            remove_tree(base)
 
 
 def _judge(submission: Submission, base: Path) -> Judged:

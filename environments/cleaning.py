@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 SHARED_MEMORY = Path("/dev/shm")
 REMOVE_S = 10.0
-"""What a daemon that already removes a container, or a supervisor that is just leaving, may take."""
+"""What a daemon that already removes a container may take."""
+LEAVE_S = 3.0
+"""What a supervisor whose harness has just died may go on writing."""
 _ENTRIES = 20_000
 """A directory with more of them is not measured."""
 _LOCK = re.compile(r"retrace-\d+-[0-9a-z]+\.lock")
@@ -81,8 +83,7 @@ def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
     except EnvironmentUnavailable as error:
         done.docker = str(error)
     try:
-        found += [*directories(), *locks()]
-        for one in found:
+        for one in [*found, *directories(), *locks()]:
             if one.fate == "unknown":
                 done.unknown.append(one)
             elif one.fate == "kept" and not kept:
@@ -97,6 +98,18 @@ def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
         if api is not None:
             api.close()
     return done
+
+
+def count() -> int:
+    """How many things `clean` would remove; without a daemon only those that are files. Takes about 20 ms."""
+    found = [*directories(measured=False), *locks()]
+    with suppress(EnvironmentUnavailable):
+        api = daemon.connect(timeout_s=daemon.QUICK_S)
+        try:
+            found += containers(api)
+        finally:
+            api.close()
+    return sum(one.fate == "dead" for one in found)
 
 
 def containers(api: APIClient) -> list[Leftover]:
@@ -168,7 +181,7 @@ def _boot_time() -> float:
     return 0.0
 
 
-def directories() -> Iterator[Leftover]:
+def directories(*, measured: bool = True) -> Iterator[Leftover]:
     """Temporary directories of this user's (root: of everybody's) whose owner does not live."""
     for path, facts in _own_entries(_places(), stat.S_ISDIR):
         owner = Owner.of_directory(path.name)
@@ -179,7 +192,7 @@ def directories() -> Iterator[Leftover]:
             continue
         fate: Fate = "dead" if state is State.DEAD else "unknown"
         what = "temporary directory" if fate == "dead" else f"{why} (rm -r {path})"
-        yield Leftover("directory", str(path), fate, what, owner, _age_s(facts), _size(path))
+        yield Leftover("directory", str(path), fate, what, owner, _age_s(facts), _size(path) if measured else None)
 
 
 def locks() -> Iterator[Leftover]:
@@ -245,7 +258,7 @@ def _remove(one: Leftover, api: APIClient | None) -> str | None:
             return None
     except OSError as error:
         return daemon.reason(error)
-    until = time.monotonic() + REMOVE_S
+    until = time.monotonic() + LEAVE_S
     while not remove_tree(one.name):
         if time.monotonic() > until:
             return "something still writes to it, or it holds files of another user's"

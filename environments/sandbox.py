@@ -27,6 +27,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from trajectories.interrupts import held
 
 RUN = "/run/retrace"
 
@@ -57,7 +58,8 @@ class SandboxEnvironment(Supervised):
         self.check()
         spec = self.spec
         user = outer_user(spec.workspace)
-        self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
+        with held():  # a signal between the two would leave the directory behind
+            self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
         for name in ("etc", "home", "tmp", "workspace"):
             (self._place / name).mkdir()
         (self._place / "tmp").chmod(0o1777)

@@ -20,8 +20,15 @@ from environments import cleaning, daemon, images
 from environments.local import pid_namespace
 from environments.owner import KEEP, Owner, State, start_time, this_process
 from environments.stored_images import one_at_a_time, unheld
+from tests.alone import alone
 
 from .conftest import Place, environment
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> Iterator[None]:
+    with alone():
+        yield
 
 
 def of_process(pid: int) -> Owner:
@@ -193,7 +200,8 @@ def make() -> Iterator[Callable[..., str]]:
 
     def make_one(labels: dict[str, str], state: str = "created", of: str = image) -> str:
         name = f"retrace-test-{secrets.token_hex(6)}"
-        api.create_container(of, ["sleep", "100"], name=name, entrypoint=[], labels=labels)
+        host = api.create_host_config(network_mode="none")
+        api.create_container(of, ["sleep", "100"], name=name, entrypoint=[], labels=labels, host_config=host)
         made.append(name)
         if state != "created":
             api.start(name)

@@ -18,9 +18,17 @@ import pytest
 from environments.owner import Owner, start_time, this_process
 from environments.removal import remove_tree
 from scripts.kill_test import RECORDING, kill_one, what_is_left
+from tests.alone import alone
 from trajectories.reader import read_events
 
 from .command import AGENT, environment, script
+
+
+@pytest.fixture
+def _alone() -> Iterator[None]:
+    with alone():
+        yield
+
 
 DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
@@ -130,6 +138,7 @@ def test_in_the_evaluation(
     assert trial.cause() == "submitted"
 
 
+@pytest.mark.usefixtures("_alone")
 @pytest.mark.docker
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL, None], ids=["term", "kill", "closed-terminal"])
 def test_in_the_build_of_an_image(begin: Callable[..., Trial], work: Path, how: signal.Signals | None) -> None:
@@ -170,6 +179,7 @@ def _runs(marker: str) -> bool:
     return False
 
 
+@pytest.mark.usefixtures("_alone")
 @ANYWHERE
 def test_killed_at_random_moments_and_cleaned(work: Path, env: str) -> None:
     seed = random.randrange(10**6)
@@ -181,6 +191,7 @@ def test_killed_at_random_moments_and_cleaned(work: Path, env: str) -> None:
     assert [done for done in rounds if done.left] == [], f"seed {seed}"
 
 
+@pytest.mark.usefixtures("_alone")
 def test_killed_in_a_command_and_cleaned(begin: Callable[..., Trial], work: Path) -> None:
     """A local supervisor ends what runs when its harness dies; the directories wait for `agent clean`."""
     trial = begin("--task", "demo/ledger", "--env", "local", "--model", script(work, "sleep 1000"))
