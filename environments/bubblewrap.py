@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from environments import seccomp
 from environments.protocol import EnvironmentSpec
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -73,7 +74,7 @@ def system(spec: EnvironmentSpec) -> list[str]:
         if os.path.exists(masked):
             command += ["--ro-bind", "/dev/null", masked]
     command += ["--dev", "/dev", *_in_memory("/dev/shm", spec.shm_bytes or _SHM_BYTES, "1777"), "--remount-ro", "/dev"]
-    if "--disable-userns" in options():  # as root of a namespace of its own an action had all capabilities in there
+    if keeps_namespaces():  # as root of a user namespace of its own an action has all capabilities in there
         command.append("--disable-userns")
     return command
 
@@ -138,14 +139,12 @@ def obstacle(user: int | None = None) -> str | None:
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if not shutil.which(program):
             return f"the sandbox needs {program}; install it (apt-get install {package}) or use --env docker"
-    tried = subprocess.run(
-        [*as_user(user), *system(EnvironmentSpec(kind="sandbox")), "--cap-add", "CAP_DAC_OVERRIDE", "--", "true"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd="/",
-        check=False,
-    )
+    sandbox = [*system(EnvironmentSpec(kind="sandbox")), "--cap-add", "CAP_DAC_OVERRIDE"]
+    call_filter = seccomp.opened()
+    try:
+        tried = _tried([*as_user(user), *sandbox, "--seccomp", str(call_filter), "--", "true"], (call_filter,))
+    finally:
+        os.close(call_filter)
     if tried.returncode == 0:
         return None
     said = tried.stderr.strip().splitlines()[-1:] or [f"status {tried.returncode}"]
@@ -153,6 +152,29 @@ def obstacle(user: int | None = None) -> str | None:
         f"bubblewrap cannot make a sandbox here ({said[0]}); allow user namespaces (sysctl "
         "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, "
         "in a container --privileged) or use --env docker"
+    )
+
+
+@functools.cache
+def keeps_namespaces() -> bool:
+    """Whether bubblewrap can keep actions from making user namespaces: 0.8 can, where /proc/sys is writable."""
+    if "--disable-userns" not in options():
+        return False
+    binds = ["--ro-bind", "/", "/", "--proc", "/proc"]
+    return (
+        _tried([*as_user(outer_user()), "bwrap", "--unshare-user", "--disable-userns", *binds, "true"]).returncode == 0
+    )
+
+
+def _tried(command: list[str], pass_fds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
+        pass_fds=pass_fds,
     )
 
 

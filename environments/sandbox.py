@@ -13,6 +13,7 @@ from environments.bubblewrap import (
     UID,
     as_user,
     bwrap_prefix as bwrap_prefix,
+    keeps_namespaces,
     obstacle,
     options,
     outer_user,
@@ -121,6 +122,8 @@ class SandboxEnvironment(Supervised):
             promises.append(Promise.NETWORK_OFF)
         else:
             lost.append("network: this machine's own, with what listens on its loopback and on abstract sockets")
+        if not keeps_namespaces():
+            lost.append("user namespaces: an action can make one and be root in it (bubblewrap 0.8 prevents that)")
         if spec.memory_bytes is not None:
             promises.append(Promise.MEMORY_LIMIT_PER_PROCESS)
             lost.append("memory: the limit holds for each process by itself, not for all together")

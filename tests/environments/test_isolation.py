@@ -249,6 +249,8 @@ def test_every_namespace_is_its_own(start: object, label: str) -> None:
 @CONFINED
 def test_an_action_makes_itself_no_namespace_to_be_root_in(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
+    if any(line.startswith("user namespaces:") for line in place.started.lost):
+        pytest.skip("this bubblewrap cannot, and says so")
     assert place.run("unshare --user --map-root-user true").exit_code == 1
     assert place.run("unshare --mount true").exit_code == 1
 
