@@ -14,6 +14,7 @@ from typing import Any
 
 from agent.config import config_path
 from agent.models.providers import providers
+from environments.cleaning import count as leftovers
 from environments.host import Host, survey
 from environments.protocol import Kind
 
@@ -47,6 +48,7 @@ def examine(runs: Path) -> dict[str, Any]:
             "utc": datetime.now(UTC).isoformat(timespec="seconds"),
             "monotonic_resolution_s": time.get_clock_info("monotonic").resolution,
         },
+        "leftovers": leftovers(),
         "keys_set": sorted({name for provider in providers().values() if provider.key() for name in provider.keys}),
         "config": {"path": str(config_path()), "exists": config_path().is_file()},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}},

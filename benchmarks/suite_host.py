@@ -20,10 +20,12 @@ from pathlib import Path
 
 from benchmarks.judge import config
 from benchmarks.submission import Judged, Submission, build_failure, build_script, check_ended
+from environments import seccomp
 from environments.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
 from environments.owner import this_process
 from environments.protocol import EnvironmentSpec, Execution
 from environments.removal import remove_tree
+from trajectories.interrupts import held
 
 _GRACE_S = 60.0
 _RUN = "{cwd}"
@@ -35,11 +37,14 @@ def judge(submission: Submission) -> Judged:
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
-    base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
+    base: Path | None = None
     try:
+        with held():  # a signal between the two would leave the directory behind
+            base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
         return _judge(submission, base)
     finally:
-        remove_tree(base)
+        if base:
+            remove_tree(base)
 
 
 def _judge(submission: Submission, base: Path) -> Judged:
@@ -74,7 +79,7 @@ def _judge(submission: Submission, base: Path) -> Judged:
         directory=str(directory),
         runs=str(base / "runs"),
         env={"PATH": PATH, **({"HOME": "/home"} if sandboxed else {}), **task.spec.env},
-        launcher=_one_run(spec, workspace, owner) if sandboxed else (),
+        launcher=_one_run(spec, base, workspace, owner) if sandboxed else (),
         owner=owner,
         collect_only=bool(failed),
     )
@@ -95,11 +100,12 @@ def _judge(submission: Submission, base: Path) -> Judged:
     )
 
 
-def _one_run(spec: EnvironmentSpec, workspace: Path, owner: int | None) -> list[str]:
+def _one_run(spec: EnvironmentSpec, base: Path, workspace: Path, owner: int | None) -> list[str]:
     """What stands before the program: a sandbox of its own, with the limits that an action has there."""
     limits = [f"--as={spec.memory_bytes}"] if spec.memory_bytes else []
     limits += [f"--nproc={spec.pids}"] if spec.pids else []
-    prefix = [*as_user(owner), *bwrap_prefix(spec, workspace, binds=[(_RUN, _RUN)], chdir=_RUN)]
+    sandbox = bwrap_prefix(spec, workspace, binds=[(_RUN, _RUN)], chdir=_RUN, filtered=True)
+    prefix = [*as_user(owner), *seccomp.behind(base / "seccomp"), *sandbox]
     return [*prefix, "prlimit", *limits, "--"] if limits else prefix
 
 

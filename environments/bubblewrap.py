@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from environments import seccomp
 from environments.protocol import EnvironmentSpec
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -45,6 +46,11 @@ _ETC = (
     "terminfo",
     "timezone",
 )
+_MASKED = ("/proc/keys", "/proc/key-users", "/proc/timer_list", "/proc/sched_debug")
+"""What of /proc tells about others on this machine; Docker masks it too."""
+_SHM_BYTES = 64 << 20
+_ROOM_BYTES = 1 << 30
+"""Of /tmp and of home where they are in memory."""
 _ETC_NETWORK = ("gai.conf", "host.conf", "hosts", "resolv.conf")
 
 
@@ -63,16 +69,35 @@ def system(spec: EnvironmentSpec) -> list[str]:
             command += ["--ro-bind", str(top), str(top)]
     for name in _ETC + (_ETC_NETWORK if spec.network else ()):
         command += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    return [*command, "--proc", "/proc", "--dev", "/dev"]
+    command += ["--proc", "/proc"]
+    for masked in _MASKED:
+        if os.path.exists(masked):
+            command += ["--ro-bind", "/dev/null", masked]
+    command += ["--dev", "/dev", *_in_memory("/dev/shm", spec.shm_bytes or _SHM_BYTES, "1777"), "--remount-ro", "/dev"]
+    if keeps_namespaces():  # as root of a user namespace of its own an action has all capabilities in there
+        command.append("--disable-userns")
+    return command
+
+
+def _in_memory(place: str, size: int, mode: str = "755") -> list[str]:
+    """A tmpfs that cannot eat this machine's memory, where this bubblewrap can limit it (0.5 or later)."""
+    limited = ["--perms", mode, "--size", str(size)] if {"--size", "--perms"} <= options() else []
+    return [*limited, "--tmpfs", place]
 
 
 def bwrap_prefix(
-    spec: EnvironmentSpec, workspace: Path, *, binds: Sequence[tuple[str, str]] = (), chdir: str | None = None
+    spec: EnvironmentSpec,
+    workspace: Path,
+    *,
+    binds: Sequence[tuple[str, str]] = (),
+    chdir: str | None = None,
+    filtered: bool = False,
 ) -> list[str]:
     """The command that runs one program in a sandbox of its own, with `workspace` at `spec.workdir`.
 
     `binds` are further writable directories, (outside, inside). It has no supervisor and no limits, and keeps
     the environment that it is started with; /tmp and home are empty and vanish with it. Root puts `as_user` first.
+    `filtered`: it finds its system call filter open as 9 (`seccomp.behind`).
     """
     command = [
         *system(spec),
@@ -83,9 +108,13 @@ def bwrap_prefix(
         "/etc/group",
         "/etc/group",
     ]
-    command += ["--tmpfs", "/tmp", "--tmpfs", "/home", "--bind", str(workspace), str(spec.workdir)]
+    command += [*_in_memory("/tmp", _ROOM_BYTES, "1777"), *_in_memory("/home", _ROOM_BYTES)]
+    command += ["--bind", str(workspace), str(spec.workdir)]
     for outside, inside in binds:
         command += ["--bind", outside, inside]
+    command += ["--remount-ro", "/"]
+    if filtered:
+        command += ["--seccomp", "9"]
     return [*command, "--chdir", chdir or str(spec.workdir), "--"]
 
 
@@ -110,14 +139,12 @@ def obstacle(user: int | None = None) -> str | None:
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if not shutil.which(program):
             return f"the sandbox needs {program}; install it (apt-get install {package}) or use --env docker"
-    tried = subprocess.run(
-        [*as_user(user), *system(EnvironmentSpec(kind="sandbox")), "--cap-add", "CAP_DAC_OVERRIDE", "--", "true"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd="/",
-        check=False,
-    )
+    sandbox = [*system(EnvironmentSpec(kind="sandbox")), "--cap-add", "CAP_DAC_OVERRIDE"]
+    call_filter = seccomp.opened()
+    try:
+        tried = _tried([*as_user(user), *sandbox, "--seccomp", str(call_filter), "--", "true"], (call_filter,))
+    finally:
+        os.close(call_filter)
     if tried.returncode == 0:
         return None
     said = tried.stderr.strip().splitlines()[-1:] or [f"status {tried.returncode}"]
@@ -125,6 +152,29 @@ def obstacle(user: int | None = None) -> str | None:
         f"bubblewrap cannot make a sandbox here ({said[0]}); allow user namespaces (sysctl "
         "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, "
         "in a container --privileged) or use --env docker"
+    )
+
+
+@functools.cache
+def keeps_namespaces() -> bool:
+    """Whether bubblewrap can keep actions from making user namespaces: 0.8 can, where /proc/sys is writable."""
+    if "--disable-userns" not in options():
+        return False
+    binds = ["--ro-bind", "/", "/", "--proc", "/proc"]
+    return (
+        _tried([*as_user(outer_user()), "bwrap", "--unshare-user", "--disable-userns", *binds, "true"]).returncode == 0
+    )
+
+
+def _tried(command: list[str], pass_fds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
+        pass_fds=pass_fds,
     )
 
 

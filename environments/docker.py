@@ -121,7 +121,7 @@ class DockerEnvironment(Supervised):
                 stdin_open=True,
                 stop_signal="SIGKILL",
                 healthcheck={"test": ["NONE"]},
-                labels={**spec.labels, **owner.this_process().labels()},
+                labels={**spec.labels, **owner.this_process().labels(), **({owner.KEEP: "1"} if spec.keep else {})},
                 platform=spec.platform,
                 host_config=host,
             )

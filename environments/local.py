@@ -23,6 +23,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from trajectories.interrupts import held
 
 _SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
 
@@ -60,11 +61,13 @@ class LocalEnvironment(Supervised):
 
     def _open(self, channel: Channel) -> Ready:
         self.check()
-        self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
+        with held():  # a signal between the two would leave the directory behind
+            self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
         for name in ("home", "workspace"):
             (self._place / name).mkdir()
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self._run = Path(tempfile.mkdtemp(prefix=this_process().prefix, dir=memory))
+        with held():
+            self._run = Path(tempfile.mkdtemp(prefix=this_process().prefix, dir=memory))
         workspace = self.spec.workspace or self._place / "workspace"
         self.workdir = str(workspace.resolve())
         text = channel.text(self._settings() | {"run": str(self._run)})

@@ -6,12 +6,14 @@ import os
 import tempfile
 from pathlib import Path
 
+from environments import seccomp
 from environments.bubblewrap import (
     NOBODY,
     PATH,
     UID,
     as_user,
     bwrap_prefix as bwrap_prefix,
+    keeps_namespaces,
     obstacle,
     options,
     outer_user,
@@ -26,6 +28,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from trajectories.interrupts import held
 
 RUN = "/run/retrace"
 
@@ -56,7 +59,8 @@ class SandboxEnvironment(Supervised):
         self.check()
         spec = self.spec
         user = outer_user(spec.workspace)
-        self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
+        with held():  # a signal between the two would leave the directory behind
+            self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
         for name in ("etc", "home", "tmp", "workspace"):
             (self._place / name).mkdir()
         (self._place / "tmp").chmod(0o1777)
@@ -72,7 +76,12 @@ class SandboxEnvironment(Supervised):
         }
         text = channel.text(settings)
         env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
-        self._link = spawn([*as_user(user), *self._command(self._place)], len(text), env)
+        call_filter = seccomp.opened()
+        try:
+            command = [*as_user(user), *self._command(self._place, call_filter)]
+            self._link = spawn(command, len(text), env, pass_fds=(call_filter,))
+        finally:
+            os.close(call_filter)
         channel.send_text(self._link, text)
         return channel.ready(START_S)
 
@@ -90,12 +99,12 @@ class SandboxEnvironment(Supervised):
         (etc / "group").write_text(f"root:x:0:\n{name}:x:{UID}:\nnogroup:x:{NOBODY}:\n")
         (etc / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
 
-    def _command(self, place: Path) -> list[str]:
+    def _command(self, place: Path, call_filter: int) -> list[str]:
         spec = self.spec
         workspace = spec.workspace.resolve() if spec.workspace else place / "workspace"
         command = system(spec)
         # The supervisor alone keeps this: it reads what actions made unreadable, and they cannot look into it.
-        command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1"]
+        command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1", "--seccomp", str(call_filter)]
         for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
             command += ["--ro-bind", str(place / "etc" / name), f"/etc/{name}"]
         command += ["--bind", str(place / "tmp"), "/tmp", "--bind", str(place / "home"), f"/home/{self._name}"]
@@ -111,6 +120,10 @@ class SandboxEnvironment(Supervised):
         lost = list(ready.lost)
         if not spec.network:
             promises.append(Promise.NETWORK_OFF)
+        else:
+            lost.append("network: this machine's own, with what listens on its loopback and on abstract sockets")
+        if not keeps_namespaces():
+            lost.append("user namespaces: an action can make one and be root in it (bubblewrap 0.8 prevents that)")
         if spec.memory_bytes is not None:
             promises.append(Promise.MEMORY_LIMIT_PER_PROCESS)
             lost.append("memory: the limit holds for each process by itself, not for all together")

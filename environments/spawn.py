@@ -56,7 +56,7 @@ def _forked(start: Start) -> subprocess.Popen[bytes]:
         return done.result()
 
 
-def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str]) -> ProcessLink:
+def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> ProcessLink:
     """Start `prefix` in front of a supervisor's bash that will read `text_bytes` of program.
 
     Raises: OSError.
@@ -72,6 +72,7 @@ def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str]) -> Pro
             env=dict(env),
             cwd="/",
             start_new_session=True,
+            pass_fds=pass_fds,
         )
 
     return ProcessLink(_forked(fork), errors)

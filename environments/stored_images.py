@@ -67,11 +67,42 @@ def pull(api: APIClient, reference: str, platform: str | None, progress: Progres
 
 @contextmanager
 def one_at_a_time(name: str) -> Iterator[None]:
-    """Across processes of this user: whoever comes second finds it made."""
+    """Across processes of this user: whoever comes second finds it made. The lock file goes with its last holder."""
     path = Path(tempfile.gettempdir()) / f"retrace-{os.geteuid()}-{name[:24]}.lock"
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    while True:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not _is_at(descriptor, path):
+                continue  # removed while we waited: whoever comes now locks another file
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+        finally:
+            os.close(descriptor)
+
+
+def unheld(path: Path, *, remove: bool) -> bool:
+    """Whether nobody holds this lock file; removes it if so and asked to.
+
+    Raises: OSError.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if remove and _is_at(descriptor, path):
+            path.unlink(missing_ok=True)
+        return True
+    except BlockingIOError:
+        return False
     finally:
         os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False

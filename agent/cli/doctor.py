@@ -26,6 +26,8 @@ def doctor(
     console = stdout()
     for kind, state in facts.pop("environments").items():
         console.print(f"{kind:16} {'works' if state['works'] else 'no: ' + state['trouble']}", soft_wrap=True)
+    if facts["leftovers"]:
+        facts["leftovers"] = f"{facts['leftovers']} of dead processes; agent clean removes them"
     for name, value in facts.items():
         console.print(f"{name:16} {_said(value)}", soft_wrap=True)
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import checkout, doctor, models, replay, resume, show, solve, tasks
+from agent.cli import checkout, clean, doctor, models, replay, resume, show, solve, tasks
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command("trials")(show.trials)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.command("doctor")(doctor.doctor)
+app.command("clean")(clean.clean)
 app.command("schema")(show.schema)
 app.command("checkout")(checkout.checkout)
 

@@ -24,6 +24,7 @@ from agent.models.bash_syntax import is_whole
 from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free import FREE, NO_TOKENS
 from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
+from environments.owner import this_process
 from trajectories.events import Message, ModelRef, Reply, ToolCall
 from trajectories.text import printable, storable
 
@@ -177,7 +178,7 @@ class _Terminal:
 def _edited() -> str:
     """A script from the person's editor; empty if there is none."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with tempfile.TemporaryDirectory(prefix="retrace-") as folder:
+    with tempfile.TemporaryDirectory(prefix=this_process().prefix) as folder:
         path = Path(folder) / "command.sh"
         path.touch()
         try:

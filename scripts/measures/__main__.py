@@ -8,7 +8,7 @@ import sys
 
 from scripts.measures.figures import machine
 
-GROUPS = ("trial",)
+GROUPS = ("trial", "environments")
 
 
 def main(names: list[str]) -> int:

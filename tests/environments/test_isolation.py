@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
 import socket
+import struct
 import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 
+from environments import bubblewrap, seccomp
 from environments.protocol import EnvironmentUnavailable, Promise
 
 from .conftest import DOCKER, SANDBOX, Place, environment
@@ -230,3 +234,112 @@ def test_a_sandbox_outlives_the_thread_that_started_it(start: object) -> None:
     thread.start()
     thread.join()
     assert made[0].text("sleep 0.2; echo on") == "on\n"
+
+
+@CONFINED
+def test_every_namespace_is_its_own(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    names = ["ipc", "mnt", "net", "pid", "uts", *(["user"] if label == "sandbox" else [])]
+    for name in names:
+        assert place.text(f"readlink /proc/self/ns/{name}").strip() != os.readlink(f"/proc/self/ns/{name}")
+    assert place.run(f"kill -0 {os.getpid() + (1 << 22)}").exit_code == 1
+    assert place.text("ls -d /proc/[0-9]* | wc -l").strip() in map(str, range(12))
+
+
+@CONFINED
+def test_an_action_makes_itself_no_namespace_to_be_root_in(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    if any(line.startswith("user namespaces:") for line in place.started.lost):
+        pytest.skip("this bubblewrap cannot, and says so")
+    assert place.run("unshare --user --map-root-user true").exit_code == 1
+    assert place.run("unshare --mount true").exit_code == 1
+
+
+@CONFINED
+def test_nothing_of_the_harness_s_own_is_passed_on(start: object, label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETRACE_TEST_SECRET", "secret")
+    with socket.socket():
+        place: Place = start(label)  # type: ignore[operator]
+        assert "RETRACE_TEST_SECRET" not in place.text("env; cat /proc/self/environ")
+        assert place.text("ls /proc/self/fd").split() == ["0", "1", "2", "3"]
+        assert place.run("exec 2>&1; : </dev/tty").exit_code == 1  # no terminal to push keys into
+
+
+@CONFINED
+def test_the_keys_of_whoever_started_it_are_out_of_reach(start: object, label: str) -> None:
+    add_key, keyctl = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = libc.syscall(add_key, b"user", b"retrace-test", b"top secret", 10, -3)
+    if key < 0:
+        pytest.skip("this kernel has no keyrings, or keeps them from us")
+    try:
+        place: Place = start(label)  # type: ignore[operator]
+        assert (
+            place.text(f"perl -e '$b = q(-) x 20; print syscall({keyctl}, 11, {key}, $b, 20), $b'") == "-1" + "-" * 20
+        )
+        place.run(f"perl -e '$t=q(user); $n=q(planted); syscall({add_key}, $t, $n, $n, 7, -3)'")
+        assert libc.syscall(keyctl, 10, -3, b"user", b"planted", 0) == -1
+        assert b"retrace-test" not in place.run("cat /proc/keys").output
+    finally:
+        libc.syscall(keyctl, 9, key, -3)
+
+
+@pytest.mark.sandbox
+def test_what_a_sandbox_sees_is_this_and_no_more(start: object) -> None:
+    place: Place = start("sandbox")  # type: ignore[operator]
+    top = {"bin", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "tmp", "usr", "var"}
+    assert set(place.text("ls -A /").split()) <= top | {"workspace"}
+    assert place.text("ls -A /run /home") == "/home:\nagent\n\n/run:\nretrace\n"
+    listed = {name.split("/")[0] for name in bubblewrap._ETC} | {"passwd", "group", "hosts"}
+    assert set(place.text("ls -A /etc").split()) <= listed
+    assert place.text("cat /etc/passwd | cut -d: -f1").split() == ["root", "agent", "nobody"]
+    writable = set()
+    for line in place.text("cat /proc/self/mountinfo").splitlines():
+        _, _, _, _, point, options, *_ = line.split()
+        assert "nosuid" in options.split(","), line
+        assert point.startswith("/dev/") or "nodev" in options.split(","), line
+        if "rw" in options.split(","):
+            writable.add(point)
+    devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "pts", "shm")}
+    assert writable - devices == {"/proc", "/tmp", "/home/agent", "/run/retrace", "/workspace"}
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_s_memory_directories_are_limited(start: object) -> None:
+    place: Place = start("sandbox", shm_bytes=8 << 20)  # type: ignore[operator]
+    assert place.run("touch /dev/x").exit_code == 1
+    done = place.run("head -c 16M /dev/zero >/dev/shm/x; stat -c %s /dev/shm/x")
+    assert done.output.split(b"\n")[-2] == b"8388608"
+    assert b"No space left" in done.output
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_on_this_machine_s_network_says_what_that_means(start: object) -> None:
+    place: Place = start("sandbox", network=True)  # type: ignore[operator]
+    assert any(line.startswith("network:") for line in place.started.lost)
+
+
+@pytest.mark.sandbox
+def test_the_filter_knows_every_way_to_the_keyrings() -> None:
+    """Run in our own interpreter of it: each architecture's three calls, and x32's, are refused; others pass."""
+    steps = list(struct.iter_unpack("=HBBI", seccomp.program()))
+
+    def answer(architecture: int, call: int) -> int:
+        at, loaded = 0, 0
+        while True:
+            code, if_true, if_false, value = steps[at]
+            at += 1
+            if code == seccomp._LOAD:
+                loaded = (call, architecture)[value // 4]
+            elif code == seccomp._AND:
+                loaded &= value
+            elif code == seccomp._JUMP_IF_EQUAL:
+                at += if_true if loaded == value else if_false
+            else:
+                return int(value)
+
+    for architecture, calls in seccomp._ARCHITECTURES.items():
+        assert {answer(architecture, call) for call in calls} == {0x00050000 | errno.ENOSYS}
+        assert answer(architecture, min(calls) - 1) == answer(architecture, max(calls) + 1) == seccomp._ALLOW
+    assert answer(0xC000003E, 250 | 0x40000000) == 0x00050000 | errno.ENOSYS
+    assert answer(1, 250) == seccomp._ALLOW

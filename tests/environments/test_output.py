@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from trajectories.spooled import PIECE_BYTES, Spooled
+
 from .conftest import ALL, DOCKER, SANDBOX, Place
 
 ODD = {
@@ -83,6 +85,19 @@ def test_an_environment_s_cap_is_the_largest(start: object) -> None:
     place: Place = start("local", output_bytes=1000)  # type: ignore[operator]
     done = place.run("yes", output_bytes=10**9)
     assert (done.ended, len(done.output)) == ("output_cap", 1000)
+
+
+@pytest.mark.parametrize("short_of_a_piece", [0, 1, 10, 60, 1000])
+def test_a_large_output_beside_a_background_process_ends_where_the_action_ended(
+    place: Place, short_of_a_piece: int
+) -> None:
+    size = 8 * PIECE_BYTES - short_of_a_piece
+    done = place.run(f"(sleep 20; echo late) & echo $! >pid; head -c {size} /dev/zero | tr '\\0' x")
+    place.text("kill $(cat pid); rm pid")
+    assert isinstance(done.output, Spooled)
+    assert (len(done.output), done.counted) == (size, size)
+    assert done.left_running
+    assert done.output == b"x" * size
 
 
 @pytest.mark.parametrize("label", ALL)

@@ -1,0 +1,321 @@
+"""What dead processes left is removed; what belongs to living ones, to the user, or to nobody known stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments import cleaning, daemon, images
+from environments.local import pid_namespace
+from environments.owner import KEEP, Owner, State, start_time, this_process
+from environments.stored_images import one_at_a_time, unheld
+from tests.alone import alone
+
+from .conftest import Place, environment
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> Iterator[None]:
+    with alone():
+        yield
+
+
+def of_process(pid: int) -> Owner:
+    return replace(this_process(), pid=pid, start=start_time(pid) or 0)
+
+
+@pytest.fixture(scope="session")
+def dead() -> Owner:
+    """A process that ran and is gone."""
+    process = subprocess.Popen(["sleep", "100"])
+    owner = of_process(process.pid)
+    assert owner.judged() == (State.ALIVE, "")
+    process.kill()
+    process.wait()
+    return owner
+
+
+# --- owners --------------------------------------------------------------------------------------------
+
+
+def test_a_process_is_dead_once_it_ended_also_before_it_is_waited_for() -> None:
+    process = subprocess.Popen(["sleep", "100"])
+    owner = of_process(process.pid)
+    assert owner.alive
+    process.kill()
+    until = time.monotonic() + 5
+    while owner.alive and time.monotonic() < until:
+        time.sleep(0.01)
+    assert owner.judged()[0] is State.DEAD  # a zombie
+    process.wait()
+    assert owner.judged()[0] is State.DEAD
+
+
+def test_a_process_id_that_is_used_again_is_another_process() -> None:
+    me = this_process()
+    assert me.judged()[0] is State.ALIVE
+    assert replace(me, start=me.start - 1).judged()[0] is State.DEAD
+
+
+def test_another_boot_and_another_process_namespace_cannot_be_judged(dead: Owner) -> None:
+    for one in (this_process(), dead):
+        assert replace(one, boot_id="another").judged()[0] is State.UNKNOWN
+        assert replace(one, boot_id="").judged()[0] is State.UNKNOWN
+        assert replace(one, pid_ns=1).judged()[0] is State.UNKNOWN
+    assert replace(this_process(), pid_ns=None).judged()[0] is State.ALIVE
+    assert replace(dead, pid_ns=None).judged()[0] is State.UNKNOWN
+
+
+def test_an_owner_is_told_by_its_labels_and_by_its_directories() -> None:
+    me = this_process()
+    assert Owner.of(me.labels()) == me
+    assert Owner.of_directory(f"{me.prefix}judge-ab_c1d2") == me
+    assert Owner.of_directory(replace(me, pid_ns=None).prefix + "abc_d123") == replace(me, pid_ns=None)
+    for name in ("retrace-1000-base.lock", "retrace-notes", "retrace-1-2-", "retrace--1-2-3-x", "other-1-2-3-x"):
+        assert Owner.of_directory(name) is None
+
+
+# --- directories ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The temporary directory of this process and of those it starts."""
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    return tmp_path
+
+
+def names(found: list[cleaning.Leftover], place: Path) -> set[str]:
+    return {Path(one.name).name for one in found if Path(one.name).parent == place}
+
+
+def test_only_directories_of_dead_processes_go(place: Path, dead: Owner) -> None:
+    left, mine, strange = (place / f"{owner.prefix}x" for owner in (dead, this_process(), replace(dead, pid_ns=1)))
+    for directory in (left, mine, strange, place / "retrace-notes"):
+        directory.mkdir()
+    (left / "locked").mkdir()
+    (left / "locked" / "file").write_bytes(b"x" * 5000)
+    (left / "out").symlink_to(mine)
+    (left / "locked").chmod(0)
+    (place / f"{dead.prefix}file").touch()
+    (place / f"{dead.prefix}link").symlink_to(mine)
+    tried = cleaning.clean(dry_run=True)
+    assert names(tried.removed, place) == {left.name}
+    assert left.is_dir()
+    done = cleaning.clean()
+    assert names(done.removed, place) == {left.name}
+    assert names(done.unknown, place) == {strange.name}
+    assert "process namespace" in done.unknown[0].why
+    assert {path.name for path in place.iterdir()} == {
+        mine.name, strange.name, "retrace-notes", f"{dead.prefix}file", f"{dead.prefix}link",
+    }  # fmt: skip
+    assert done.docker is not None
+    assert "unix:///nonexistent.sock" in done.docker or "No such file" in done.docker
+    assert not done.failed
+
+
+def test_what_lies_in_shared_memory_goes_too(place: Path, dead: Owner) -> None:
+    left = cleaning.SHARED_MEMORY / f"{dead.prefix}{secrets.token_hex(4)}"
+    left.mkdir()
+    assert str(left) in [one.name for one in cleaning.clean().removed]
+    assert not left.exists()
+
+
+@pytest.mark.skipif(not pid_namespace(), reason="no process namespaces to be had")
+def test_a_process_of_another_namespace_keeps_its_directory(place: Path) -> None:
+    mine = place / f"{this_process().prefix}x"
+    mine.mkdir()
+    code = (
+        "import json; from environments.cleaning import clean; print(json.dumps([one.name for one in clean().unknown]))"
+    )
+    done = subprocess.run(
+        [*pid_namespace(), sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(mine) in json.loads(done.stdout)
+    assert mine.is_dir()
+
+
+# --- locks ---------------------------------------------------------------------------------------------
+
+
+def test_a_lock_goes_with_its_last_holder_and_only_an_unheld_one_is_cleaned(place: Path) -> None:
+    with one_at_a_time("held"):
+        (lock,) = place.glob("retrace-*-held.lock")
+        left = lock.with_name(lock.name.replace("held", "left"))
+        left.touch()
+        assert names(cleaning.clean().removed, place) == {left.name}
+        assert lock.exists()
+    assert not list(place.iterdir())
+
+
+def test_one_at_a_time_holds_while_its_lock_file_is_removed_again_and_again(place: Path) -> None:
+    counter = place / "counter"
+    counter.write_text("0")
+    code = """if True:
+        import sys, pathlib, time
+        from environments.stored_images import one_at_a_time
+        counter = pathlib.Path(sys.argv[1])
+        for _ in range(40):
+            with one_at_a_time("raced"):
+                number = int(counter.read_text())
+                time.sleep(0.001)
+                counter.write_text(str(number + 1))
+        """
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(counter)], env=env) for _ in range(4)]
+    lock = place / f"retrace-{os.geteuid()}-raced.lock"
+    while any(process.poll() is None for process in processes):
+        with suppress(FileNotFoundError):
+            unheld(lock, remove=True)
+    assert [process.returncode for process in processes] == [0] * 4
+    assert counter.read_text() == "160"
+
+
+# --- containers ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., str]]:
+    """Makes a container with these labels, in this state; its name."""
+    api = daemon.connect()
+    image = images.make_available(api, environment("docker").spec, print).id
+    made = []
+
+    def make_one(labels: dict[str, str], state: str = "created", of: str = image) -> str:
+        name = f"retrace-test-{secrets.token_hex(6)}"
+        host = api.create_host_config(network_mode="none")
+        api.create_container(of, ["sleep", "100"], name=name, entrypoint=[], labels=labels, host_config=host)
+        made.append(name)
+        if state != "created":
+            api.start(name)
+        if state == "exited":
+            api.kill(name)
+            api.wait(name)
+        if state == "paused":
+            api.pause(name)
+        return name
+
+    yield make_one
+    for name in made:
+        with suppress(daemon.not_found()):
+            api.remove_container(name, force=True, v=True)
+    api.close()
+
+
+def exists(name: str) -> bool:
+    api = daemon.connect()
+    try:
+        api.inspect_container(name)
+        return True
+    except daemon.not_found():
+        return False
+    finally:
+        api.close()
+
+
+def fate(name: str, found: list[cleaning.Leftover]) -> str | None:
+    return next((one.fate for one in found if one.name == name), None)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("state", ["created", "exited", "running", "paused"])
+def test_a_dead_owner_s_container_goes_in_whatever_state(make: Callable[..., str], dead: Owner, state: str) -> None:
+    name = make(dead.labels(), state)
+    assert fate(name, cleaning.clean(dry_run=True).removed) == "dead"
+    assert exists(name)
+    done = cleaning.clean()
+    assert fate(name, done.removed) == "dead"
+    assert not exists(name)
+
+
+@pytest.mark.docker
+def test_containers_of_the_living_of_strangers_and_of_the_user_stay(make: Callable[..., str], dead: Owner) -> None:
+    mine = make(this_process().labels())
+    strange = make(replace(dead, pid_ns=1).labels())
+    elsewhere = make(replace(dead, boot_id="another").labels(), "exited")
+    broken = make({"retrace.owner.pid": "x"})
+    users = make({})
+    kept = make(dead.labels() | {KEEP: "1"}, "exited")
+    done = cleaning.clean()
+    listed = [*done.removed, *done.kept, *done.unknown]
+    assert [fate(one, listed) for one in (mine, strange, elsewhere, broken, users, kept)] == [
+        None, "unknown", "unknown", "unknown", None, "kept",
+    ]  # fmt: skip
+    assert all(exists(one) for one in (mine, strange, elsewhere, broken, users, kept))
+    assert fate(kept, cleaning.clean(kept=True).removed) == "kept"
+    assert [exists(one) for one in (mine, strange, users, kept)] == [True, True, True, False]
+
+
+@pytest.mark.docker
+def test_a_user_s_container_of_an_image_with_our_labels_stays(make: Callable[..., str], dead: Owner) -> None:
+    api = daemon.connect()
+    ours = make(dead.labels())
+    image = api.commit(ours)["Id"]
+    try:
+        users, again = make({}, of=image), make(replace(dead, start=1).labels(), of=image)
+        done = cleaning.clean()
+        assert fate(users, [*done.removed, *done.unknown]) is None
+        assert [exists(one) for one in (ours, users, again)] == [False, True, False]
+        api.remove_container(users)
+    finally:
+        api.remove_image(image, force=True)
+        api.close()
+
+
+def test_after_a_new_boot_what_does_not_run_on_this_machine_s_daemon_is_dead(dead: Owner) -> None:
+    def judged(created: float, state: str, local: bool = True, **changes: Any) -> str:
+        labels = replace(dead, **{"boot_id": "another", **changes}).labels()
+        facts = {"Id": "1" * 64, "Labels": labels, "Names": ["/x"], "State": state, "Created": created}
+        found = cleaning.judged(facts, local=local)
+        assert found is not None
+        return found.fate
+
+    booted = cleaning._boot_time()
+    assert booted > 0
+    assert judged(booted - 100, "exited") == judged(booted - 100, "created", pid_ns=None) == "dead"
+    assert (
+        judged(booted + 1, "exited") == judged(booted - 100, "running") == judged(booted - 100, "paused") == "unknown"
+    )
+    assert judged(booted - 100, "exited", local=False) == "unknown"
+
+
+@pytest.mark.docker
+def test_the_container_of_a_keep_is_labelled_and_listed(start: Callable[..., Place]) -> None:
+    place = start("docker", keep=True)
+    assert place.started.container is not None
+    api = daemon.connect()
+    try:
+        assert KEEP in api.inspect_container(place.started.container)["Config"]["Labels"]
+        place.environment.stop()
+        assert exists(place.started.container)
+        assert place.started.container not in [one.id for one in cleaning.clean(kept=True).removed]  # we live
+    finally:
+        api.remove_container(place.started.container, force=True)
+        api.close()
+
+
+@pytest.mark.docker
+def test_several_cleaners_do_not_get_into_each_other_s_way(make: Callable[..., str], dead: Owner) -> None:
+    made = [make(dead.labels(), "running") for _ in range(2)]
+    code = "from environments.cleaning import clean; done = clean(); raise SystemExit(len(done.failed))"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    cleaners = [subprocess.Popen([sys.executable, "-c", code], env=env) for _ in range(3)]
+    assert [one.wait(60) for one in cleaners] == [0, 0, 0]
+    assert not any(exists(one) for one in made)
