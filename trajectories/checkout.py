@@ -54,9 +54,7 @@ def check_out(state: State, directory: Path) -> CheckedOut:
     top = _prepared(directory)
     tree = _Tree(top)
     try:
-        done = CheckedOut(
-            trial=str(state.trial), step=state.step, directory=str(directory), unread=list(state.unread)
-        )
+        done = CheckedOut(trial=str(state.trial), step=state.step, directory=str(directory), unread=list(state.unread))
         needed, free = total_bytes(state.manifest), shutil.disk_usage(directory).free
         if needed > free:
             raise RecordError(f"{directory}: the workspace takes {needed} bytes, and {free} are free")

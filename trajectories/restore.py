@@ -76,5 +76,5 @@ def _header(name: bytes, entry: Entry) -> bytes:
         seconds, nanoseconds = divmod(abs(entry.mtime_ns), 10**9)
         info.mtime = seconds if entry.mtime_ns >= 0 else 0
         if nanoseconds or entry.mtime_ns < 0:
-            info.pax_headers["mtime"] = f"{'-' * (entry.mtime_ns < 0)}{seconds}.{nanoseconds:09}"
+            info.pax_headers = {"mtime": f"{'-' * (entry.mtime_ns < 0)}{seconds}.{nanoseconds:09}"}
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
