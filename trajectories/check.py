@@ -145,7 +145,8 @@ class _Checking:
             except FileNotFoundError:
                 continue
             except (OSError, ValidationError, ValueError) as error:
-                text = f"cannot be read: {' '.join(str(error).split())[:200]}"
+                why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
+                text = f"cannot be read: {' '.join(why.split())[:200]}"
                 yield Finding(rule="conveniences", place=name, text=text)
                 continue
             own, derived_ones = there.model_dump(exclude={"trial"}), content.model_dump(exclude={"trial"})
