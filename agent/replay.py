@@ -29,7 +29,6 @@ from trajectories.states import NoSnapshots, state_at
 from trajectories.store import BlobStore
 from trajectories.workspace_archive import archive_manifest
 
-
 VOLATILE = (".git/index",)
 """git's notes of when it last saw each file: never the same twice. The contents it names are compared as objects."""
 

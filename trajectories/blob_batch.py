@@ -98,7 +98,8 @@ class BlobBatch:
             for temporary in self._written.values():
                 _sync_file(temporary)
         for digest in list(self._written):
-            self._blobs.publish(self._written.pop(digest), digest)
+            self._blobs.publish(self._written[digest], digest)
+            del self._written[digest]
             self._found.add(digest)
         if many:
             self._sync_all()

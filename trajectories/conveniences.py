@@ -7,11 +7,12 @@ against cost.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from trajectories.events import Evaluated, PriceRef, TrialStarted
+from trajectories.events import Evaluated, Event, PriceRef, TrialStarted
 from trajectories.reader import read_events
 from trajectories.summary import Summary, summarize
 from trajectories.usage import Costs, Usage
@@ -32,26 +33,38 @@ def write_conveniences(directory: Path) -> Summary:
 
     Raises: RecordError if the events cannot be read.
     """
-    events = list(read_events(directory))
+    contents = derived(directory, list(read_events(directory)))
+    for name, content in contents.items():
+        try:
+            _replace(directory / name, content)
+        except OSError:
+            pass  # a full or read-only disk: the events hold it all
+    summary = contents["trial.json"]
+    assert isinstance(summary, Summary)
+    return summary
+
+
+def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
+    """The content of each file, by its name; no `verdict.json` without a verdict.
+
+    Raises: RecordError if the events do not begin with `trial_started`.
+    """
     summary = summarize(directory, events)
     start = events[0]
-    prices = start.prices if isinstance(start, TrialStarted) else None
-    score = Score(
-        quality=summary.verdict.quality if summary.verdict else None,
-        passed=summary.verdict.passed if summary.verdict else None,
-        usage=summary.usage,
-        cost_usd=summary.cost_usd,
-        prices=prices,
-    )
+    contents: dict[str, BaseModel] = {
+        "trial.json": summary,
+        "score.json": Score(
+            quality=summary.verdict.quality if summary.verdict else None,
+            passed=summary.verdict.passed if summary.verdict else None,
+            usage=summary.usage,
+            cost_usd=summary.cost_usd,
+            prices=start.prices if isinstance(start, TrialStarted) else None,
+        ),
+    }
     verdicts = [event.verdict for event in events if isinstance(event, Evaluated) and event.verdict is not None]
-    try:
-        _replace(directory / "trial.json", summary)
-        _replace(directory / "score.json", score)
-        if verdicts:
-            _replace(directory / "verdict.json", verdicts[-1])
-    except OSError:
-        pass  # a full or read-only disk: the events hold it all
-    return summary
+    if verdicts:
+        contents["verdict.json"] = verdicts[-1]
+    return contents
 
 
 def _replace(path: Path, content: BaseModel) -> None:

@@ -22,7 +22,7 @@ def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
     Raises: RecordError, naming the line, for one that is longer than LINE_BYTES or does not begin an object.
     """
-    with path.open("rb") as file:
+    with path.open("rb", buffering=_PIECE) as file:
         number = 0
         while True:
             number += 1

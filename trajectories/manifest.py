@@ -82,6 +82,8 @@ def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tu
     """(path, what is wrong) for each change that cannot follow on this manifest, applying them meanwhile."""
     seen: set[str] = set()
     here: list[str] = []
+    directories: set[str] = set()
+    """That were there before and changed."""
     for change in changes:
         path = change.path
         try:
@@ -92,18 +94,20 @@ def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tu
         if path in seen:
             yield path, "changed twice in one snapshot"
         seen.add(path)
-        there = path in manifest
-        if change.change == "created" and there:
+        before = manifest.get(path)
+        if change.change == "created" and before is not None:
             yield path, "created, though it was there"
-        elif change.change != "created" and not there:
+        elif change.change != "created" and before is None:
             yield path, f"{change.change}, though it was not there"
+        if before is not None and before.type == "directory":
+            directories.add(path)
         if change.change == "deleted":
             manifest.pop(path, None)
         else:
             here.append(path)
             manifest[path] = Entry.of(change)
             yield from _incomplete(change)
-    yield from _misplaced(manifest, here, {change.path for change in changes if change.change == "deleted"})
+    yield from _misplaced(manifest, here, {path for path in directories if not _is_directory(manifest, path)})
 
 
 def _incomplete(change: Change) -> Iterator[tuple[str, str]]:
@@ -120,14 +124,17 @@ def _incomplete(change: Change) -> Iterator[tuple[str, str]]:
 def _misplaced(manifest: Manifest, here: list[str], gone: set[str]) -> Iterator[tuple[str, str]]:
     for path in here:
         above = parent_of(path)
-        if above and (above not in manifest or manifest[above].type != "directory"):
+        if path in manifest and above and not _is_directory(manifest, above):
             yield path, "what it is in is no directory of the workspace"
-    gone = {path for path in gone if path not in manifest}
-    gone |= {path for path in here if manifest[path].type != "directory"}
     if gone:
-        for path in manifest:
-            if parent_of(path) in gone and path not in here:
+        for path in manifest.keys() - set(here):
+            if parent_of(path) in gone:
                 yield path, "still there, though what it was in is no directory any more"
+
+
+def _is_directory(manifest: Manifest, path: str) -> bool:
+    entry = manifest.get(path)
+    return entry is not None and entry.type == "directory"
 
 
 def compare(before: Manifest, after: Manifest) -> list[Difference]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -64,7 +65,8 @@ def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
             _refuse_foreign_version(line, place)
         problem = error.errors(include_url=False)[0]
         if problem["type"] == "union_tag_invalid" and not first:
-            return Unknown.model_validate_json(line)
+            with suppress(ValidationError):
+                return Unknown.model_validate_json(line)
         where = ".".join(str(part) for part in problem["loc"])
         raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({where})' if where else ''}") from None
     if first:

@@ -9,7 +9,6 @@ import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from trajectories.errors import RecordError
 from trajectories.manifest import Entry, Manifest, in_tree_order
@@ -80,5 +79,5 @@ def _header(name: bytes, entry: Entry) -> bytes:
         seconds, nanoseconds = divmod(abs(entry.mtime_ns), 10**9)
         info.mtime = seconds if entry.mtime_ns >= 0 else 0
         if nanoseconds or entry.mtime_ns < 0:
-            cast(dict[str, str], info.pax_headers)["mtime"] = f"{'-' * (entry.mtime_ns < 0)}{seconds}.{nanoseconds:09}"
+            info.pax_headers = {"mtime": f"{'-' * (entry.mtime_ns < 0)}{seconds}.{nanoseconds:09}"}
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")

@@ -18,6 +18,8 @@ from trajectories.parts import Skipped
 from trajectories.reader import events_file, parse_event
 from trajectories.store import BlobStore
 
+ARCHIVE = "workspace.tar.zst"
+"""The exported workspace, beside the events."""
 _STEP = re.compile(rb'"type":"(?:call_finished|action_started)",(?:"action":"[^"\\]*",)?"step":(\d+)')
 _PARSED = frozenset({"trial_started", "snapshot", None})
 _COUNTED = frozenset({"call_finished", "action_started"})
@@ -60,7 +62,8 @@ def state_at(trial: Path, step: int | None = None) -> State:
             if event.action and (step is None or event.number <= step):
                 last_action = max(last_action, event.number)
     if known < 0:
-        raise NoSnapshots(f"{path.parent}: the record holds no snapshots of the workspace")
+        archive = f"; only its end, in {ARCHIVE}" if (path.parent / ARCHIVE).is_file() else ""
+        raise NoSnapshots(f"{path.parent}: the record holds no snapshots of the workspace{archive}")
     last = max(last, known)
     if step is not None and not 0 <= step <= last:
         raise RecordError(f"{path.parent}: there is no step {step}; the last is {last}")

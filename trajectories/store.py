@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import zstandard
@@ -38,7 +38,8 @@ class BlobStore:
 
     def __init__(self, directory: Path, pool: Path | None = None) -> None:
         self.directory = directory
-        self.pool = pool
+        self._here = os.fspath(directory)
+        self._shared = None if pool is None else os.fspath(pool)
 
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their sha256 in hex."""
@@ -82,11 +83,11 @@ class BlobStore:
 
         Raises: RecordError as `get` does.
         """
-        path = self.path(digest)
+        path = self._at(self._here, digest)
         hashed = hashlib.sha256()
         size = 0
         try:
-            with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+            with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
                 while piece := reader.read(min(_PIECE, most_bytes - size + 1)):
                     size += len(piece)
                     if size > most_bytes:
@@ -105,24 +106,24 @@ class BlobStore:
 
         A blob that a power failure may have torn never has its final name.
         """
-        path = self.path(digest)
-        if path.exists():
+        path = self._at(self._here, digest)
+        if os.path.exists(path):
             return True
-        return self.pool is not None and self._link(self._at(self.pool, digest), path)
+        return self._shared is not None and self._link(self._at(self._shared, digest), path)
 
     def adopt(self, digest: str, other: BlobStore) -> bool:
         """Take over a blob of another store, by a link or as a copy; whether that one has it. Not synced."""
         if self.has(digest):
             return True
-        source = other.path(digest)
-        if self._link(source, self.path(digest)):
+        source, path = other.path(digest), self._at(self._here, digest)
+        if self._link(str(source), path):
             return True
         try:
             data = source.read_bytes()
         except FileNotFoundError:
             return False
-        path = self.path(digest)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=TEMPORARY)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         os.replace(temporary, path)
@@ -133,23 +134,14 @@ class BlobStore:
 
         The trial's name comes first: in the pool a blob that nobody links is what `agent gc` removes.
         """
-        path = self.path(digest)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if self.pool is None:
+        path = self._at(self._here, digest)
+        if self._shared is None or not self._link(temporary, path):  # the latter: no hard links here
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(temporary, path)
             return
-        pooled = self._at(self.pool, digest)
-        pooled.parent.mkdir(parents=True, exist_ok=True)
+        pooled = self._at(self._shared, digest)
         try:
-            os.link(temporary, path)
-        except FileExistsError:
-            os.unlink(temporary)
-            return
-        except OSError:  # no hard links here
-            os.replace(temporary, path)
-            return
-        try:
-            os.replace(temporary, pooled)
+            _with_parent(os.replace, temporary, pooled)
         except OSError:  # the pool is on another file system
             os.unlink(temporary)
 
@@ -158,25 +150,31 @@ class BlobStore:
 
         Raises: RecordError for what is no sha256: it comes from a record, and names a file.
         """
-        return self._at(self.directory, digest)
+        return Path(self._at(self._here, digest))
 
     @staticmethod
-    def _at(root: Path, digest: str) -> Path:
+    def _at(root: str, digest: str) -> str:
         if not _SHA256.fullmatch(digest):
             raise RecordError(f"{digest[:80]!r} is no sha256, so there is no blob of it")
-        return root / digest[:2] / f"{digest[2:]}.zst"
+        return f"{root}/{digest[:2]}/{digest[2:]}.zst"
 
     @staticmethod
-    def _link(source: Path, path: Path) -> bool:
-        for _ in range(2):
-            try:
-                os.link(source, path)
-            except FileExistsError:
-                return True
-            except FileNotFoundError:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError:
-                return False
-            else:
-                return True
-        return False
+    def _link(source: str, path: str) -> bool:
+        """Whether there is such a file at `path` now."""
+        if not os.path.exists(source):
+            return False
+        try:
+            _with_parent(os.link, source, path)
+        except FileExistsError:
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def _with_parent(make: Callable[[str, str], None], source: str, path: str) -> None:
+    try:
+        make(source, path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make(source, path)

@@ -15,6 +15,7 @@ def show(
     step: Annotated[int | None, typer.Option(min=0, help="Only this step, in full.", show_default=False)] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the trial runs.")] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Write trial.json and its like anew.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Look for what cannot be, and name the first.")] = False,
     runs: _RUNS = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -28,6 +29,11 @@ def show(
     from trajectories.summary import summarize
 
     directory = find_trial(trial, runs_dir(runs))
+    if check:
+        if follow or rebuild or step is not None:
+            raise UserError("--check looks at the whole record: use it without --follow, --rebuild and --step")
+        _check(directory, as_json=json)
+        return
     if rebuild:
         from trajectories.conveniences import write_conveniences
 
@@ -56,6 +62,27 @@ def show(
         view.show(event)
     if step is None:
         console.print(summary_table(summarize(directory, events)))
+
+
+def _check(directory: Path, *, as_json: bool) -> None:
+    from agent.cli.output import emit_json
+    from trajectories.check import check
+    from trajectories.text import printable
+
+    found = check(directory)
+    if as_json:
+        emit_json(found)
+    else:
+        for finding in found.findings:
+            if finding.warning:
+                typer.echo(printable(f"warning: {finding.place}: {finding.text}"), err=True)
+        state = "finished" if found.finished else "unfinished: it has no exit"
+        if found.first is None:
+            typer.echo(f"consistent: {found.events} events, {state}")
+        else:
+            typer.echo(printable(f"inconsistent: {found.first.place}: {found.first.text} ({found.first.rule})"))
+    if not found.consistent:
+        raise typer.Exit(1)
 
 
 def _follow(directory: Path) -> None:

@@ -1,0 +1,393 @@
+"""The validator: good records are consistent, each rule broken once is found and named, nothing makes it fail."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from tests.record.writing import Writing
+from tests.solve.command import agent
+from trajectories.check import Checked, check
+from trajectories.conveniences import write_conveniences
+
+RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
+Events = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three steps with snapshots, an output that is a blob, and its conveniences."""
+    base = tmp_path_factory.mktemp("good")
+    writing = Writing(base / "b" / "good", {b"a": b"1", b"d": None, b"d/x": b"x"})
+    trial = writing.step({b"a": b"2", b"d": None, b"d/x": b"x"}).step({b"d": None}).step({b"a": b"3"}).done()
+    write_conveniences(trial)
+    return trial
+
+
+def broken(good: Path, to: Path, change: Callable[[Events], object]) -> Checked:
+    """A copy of the record with its events changed, checked."""
+    trial = to / "trial"
+    shutil.copytree(good, trial)
+    path = trial / "events.jsonl"
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    change(events)
+    path.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
+    return check(trial)
+
+
+def of(events: Events, kind: str, which: int = 0) -> dict[str, Any]:
+    return [event for event in events if event["type"] == kind][which]
+
+
+def numbered(events: Events) -> None:
+    """After something was taken out or put in: the numbers are right again."""
+    for number, event in enumerate(events):
+        event["seq"] = number
+
+
+def put(events: Events, kind: str, which: int, **new: Any) -> None:
+    of(events, kind, which).update(new)
+
+
+def again(events: Events, kind: str, which: int, at: int | None = None, **new: Any) -> None:
+    """A second copy of an event, right after it or before number `at`."""
+    event = of(events, kind, which)
+    where = events.index(event) + 1 if at is None else at
+    events.insert(where, {**event, "mono_s": events[where - 1]["mono_s"], **new})
+    numbered(events)
+
+
+def without(events: Events, kind: str, which: int) -> None:
+    events.remove(of(events, kind, which))
+    numbered(events)
+
+
+def change_in_snapshot(events: Events, which: int, at: int, **new: Any) -> None:
+    of(events, "snapshot", which)["changes"][at].update(new)
+
+
+USAGE = {"input": 10, "cache_read": 0, "cache_write_5m": 0, "cache_write_1h": 0, "output": 5, "reasoning": None}
+
+
+def raw_usage(events: Events, usage: dict[str, Any], raw: dict[str, Any]) -> None:
+    put(events, "call_finished", 1, usage={**USAGE, **usage}, usage_raw=raw)
+
+
+BREAKS: dict[str, tuple[Callable[[Events], object], str, str]] = {
+    "sequence gap": (lambda e: e.pop(3), "order", "sequence gap: seq 4 where 3"),
+    "sequence repeat": (lambda e: e[5].update(seq=4), "order", "sequence repeat: seq 4 where 5"),
+    "foreign version": (lambda e: e[0].update(schema_version="9.0"), "event", "schema version 9.0"),
+    "first event": (lambda e: (e.pop(0), numbered(e)), "event", "begins with trial_started"),
+    "second start": (lambda e: again(e, "trial_started", 0), "order", "second trial_started"),
+    "time": (lambda e: e[6].update(mono_s=0.0), "order", "time running backwards"),
+    "nan": (lambda e: e[6].update(mono_s=float("nan")), "order", "mono_s is nan"),
+    "negative duration": (lambda e: put(e, "action_finished", 0, duration_s=-1.0), "order", "duration_s is -1.0"),
+    "date": (lambda e: e[6].update(t="yesterday"), "order", "'yesterday' is no time in UTC"),
+    "after exit": (lambda e: again(e, "message", 0, len(e), id="late"), "order", "message after the exit"),
+    "second exit": (lambda e: again(e, "exit", 0), "order", "a second exit"),
+    "no call_started": (lambda e: without(e, "call_started", 1), "calls", "without its call_started"),
+    "no outcome": (lambda e: without(e, "call_finished", 1), "calls", "has no outcome"),
+    "steps": (lambda e: put(e, "call_finished", 1, step=7), "calls", "step 7 finished where 2"),
+    "call step": (lambda e: put(e, "call_started", 1, step=7), "calls", "a call of step 7 where step 2"),
+    "try": (lambda e: put(e, "call_started", 1, **{"try": 3}), "calls", "try 3 of step 2 where 1"),
+    "message id": (lambda e: put(e, "message", 2, id="o1"), "calls", "message id 'o1' used twice"),
+    "message ids": (lambda e: put(e, "call_started", 1, message_ids=["m1"]), "calls", "message_ids 'm1' where"),
+    "messages": (lambda e: put(e, "call_started", 1, messages=9), "calls", "messages is 9, and there are 3"),
+    "messages hash": (lambda e: put(e, "call_started", 1, messages_sha256="0"), "calls", "messages_sha256 '0'"),
+    "changed message": (
+        lambda e: put(e, "message", 1, content="else"),
+        "calls",
+        "is not what the messages so far give",
+    ),
+    "negative tokens": (lambda e: raw_usage(e, {"output": -5}, {}), "event", "usage.output"),
+    "reasoning": (lambda e: raw_usage(e, {"reasoning": 6}, {}), "calls", "6 tokens of reasoning in 5"),
+    "raw output": (lambda e: raw_usage(e, {}, {"completion_tokens": 4}), "calls", "usage does not add up"),
+    "raw prompt": (lambda e: raw_usage(e, {}, {"prompt_tokens": 11}), "calls", "10 tokens of prompt, and 11"),
+    "raw anthropic": (lambda e: raw_usage(e, {"cache_read": 3}, {"input_tokens": 7}), "calls", "13 tokens of prompt"),
+    "costs": (lambda e: put(e, "call_finished", 1, costs={"billed": float("inf")}), "calls", "costs.billed is inf"),
+    "no start": (lambda e: without(e, "action_started", 1), "actions", "2.1 finishes without having started"),
+    "two starts": (lambda e: again(e, "action_started", 1), "actions", "2.1 starts while 2.1 is running"),
+    "two ends": (lambda e: again(e, "action_finished", 1), "actions", "2.1 finishes a second time"),
+    "no end": (lambda e: without(e, "action_finished", 2), "actions", "observation of action 3.1, which has not"),
+    "address": (lambda e: put(e, "action_started", 1, action="x"), "actions", "'x' is no address of step 2"),
+    "action step": (lambda e: put(e, "action_started", 1, action="1.2", step=1), "actions", "1.2 starts in step 2"),
+    "call of action": (lambda e: put(e, "action_started", 1, tool_call_id="z"), "actions", "the tool call 'z'"),
+    "exit code": (lambda e: put(e, "action_finished", 1, exit_code=None), "actions", "exit_code None and signal None"),
+    "and signal": (lambda e: put(e, "action_finished", 1, signal=9), "actions", "exit_code 0 and signal 9"),
+    "counted": (lambda e: of(e, "action_finished", 1)["output"].update(bytes=4), "actions", "4 bytes of which 5"),
+    "output hash": (
+        lambda e: of(e, "action_finished", 1)["output"].update(blob=None, text="other"),
+        "actions",
+        "is not the hash of its text",
+    ),
+    "output blob": (
+        lambda e: of(e, "action_finished", 1)["output"].update(blob="1" * 64, sha256="1" * 64),
+        "actions",
+        "the blob is missing",
+    ),
+    "blob's name": (lambda e: of(e, "action_finished", 1)["output"].update(blob="1" * 64), "actions", "in the blob"),
+    "two observations": (
+        lambda e: again(e, "message", 2, id="new", tool_call_id=None, role="user"),
+        "actions",
+        "action 2.1 has two observations",
+    ),
+    "two answers": (lambda e: again(e, "message", 2, id="new", action=None), "actions", "'c2' is answered twice"),
+    "no observation": (lambda e: without(e, "message", 1), "actions", "1.1 has no observation"),
+    "observation of none": (lambda e: put(e, "message", 1, action="9.9"), "actions", "9.9, which has not finished"),
+    "role": (lambda e: put(e, "message", 1, role="user"), "actions", "role user with the tool call"),
+    "created": (lambda e: change_in_snapshot(e, 1, 0, change="created"), "workspaces", "created, though it was there"),
+    "deleted": (lambda e: change_in_snapshot(e, 2, 0, path="q"), "workspaces", "'q': deleted, though it was not there"),
+    "modified": (lambda e: change_in_snapshot(e, 1, 0, path="q"), "workspaces", "'q': modified, though it was not"),
+    "climbing": (lambda e: change_in_snapshot(e, 0, 0, path="../q"), "workspaces", "not a plain path"),
+    "in a file": (lambda e: change_in_snapshot(e, 0, 0, path="d/x/y"), "workspaces", "is no directory"),
+    "left behind": (lambda e: change_in_snapshot(e, 2, 1, path="d"), "workspaces", "'d/x': still there"),
+    "twice": (lambda e: change_in_snapshot(e, 0, 1, path="a"), "workspaces", "'a': changed twice"),
+    "no hash": (lambda e: change_in_snapshot(e, 0, 0, sha256=None), "workspaces", "without its hash"),
+    "size": (lambda e: change_in_snapshot(e, 0, 0, size=7), "workspaces", "holds 1 bytes, and 7 are recorded"),
+    "snapshot step": (lambda e: put(e, "snapshot", 2, step=1), "workspaces", "a snapshot of step 1 after that"),
+    "early snapshot": (lambda e: put(e, "snapshot", 2, step=3), "workspaces", "step 3 when 2 steps were finished"),
+    "no beginning": (lambda e: without(e, "snapshot", 0), "workspaces", "the first snapshot is of step 1"),
+    "exit steps": (lambda e: put(e, "exit", 0, steps=2), "outcome", "the exit counts 2 steps, and 3"),
+    "parentless": (lambda e: put(e, "message", 0, inherited=True), "parentage", "inherited, and there is no parent"),
+    "branch": (lambda e: put(e, "trial_started", 0, parent={"trial": "t", "step": -1}), "parentage", "from step -1"),
+    "conveniences": (
+        lambda e: put(e, "call_finished", 2, usage=USAGE),
+        "conveniences",
+        "differs from the events in usage",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_each_rule_broken_once_is_found_and_named(good: Path, tmp_path: Path, name: str) -> None:
+    change, rule, text = BREAKS[name]
+    found = broken(good, tmp_path, change)
+    assert not found.consistent
+    assert any(one.rule == rule and text in one.text for one in found.findings), found.findings
+
+
+@pytest.mark.parametrize("recording", ["figlet", "ledger"])
+def test_the_recordings_are_consistent(recording: str) -> None:
+    found = check(RECORDINGS / recording)
+    assert (found.findings, found.consistent, found.finished) == ([], True, True)
+
+
+def test_a_good_record_is_consistent(good: Path, tmp_path: Path) -> None:
+    assert broken(good, tmp_path, lambda events: None).findings == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "which", "text"),
+    [("workspace.tar.zst", 0, "cannot be read"), ("workspace.tar.zst", 1, "not the"), ("verdict.json", 1, "differs")],
+)
+def test_files_of_a_recording_that_were_changed_are_named(tmp_path: Path, kind: str, which: int, text: str) -> None:
+    trial = tmp_path / "ledger"
+    shutil.copytree(RECORDINGS / "ledger", trial)
+    if kind.endswith("json"):
+        (trial / kind).write_text(
+            (trial / kind).read_text().replace('"passed"', '"failed"').replace('"failed": true', '"passed": true')
+        )
+    elif which:
+        with (trial / kind).open("ab") as file:
+            file.write(b"x")
+    else:
+        (trial / kind).unlink()
+    found = check(trial)
+    assert not found.consistent
+    assert kind in str(found.findings)
+    assert text in str(found.findings)
+
+
+def test_an_evaluation_that_was_not_begun_or_is_of_something_else_is_named(tmp_path: Path) -> None:
+    found = broken(RECORDINGS / "ledger", tmp_path / "1", lambda e: without(e, "evaluation_started", 0))
+    assert "without an evaluation_started" in found.findings[0].text
+    change = {"workspace_sha256": "0" * 64}
+    found = broken(RECORDINGS / "ledger", tmp_path / "2", lambda e: put(e, "evaluation_started", 0, **change))
+    assert "never exported" in found.findings[0].text
+
+
+@pytest.mark.parametrize("damage", ["missing", "torn", "other"])
+def test_a_damaged_blob_is_named(good: Path, tmp_path: Path, damage: str) -> None:
+    trial = tmp_path / "trial"
+    shutil.copytree(good, trial)
+    blobs = sorted(trial.rglob("*.zst"))
+    if damage == "missing":
+        blobs[0].unlink()
+    elif damage == "torn":
+        blobs[0].write_bytes(blobs[0].read_bytes()[:-3])
+    else:
+        shutil.copy(blobs[1], blobs[0])
+    found = check(trial)
+    assert found.first is not None
+    assert blobs[0].name in found.first.text
+
+
+def test_a_torn_last_line_and_a_missing_exit_are_what_a_crash_leaves(good: Path, tmp_path: Path) -> None:
+    trial = tmp_path / "trial"
+    shutil.copytree(good, trial)
+    path = trial / "events.jsonl"
+    path.write_bytes(path.read_bytes()[:-4])
+    found = check(trial)
+    assert (found.consistent, found.finished) == (True, False)
+    assert [(one.warning, one.place) for one in found.findings] == [(True, "events.jsonl:22")]
+    assert "torn" in found.findings[0].text
+
+
+def crash_at(events: Events, at: int, *after: dict[str, Any]) -> None:
+    """The record up to number `at`, resumed there, and `after`."""
+    del events[at:]
+    template = {"t": events[0]["t"], "mono_s": events[-1]["mono_s"]}
+    events += [{**template, "type": "resumed"}, *({**event, **template} for event in after)]
+    numbered(events)
+
+
+def test_a_resumed_trial_may_ask_and_run_again_what_the_crash_cut_off(good: Path, tmp_path: Path) -> None:
+    def call(events: Events) -> None:
+        started = of(events, "call_started", 1)
+        failed = {
+            "type": "call_failed",
+            "step": 2,
+            "error": "interrupted",
+            "detail": "x",
+            "retry": True,
+            "latency_s": 0,
+        }
+        crash_at(events, events.index(started) + 1, failed, {**started, "try": 2, "message_ids": []})
+
+    def action(events: Events) -> None:
+        started, finished = of(events, "action_started", 1), of(events, "action_finished", 1)
+        crash_at(events, events.index(started) + 1, started, finished, of(events, "message", 2))
+
+    def lost_action(events: Events) -> None:
+        finished = of(events, "action_finished", 1)
+        crash_at(events, events.index(finished) + 1, of(events, "message", 2))
+
+    for number, crash in enumerate((call, action, lost_action)):
+        found = broken(good, tmp_path / str(number), crash)
+        assert (found.consistent, found.findings, found.finished) == (True, [], False)
+
+
+def test_a_fork_is_checked_against_its_parent(good: Path, tmp_path: Path) -> None:
+    def fork(step: int, trial: str) -> Callable[[Events], object]:
+        return lambda events: put(events, "trial_started", 0, parent={"trial": trial, "step": step})
+
+    shutil.copytree(good, tmp_path / "b" / "parent")
+    assert broken(good, tmp_path / "b", fork(3, "parent")).findings == []
+    shutil.rmtree(tmp_path / "b" / "trial")
+    assert "which has 3" in broken(good, tmp_path / "b", fork(4, "parent")).findings[0].text
+    shutil.rmtree(tmp_path / "b" / "trial")
+    found = broken(good, tmp_path / "b", fork(3, "gone"))
+    assert found.consistent
+    assert found.findings[0].warning
+
+
+def test_the_command_names_the_first_and_exits_with_1(good: Path, tmp_path: Path) -> None:
+    trial = tmp_path / "runs" / "b" / "trial"
+    shutil.copytree(good, trial)
+    fine = agent(tmp_path, "show", "trial", "--check")
+    assert (fine.status, fine.out) == (0, "consistent: 22 events, finished\n")
+    path = trial / "events.jsonl"
+    path.write_text(path.read_text().replace('"exit_code":0', '"exit_code":null', 1))
+    bad = agent(tmp_path, "show", "trial", "--check")
+    assert bad.status == 1
+    assert bad.out.startswith("inconsistent: events.jsonl:7: action 1.1 exited with exit_code None")
+    done = agent(tmp_path, "show", "trial", "--check", "--json")
+    assert done.status == 1
+    assert done.json["consistent"] is False
+    assert done.json["findings"][0]["place"] == "events.jsonl:7"
+    assert agent(tmp_path, "show", "trial", "--check", "--step", "1").status == 2
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(["\ud800", "../x", "1.1", "c1", "x" * 300, "\x1b[2J", [], {}, [[[]]], {"type": "message"}]),
+)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [at] if at else []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        found += places(item, (*at, key))
+    return found
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_mutation_makes_it_fail(good: Path, data: st.DataObject) -> None:
+    path = good / "events.jsonl"
+    original = path.read_bytes()
+    events = [json.loads(line) for line in original.splitlines()]
+    for _ in range(data.draw(st.integers(1, 3))):
+        event = data.draw(st.sampled_from(events))
+        kind = data.draw(st.sampled_from(["value", "drop", "copy", "swap"]))
+        if kind == "value":
+            place = data.draw(st.sampled_from(places(event)))
+            holder: Any = event
+            for key in place[:-1]:
+                holder = holder[key] if isinstance(holder, dict | list) else {}
+            if isinstance(holder, dict | list):
+                holder[place[-1]] = data.draw(VALUES)
+        elif kind == "drop" and len(events) > 1:
+            events.remove(event)
+        elif kind == "copy":
+            events.insert(data.draw(st.integers(0, len(events))), json.loads(json.dumps(event)))
+        else:
+            other = data.draw(st.sampled_from(events))
+            event["type"], other["type"] = other.get("type"), event.get("type")
+    try:
+        path.write_text("".join(json.dumps(event) + "\n" for event in events))
+        check(good).model_dump_json()
+    finally:
+        path.write_bytes(original)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1), junk=st.binary(max_size=30), cut=st.integers(0, 40))
+def test_no_junk_makes_it_fail(good: Path, at: float, junk: bytes, cut: int) -> None:
+    path = good / "events.jsonl"
+    original = path.read_bytes()
+    place = int(at * len(original))
+    try:
+        path.write_bytes(original[:place] + junk + original[place + cut :])
+        check(good).model_dump_json()
+    finally:
+        path.write_bytes(original)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b"[" * 200_000,
+        b'{"type":"snapshot","step":0,"changes":' + b"[" * 200_000,
+        b'{"type":"new","seq":"x"}',
+        b'{"type":"new","seq":5,"mono_s":NaN}',
+        b"\xff\xfe\x00",
+        b"",
+        b'{"type":"message","id":"\\ud800","role":"user","content":"x","why":"task"}',
+    ],
+)
+def test_odd_lines_are_named_with_their_place(good: Path, tmp_path: Path, line: bytes) -> None:
+    trial = tmp_path / "runs" / "b" / "trial"
+    shutil.copytree(good, trial)
+    path = trial / "events.jsonl"
+    lines = path.read_bytes().splitlines()
+    lines.insert(5, line)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    found = check(trial)
+    assert found.findings[0].place == "events.jsonl:6"
+    for argv in (("show", "trial", "--check", "--json"), ("diff", "trial"), ("checkout", "trial", "out")):
+        done = agent(tmp_path, *argv)
+        assert "Traceback" not in done.err
+        assert "defect" not in done.err

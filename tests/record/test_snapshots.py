@@ -1,0 +1,323 @@
+"""Workspaces in the record: what is written comes back to the byte, at every step, and nothing leaves its place."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import tarfile
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from tests.record.test_recorder import started
+from tests.record.writing import MTIME_NS, Writing, tree_on_disk
+from trajectories.checkout import check_out
+from trajectories.errors import RecordError, RecordFull
+from trajectories.events import Snapshot
+from trajectories.garbage import collect_garbage
+from trajectories.paths import components, from_text, to_text
+from trajectories.reader import read_events
+from trajectories.recorder import Recorder
+from trajectories.restore import left_out, restore_archive
+from trajectories.snapshots import SnapshotWriter
+from trajectories.states import NoSnapshots, state_at
+
+START = {b"src": None, b"src/a.c": b"int a;\n", b"empty": None, b"link": (b"src/a.c",), b"x\xff\\n": b"odd"}
+AFTER = {b"src": None, b"src/a.c": b"int b;\n", b"link": (b"/etc/passwd",), b"src/new": b"", b"x\xff\\n": b"odd"}
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Path:
+    return Writing(tmp_path / "batch" / "trial", START).step(AFTER).step({}).done()
+
+
+@given(st.binary(max_size=60))
+def test_any_path_has_one_text_and_comes_back(path: bytes) -> None:
+    assert from_text(to_text(path)) == path
+    json.dumps(to_text(path)).encode()
+
+
+@given(st.text(alphabet="\\x41fe0é", max_size=12))
+def test_a_text_is_either_the_spelling_of_its_path_or_refused(text: str) -> None:
+    try:
+        path = from_text(text)
+    except RecordError:
+        return
+    assert to_text(path) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "/a", "a/../b", "..", ".", "a//b", "a/", "a\0b", "\\x41", "\\q", "\ud800", "a" * 70000]
+)
+def test_a_path_that_is_no_plain_path_below_the_workspace_is_refused(text: str) -> None:
+    with pytest.raises(RecordError):
+        components(text)
+
+
+def test_every_step_is_checked_out_as_it_was(trial: Path, tmp_path: Path) -> None:
+    for step, tree in enumerate([START, AFTER, {}]):
+        done = check_out(state_at(trial, step), tmp_path / f"out{step}")
+        assert tree_on_disk(tmp_path / f"out{step}") == tree
+        assert not done.missing
+    file = (tmp_path / "out1" / "src" / "a.c").stat()
+    assert (stat.S_IMODE(file.st_mode), file.st_mtime_ns) == (0o640, MTIME_NS)
+    assert (tmp_path / "out1" / "src").stat().st_mtime_ns == MTIME_NS
+    assert (tmp_path / "out1" / "link").lstat().st_mtime_ns == MTIME_NS
+    assert state_at(trial).step == 2
+
+
+def test_every_step_is_restored_as_an_archive(trial: Path, tmp_path: Path) -> None:
+    for step, tree in enumerate([START, AFTER, {}]):
+        with tarfile.open(fileobj=io.BytesIO(b"".join(restore_archive(trial, step)))) as tar:
+            assert {(member.uid, member.gid) for member in tar} <= {(0, 0)}
+            tar.extractall(tmp_path / str(step), filter="fully_trusted")
+        assert tree_on_disk(tmp_path / str(step)) == tree
+    assert abs((tmp_path / "1" / "src" / "a.c").stat().st_mtime_ns - MTIME_NS) < 1000
+
+
+def test_gnu_tar_takes_the_archive_with_its_times_to_the_nanosecond(trial: Path, tmp_path: Path) -> None:
+    import subprocess
+
+    subprocess.run(["tar", "-x", "-C", tmp_path], input=b"".join(restore_archive(trial, 0)), check=True)
+    assert (tmp_path / "src" / "a.c").stat().st_mtime_ns == MTIME_NS
+    assert (tmp_path / os.fsdecode(b"x\xff\\n")).read_bytes() == b"odd"
+
+
+names = st.binary(min_size=1, max_size=4).filter(lambda name: name not in (b".", b"..") and not set(name) & {0, 47})
+trees = st.dictionaries(names, st.one_of(st.none(), st.binary(max_size=9), st.tuples(names)), max_size=5)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(trees, min_size=1, max_size=4), below=names)
+def test_any_history_comes_back(tmp_path_factory: pytest.TempPathFactory, steps: list[dict], below: bytes) -> None:
+    base = tmp_path_factory.mktemp("history")
+    full = [{**tree, **{name + b"/" + below: b"in" for name, what in tree.items() if what is None}} for tree in steps]
+    writing = Writing(base / "b" / "t", full[0])
+    for tree in full[1:]:
+        writing.step(tree)
+    trial = writing.done()
+    for step, tree in enumerate(full):
+        check_out(state_at(trial, step), base / f"o{step}")
+        assert tree_on_disk(base / f"o{step}") == tree
+
+
+def test_contents_are_stored_once_over_steps_and_trials(tmp_path: Path) -> None:
+    one = Writing(tmp_path / "b" / "1", {b"a": b"same", b"b": b"same"}).step({b"a": b"same"}).done()
+    two = Writing(tmp_path / "b" / "2", {b"c": b"same"}).done()
+    same = [path for path in tmp_path.rglob("*.zst") if path.stat().st_nlink == 3]
+    assert len(same) == 3
+    for trial in (one, two):
+        assert not list(trial.rglob(".new-*"))
+
+
+def test_a_fork_takes_its_beginning_from_its_parent(trial: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "child"
+    elsewhere.mkdir(parents=True)
+    recorder = Recorder(elsewhere, pool=elsewhere.parent / ".pool")
+    recorder.append(started())
+    with SnapshotWriter(recorder, 0) as writer:
+        writer.inherit(state_at(trial, 1))
+        writer.finish()
+    recorder.close()
+    check_out(state_at(elsewhere, 0), tmp_path / "out")
+    assert tree_on_disk(tmp_path / "out") == AFTER
+
+
+def test_a_large_content_goes_by_in_little_memory_and_above_the_cap_only_its_hash_is_kept(tmp_path: Path) -> None:
+    def content(megabytes: int) -> Iterator[bytes]:
+        for number in range(megabytes):
+            yield bytes([number]) * (1 << 20)
+
+    trial = tmp_path / "b" / "t"
+    trial.mkdir(parents=True)
+    recorder = Recorder(trial)
+    recorder.append(started())
+    tracemalloc.start()
+    with SnapshotWriter(recorder, 0, cap_bytes=40 << 20) as writer:
+        writer.changed(b"fits", "created", "file", content=content(40))
+        writer.changed(b"large", "created", "file", content=content(41))
+        snapshot = writer.finish()
+    assert tracemalloc.get_traced_memory()[1] < 12 << 20
+    tracemalloc.stop()
+    recorder.close()
+    fits, large = snapshot.changes
+    assert (fits.kept, fits.size, large.kept, large.size) == (True, 40 << 20, False, 41 << 20)
+    assert large.sha256
+    assert len(list(trial.rglob("*.zst"))) == 1
+    assert [one.path for one in left_out(state_at(trial).manifest)] == ["large"]
+    done = check_out(state_at(trial), tmp_path / "out")
+    assert [one.path for one in done.missing] == ["large"]
+    assert "not kept" in done.missing[0].why
+    assert (tmp_path / "out" / "fits").stat().st_size == 40 << 20
+
+
+def test_when_the_environment_fails_in_the_middle_nothing_is_left_and_nothing_is_said(tmp_path: Path) -> None:
+    def breaks() -> Iterator[bytes]:
+        yield b"x" * (2 << 20)
+        raise RuntimeError("gone")
+
+    writing = Writing(tmp_path / "b" / "t", {})
+    with pytest.raises(RuntimeError), SnapshotWriter(writing.recorder, 1) as writer:  # noqa: PT012
+        writer.changed(b"a", "created", "file", content=[b"first"])
+        writer.changed(b"b", "created", "file", content=breaks())
+    trial = writing.done()
+    assert not list(trial.rglob(".new-*"))
+    assert [event.step for event in read_events(trial) if isinstance(event, Snapshot)] == [0]
+
+
+def test_a_step_that_was_not_recorded_is_said(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "b" / "t", {b"a": b"1"}).step({b"a": b"2"})
+    writing._snapshots = False
+    trial = writing.step({b"a": b"3"}).done()
+    assert state_at(trial).step == 1
+    with pytest.raises(RecordError, match="after step 2 was not recorded"):
+        state_at(trial, 2)
+    with pytest.raises(RecordError, match="no step 3; the last is 2"):
+        state_at(trial, 3)
+    with pytest.raises(NoSnapshots):
+        state_at(Writing(tmp_path / "b" / "u", {}, snapshots=False).done())
+
+
+def hostile(tmp_path: Path, *changes: dict) -> Path:
+    """A record whose first snapshot holds these changes."""
+    trial = Writing(tmp_path / "b" / "hostile", {b"a": b"content"}).done()
+    lines = (trial / "events.jsonl").read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if '"type":"snapshot"' in line)
+    event = json.loads(lines[at])
+    known = event["changes"][0]
+    event["changes"] = [{**known, **change} for change in changes]
+    lines[at] = json.dumps(event, separators=(",", ":"))
+    (trial / "events.jsonl").write_text("\n".join(lines) + "\n")
+    return trial
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"path": "../evil"}],
+        [{"path": "/evil"}],
+        [{"path": "a/../../evil"}],
+        [{"path": "d", "type": "symlink", "link": "../.."}, {"path": "d/evil"}],
+        [{"path": "d/evil"}, {"path": "d", "type": "symlink", "link": "../.."}],
+        [{"path": "f"}, {"path": "f/evil"}],
+        [{"path": "\\x2e./evil"}],
+    ],
+)
+def test_a_hostile_record_writes_nothing_outside(tmp_path: Path, changes: list[dict]) -> None:
+    trial = hostile(tmp_path, *changes)
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises(RecordError):
+        check_out(state_at(trial), tmp_path / "deep" / "out")
+    assert {path.name for path in tmp_path.rglob("*")} - {path.name for path in before} <= {"deep", "out"}
+
+
+def test_what_a_hostile_record_says_of_contents_is_contained(tmp_path: Path) -> None:
+    trial = hostile(
+        tmp_path,
+        {"path": "suid", "mode": 0o6755},
+        {"path": "short", "size": 99},
+        {"path": "long", "size": 3},
+        {"path": "none", "sha256": "0" * 64},
+        {"path": "climbs", "sha256": "../../../../etc/passwd"},
+        {"path": "n" * 300},
+        {"path": "late", "mtime_ns": 10**40},
+        {"path": "pipe", "type": "other"},
+        {"path": "to", "type": "symlink", "link": "/etc"},
+        {"path": "twice"},
+        {"path": "twice"},
+        {"path": "/".join(["d"] * 300)},
+    )
+    done = check_out(state_at(trial), tmp_path / "out")
+    assert {one.path for one in done.missing} == {"short", "long", "none", "climbs", "n" * 300, "late", "pipe"}
+    assert stat.S_IMODE((tmp_path / "out" / "suid").stat().st_mode) == 0o755
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["d", "suid", "to", "twice"]
+    assert (tmp_path / "out" / "/".join(["d"] * 300)).read_bytes() == b"content"
+
+
+def test_a_blob_that_unpacks_to_more_than_its_file_is_stopped(tmp_path: Path) -> None:
+    trial = Writing(tmp_path / "b" / "t", {b"a": b"content"}).done()
+    blob = next(trial.rglob("*.zst"))
+    blob.write_bytes(zstandard.ZstdCompressor().compress(bytes(1 << 30)))
+    tracemalloc.start()
+    done = check_out(state_at(trial), tmp_path / "out")
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+    assert "more than 7 bytes" in done.missing[0].why
+    with pytest.raises(RecordError, match="more than 7 bytes"):
+        b"".join(restore_archive(trial))
+
+
+def test_a_directory_with_something_in_it_is_refused(trial: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("")
+    with pytest.raises(RecordError, match="new or an empty directory"):
+        check_out(state_at(trial), tmp_path / "full")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecordError, match="new directory"):
+        check_out(state_at(trial), tmp_path / "file")
+
+
+def test_a_read_only_directory_is_filled_before_it_is_locked(tmp_path: Path) -> None:
+    trial = hostile(tmp_path, {"path": "d", "type": "directory", "mode": 0o500}, {"path": "d/a", "mode": 0o400})
+    check_out(state_at(trial), tmp_path / "out")
+    assert stat.S_IMODE((tmp_path / "out" / "d").stat().st_mode) == 0o500
+
+
+def test_a_full_disk_is_a_full_record(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    import subprocess
+
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], check=True)
+    try:
+        writing = Writing(tmp_path / "b" / "t", {})
+        with pytest.raises(RecordFull), SnapshotWriter(writing.recorder, 1) as writer:  # noqa: PT012
+            writer.changed(b"a", "created", "file", content=(os.urandom(1 << 18) for _ in range(20)))
+            writer.finish()
+        assert state_at(writing.done()).manifest == {}
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
+def test_a_huge_sparse_or_odd_events_file_is_read_in_little_memory(tmp_path: Path) -> None:
+    trial = Writing(tmp_path / "b" / "t", {b"a": b"1"}).done()
+    with (trial / "events.jsonl").open("ab") as file:
+        file.truncate(1 << 30)
+    tracemalloc.start()
+    assert len(list(read_events(trial))) == 4  # what a power failure leaves: zeros after the last line
+    assert list(state_at(trial).manifest) == ["a"]
+    with (trial / "events.jsonl").open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(RecordError, match=r"events\.jsonl:5"):
+        list(read_events(trial))
+    assert tracemalloc.get_traced_memory()[1] < 30 << 20
+    tracemalloc.stop()
+
+
+def test_gc_removes_what_no_trial_links_and_nothing_else(tmp_path: Path) -> None:
+    import shutil
+
+    one = Writing(tmp_path / "b" / "1", {b"a": b"one", b"s": b"shared"}).done()
+    two = Writing(tmp_path / "b" / "2", {b"a": b"two", b"s": b"shared"}).done()
+    left = two / "blobs" / ".new-dead"
+    left.write_bytes(b"x")
+    os.utime(left, (0, 0))
+    (two / "blobs" / ".new-live").write_bytes(b"x")
+    (tmp_path / "b" / ".pool" / "mine.txt").write_bytes(b"x")
+    shutil.rmtree(one)
+    assert collect_garbage(tmp_path, dry_run=True).blobs == 1
+    done = collect_garbage(tmp_path)
+    assert (done.blobs, done.temporaries) == (1, 1)
+    assert done.bytes > 0
+    assert collect_garbage(tmp_path).bytes == 0
+    assert len(list((tmp_path / "b" / ".pool").rglob("*.zst"))) == 2
+    assert (tmp_path / "b" / ".pool" / "mine.txt").exists()
+    assert not left.exists()
+    check_out(state_at(two), tmp_path / "out")
+    assert tree_on_disk(tmp_path / "out") == {b"a": b"two", b"s": b"shared"}

@@ -1,0 +1,111 @@
+"""The exit, the evaluation, and where a fork came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from trajectories.errors import RecordError
+from trajectories.events import (
+    CallFinished,
+    CallStarted,
+    Evaluated,
+    EvaluationStarted,
+    Event,
+    Exited,
+    InheritedReply,
+    Message,
+    Parent,
+    TrialStarted,
+)
+from trajectories.lines import complete_lines, kind_of
+from trajectories.reader import events_file
+
+
+class Outcome:
+    """Rule `outcome`."""
+
+    name = "outcome"
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._evaluating = False
+        self._exited = False
+
+    def feed(self, event: Event) -> Iterator[str]:
+        match event:
+            case CallFinished():
+                self._steps += 1
+            case Exited():
+                self._exited = True
+                if event.steps != self._steps:
+                    yield f"the exit counts {event.steps} steps, and {self._steps} were finished"
+            case EvaluationStarted():
+                self._evaluating = True
+                if not self._exited:
+                    yield "an evaluation begins before the exit"
+            case Evaluated():
+                if not self._evaluating and event.verdict is not None:
+                    yield "a verdict without an evaluation_started"
+                self._evaluating = False
+                if event.verdict is None and not event.why_none:
+                    yield "an evaluation with neither a verdict nor why there is none"
+
+    def end(self) -> Iterator[str]:
+        return iter(())
+
+
+class Parentage:
+    """Rule `parentage`: what was inherited comes first, and only in a fork."""
+
+    name = "parentage"
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.parent: Parent | None = None
+        self._called = False
+
+    def feed(self, event: Event) -> Iterator[str]:
+        match event:
+            case TrialStarted():
+                self.parent = event.parent
+                if event.parent is not None and event.parent.step < 0:
+                    yield f"forked from step {event.parent.step}"
+            case CallStarted():
+                self._called = True
+            case Message() | InheritedReply() if isinstance(event, InheritedReply) or event.inherited:
+                if self.parent is None:
+                    yield f"message {event.id[:40]!r} is inherited, and there is no parent"
+                if self._called:
+                    yield f"message {event.id[:40]!r} is inherited, and comes after a call"
+                if isinstance(event, InheritedReply) and self.parent is not None and event.step > self.parent.step:
+                    yield f"a reply of step {event.step} is inherited, and the fork is of step {self.parent.step}"
+
+    def end(self) -> Iterator[str]:
+        parent = self._parent_directory()
+        if self.parent is None or parent is None:
+            return
+        try:
+            steps = sum(kind_of(line) == "call_finished" for _, line in complete_lines(events_file(parent)))
+        except (RecordError, OSError):
+            return
+        if self.parent.step > steps:
+            yield f"forked from step {self.parent.step} of {parent.name}, which has {steps}"
+
+    def missing_parent(self) -> str:
+        """The parent's name if it is not among the trials beside this one."""
+        return self.parent.trial if self.parent is not None and self._parent_directory() is None else ""
+
+    def _parent_directory(self) -> Path | None:
+        if self.parent is None:
+            return None
+        name = os.path.basename(self.parent.trial.rstrip("/"))
+        if not name or "\0" in name or len(os.fsencode(name)) > 255:
+            return None
+        batch = self._directory.absolute().parent
+        try:
+            batches = [batch, *(Path(entry.path) for entry in os.scandir(batch.parent) if entry.is_dir())]
+        except OSError:
+            batches = [batch]
+        return next((place / name for place in batches if (place / name / "events.jsonl").is_file()), None)

@@ -1,0 +1,51 @@
+"""Whether a call's buckets agree with the provider's own figures, where those can be read for certain.
+
+Shapes differ: OpenAI-like prompts include the cache (and some leave it out all the same), Anthropic's input does not,
+xAI counts reasoning beside the completion. Only what no reading of a shape explains is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trajectories.parts import Json
+from trajectories.usage import Usage
+
+
+def does_not_add_up(usage: Usage | None, raw: Json | None) -> Iterator[str]:
+    """What is wrong with a call's usage, in words."""
+    if usage is None:
+        return
+    if usage.reasoning is not None and usage.output is not None and usage.reasoning > usage.output:
+        yield f"usage does not add up: {usage.reasoning} tokens of reasoning in {usage.output} of output"
+    if raw:
+        yield from _output(usage, raw)
+        yield from _prompt(usage, raw)
+
+
+def _output(usage: Usage, raw: Json) -> Iterator[str]:
+    figure = _count(raw, "completion_tokens", "output_tokens")
+    if figure is None or usage.output is None:
+        return
+    details = raw.get("completion_tokens_details")
+    beside = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else None
+    if usage.output not in (figure, figure + (beside or 0)):
+        yield f"usage does not add up: {usage.output} tokens of output, and {figure} according to the provider"
+
+
+def _prompt(usage: Usage, raw: Json) -> Iterator[str]:
+    figure = _count(raw, "prompt_tokens", "input_tokens")
+    if figure is None or usage.input is None:
+        return
+    miss = _count(raw, "prompt_cache_miss_tokens")
+    if usage.prompt != figure and usage.input not in (figure, miss):
+        yield f"usage does not add up: {usage.prompt} tokens of prompt, and {figure} according to the provider"
+
+
+def _count(raw: Mapping[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = raw.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+    return None
