@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agent.drive import Driver
 from agent.errors import UserError
@@ -42,7 +43,7 @@ class Branch:
     inject: str | None
 
 
-def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: object) -> Branch:
+def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: Any) -> Branch:
     """What a fork of `parent` after step `at` begins with; `changes` are options (see `agent.options`).
 
     `inject` is a hint for the model, or a file with one.

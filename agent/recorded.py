@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from trajectories.errors import RecordError
 from trajectories.events import (
+    CUT_OFF,
     ActionFinished,
     ActionStarted,
     BaseEvent,
@@ -27,9 +28,6 @@ from trajectories.events import (
     TrialStarted,
     WorkspaceExported,
 )
-
-CUT_OFF = ("interrupted", "supervisor_lost", "environment_lost")
-"""Ends of an action that are not its own."""
 
 
 @dataclass

@@ -15,13 +15,12 @@ from typing import Any
 
 from agent.errors import UserError
 from agent.initial import Initial
-from agent.recorded import CUT_OFF
 from agent.snapshots import ignored
 from agent.solve import WORKSPACE
 from agent.workspaces import Workspaces, whole
 from environments.protocol import Environment, Execution
 from trajectories.comparison import compare, first_difference
-from trajectories.events import ActionFinished, ActionStarted, Event, Output, Snapshot
+from trajectories.events import CUT_OFF, ActionFinished, ActionStarted, Event, Output, Snapshot
 from trajectories.interrupts import interruptible
 from trajectories.manifest import compare as differences
 from trajectories.reader import read_events

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agent.drive import Driver
 from agent.errors import UserError
@@ -50,7 +51,7 @@ Watch = Callable[[Order, list[BaseEvent]], AbstractContextManager[Callable[[Base
 """Gives, for an order and what was recorded of it, an observer of what is recorded further."""
 
 
-def resume(directory: Path, watch: Watch, **changes: object) -> tuple[Outcome | None, Summary]:
+def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | None, Summary]:
     """Go on with a trial; the outcome is None if it was finished already. `changes` are options (api_base, keep).
 
     Raises: UserError, RecordError, TrialInUse.
@@ -83,7 +84,7 @@ def resume(directory: Path, watch: Watch, **changes: object) -> tuple[Outcome | 
         return outcome, write_conveniences(directory)
 
 
-def order_of(directory: Path, first: TrialStarted, *, same_task: bool = True, **changes: object) -> Order:
+def order_of(directory: Path, first: TrialStarted, *, same_task: bool = True, **changes: Any) -> Order:
     """The order that a recorded trial came from; `changes` are options that are asked for anew.
 
     `same_task`: whether a task whose content has changed since is refused.

@@ -210,6 +210,10 @@ class ActionStarted(BaseEvent):
 Ended = Literal["exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost"]
 
 
+CUT_OFF: frozenset[Ended] = frozenset({"interrupted", "supervisor_lost", "environment_lost"})
+"""Ends of an action that are not its own: it is run again when the trial goes on."""
+
+
 class ActionFinished(BaseEvent):
     """A command is over. Exactly one of `exit_code` and `signal` is known if it exited."""
 

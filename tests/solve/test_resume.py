@@ -238,7 +238,7 @@ def test_a_fork_that_cannot_be(work: Path, argv: tuple[str, ...], said: str) -> 
     parent = agent(work, "solve", *options(work, "local", script(work, "echo 1", SUBMIT)), "--json")
     done = agent(work, "fork", str(parent.trial), *argv)
     assert (done.status, said in done.err) == (2, True), done.err
-    assert len(list(work.glob("runs/single/*"))) == 1
+    assert len(list(work.glob("runs/single/*/events.jsonl"))) == 1
 
 
 def test_each_step_is_kept(work: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from trajectories.checks.contents import Contents
 from trajectories.events import (
+    CUT_OFF,
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -41,6 +42,7 @@ class Actions:
         self._running: ActionStarted | None = None
         self._again: set[str] = set()
         """What may start, or be finished, a second time."""
+        self._cut_off: set[str] = set()
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
@@ -59,7 +61,8 @@ class Actions:
             case Message() if not event.inherited:
                 yield from self._message(event)
             case Resumed():
-                self._again = set(event.rerun)
+                self._again = self._cut_off
+                self._cut_off = set()
                 if self._running is not None:
                     self._again.add(self._running.action)
                     self._running = None
@@ -111,7 +114,9 @@ class Actions:
                 yield f"action {action}: {problem}"
         self._running = None
         self._finished[event.action] = event.tool_call_id
-        if event.action not in self._observed and event.ended not in ("interrupted", "environment_lost"):
+        if event.ended in CUT_OFF:
+            self._cut_off.add(event.action)
+        elif event.action not in self._observed:
             self._unobserved.add(event.action)
 
     def _message(self, event: Message) -> Iterator[str]:

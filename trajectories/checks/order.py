@@ -6,10 +6,19 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 
-from trajectories.events import Event, Exited, TrialStarted
+from trajectories.events import Event, Exited, Resumed, TrialStarted
 
 _AFTER_EXIT = frozenset(
-    {"workspace_exported", "evaluation_started", "evaluation", "warning", "paused", "resumed", "env_started"}
+    {
+        "workspace_exported",
+        "evaluation_started",
+        "evaluation",
+        "warning",
+        "paused",
+        "resumed",
+        "env_started",
+        "snapshot",
+    }
 )
 
 
@@ -22,6 +31,8 @@ class Order:
         self._seq = -1
         self._mono_s = 0.0
         self._exited = False
+        self._resumable = False
+        """Whether the exit was not the loop's own end, so that the trial may go on after it."""
 
     def feed(self, event: Event) -> Iterator[str]:
         expected = self._seq + 1
@@ -37,7 +48,10 @@ class Order:
             yield "a second exit"
         elif self._exited and type(event).__name__ != "Unknown" and event.type not in _AFTER_EXIT:
             yield f"{event.type} after the exit"
-        self._exited |= isinstance(event, Exited)
+        if isinstance(event, Exited):
+            self._exited, self._resumable = True, event.exit.reason in ("user", "infrastructure")
+        elif isinstance(event, Resumed) and self._resumable:
+            self._exited = False
 
     def end(self) -> Iterator[str]:
         return iter(())
