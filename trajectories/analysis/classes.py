@@ -5,11 +5,11 @@ script; it has every class that one of its commands has and counts as the first 
 
 - `write`: creates, changes or deletes files by the script's own commands: an output redirection into a file, `tee`,
   `sed -i`, `perl -i`, `patch`, `git apply`, editors, `cp`, `mv`, `rm`, `mkdir`, `chmod` and their like, or inline
-  code that opens a file for writing. Files that a built or installed program leaves (a compiler's output) are not meant.
-  Into a scratch directory (/tmp, /var/tmp, /dev/shm, mktemp's, where the workspace is not below it) it is a write only if
-  the action does none of probe, git and execute: `printf x > /tmp/in; ./executable /tmp/in` is a probe.
-- `probe`: runs or examines the reference program, the one to be rebuilt, to learn what it does (`reference.py` says which
-  that is), also by way of a script that names it. Reading its documentation is `read`.
+  code that opens a file for writing. What a program leaves that is run (a compiler's output) is not meant. Into a
+  scratch directory (/tmp, /var/tmp, /dev/shm, mktemp's, where the workspace is not below it) it is a write only
+  if the action does none of probe, git and execute: `printf x > /tmp/in; ./executable /tmp/in` is a probe.
+- `probe`: runs or examines the reference program, the one to be rebuilt, to learn what it does (`reference.py` says
+  which that is), also by way of a script that names it. Reading its documentation is `read`.
 - `git`: any other git command.
 - `execute`: runs any other program: compilers, build tools, tests, interpreters, package managers, one's own program.
 - `read`: looks at files or at the machine and changes nothing.
@@ -257,6 +257,6 @@ def _has_flag(words: tuple[str, ...], letter: str, long: str = "--none") -> bool
     for word in words[1:]:
         if word == "--":
             return False
-        if word.startswith(long) or re.fullmatch(rf"-[a-zA-Z]*{letter}.*", word) and not word.startswith("--"):
+        if word.startswith(long) or re.fullmatch(rf"-[a-zA-Z]*{letter}.*", word):
             return True
     return False

@@ -11,26 +11,27 @@ def _words(text: str) -> frozenset[str]:
 
 
 READING = _words(
-    """cat tac nl head tail less more most bat view grep egrep fgrep zgrep rg ag ack find fd locate ls ll dir tree exa eza
-    wc du df stat file diff cmp comm sdiff colordiff cut sort uniq tr column paste join fold fmt pr expand rev awk gawk mawk
-    sed jq yq xmllint od xxd hexdump strings objdump nm readelf ldd size md5sum sha1sum sha256sum sha512sum cksum sum
-    b2sum basename dirname realpath readlink which whereis type man info apropos whatis help zcat bzcat xzcat zstdcat
-    zless uname hostname nproc free lscpu lsblk ps top pgrep id whoami groups pwd date uptime printenv env locale getconf
-    ulimit umask history jobs dpkg-query cloc tokei scc ctags seq test ["""
+    """cat tac nl head tail less more most bat view grep egrep fgrep zgrep rg ag ack find fd locate ls ll dir
+    tree exa eza wc du df stat file diff cmp comm sdiff colordiff cut sort uniq tr column paste join fold fmt
+    pr expand rev awk gawk mawk sed jq yq xmllint od xxd hexdump strings objdump nm readelf ldd size md5sum
+    sha1sum sha256sum sha512sum cksum sum b2sum basename dirname realpath readlink which whereis type man info
+    apropos whatis help zcat bzcat xzcat zstdcat zless uname hostname nproc free lscpu lsblk ps top pgrep id
+    whoami groups pwd date uptime printenv env locale getconf ulimit umask history jobs dpkg-query cloc tokei
+    scc ctags seq test ["""
 )
 """Look at files, at the machine or at what is piped into them, and change nothing."""
 
 NOTHING = _words(
-    """echo printf cd pushd popd dirs export unset set shopt local declare typeset readonly alias unalias let shift getopts
-    true false : sleep wait kill pkill killall trap exit return break continue read mapfile readarray hash enable disown
-    bg fg times yes tput clear reset stty sync"""
+    """echo printf cd pushd popd dirs export unset set shopt local declare typeset readonly alias unalias let
+    shift getopts true false : sleep wait kill pkill killall trap exit return break continue read mapfile
+    readarray hash enable disown bg fg times yes tput clear reset stty sync"""
 )
 """Change only the shell, wait, or print what they are told."""
 
 CHANGING = _words(
-    """cp mv rm rmdir unlink mkdir touch chmod chown chgrp ln install truncate mktemp dd patch apply_patch ed ex vi vim nvim
-    nano emacs unzip tar zip gzip gunzip bzip2 bunzip2 xz unxz zstd rsync split csplit mkfifo mknod sponge shred rename
-    fallocate dos2unix unix2dos setfacl cpio"""
+    """cp mv rm rmdir unlink mkdir touch chmod chown chgrp ln install truncate mktemp dd patch apply_patch ed ex
+    vi vim nvim nano emacs unzip tar zip gzip gunzip bzip2 bunzip2 xz unxz zstd rsync split csplit mkfifo
+    mknod sponge shred rename fallocate dos2unix unix2dos setfacl cpio"""
 )
 """Create, change or delete files by themselves."""
 
@@ -38,13 +39,18 @@ LAST_IS_TARGET = _words("cp ln install rsync")
 """Of several operands only the last is written."""
 
 EXAMINING = _words(
-    "strings objdump nm readelf ldd size file xxd od hexdump gdb lldb strace ltrace valgrind r2 radare2 rabin2 ghidra qemu"
+    """strings objdump nm readelf ldd size file xxd od hexdump gdb lldb strace ltrace valgrind r2 radare2 rabin2
+    ghidra qemu"""
 )
 """Show what a program is made of: on the reference program that is a probe."""
 
 SHELLS = _words("bash sh dash zsh ksh ash")
-INTERPRETERS = _words("python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit Rscript tclsh guile")
-BUILDING = _words("make gmake ninja cmake meson cargo go gcc g++ cc c++ clang clang++ rustc ld mvn gradle zig ghc dotnet tsc")
+INTERPRETERS = _words(
+    """python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit Rscript tclsh guile"""
+)
+BUILDING = _words(
+    """make gmake ninja cmake meson cargo go gcc g++ cc c++ clang clang++ rustc ld mvn gradle zig ghc dotnet tsc"""
+)
 
 WRAPPERS: dict[str, frozenset[str]] = {
     "sudo": _words("-u -g -h -p -C -D -R -T --user --group"),
@@ -63,7 +69,7 @@ WRAPPERS: dict[str, frozenset[str]] = {
     "unbuffer": frozenset(),
     "chronic": frozenset(),
     "watch": _words("-n --interval"),
-    "xargs": _words("-a -d -E -I -L -n -P -s --max-args --max-procs --replace --delimiter --arg-file"),
+    "xargs": _words("""-a -d -E -I -L -n -P -s --max-args --max-procs --replace --delimiter --arg-file"""),
     "strace": _words("-e -o -p -s -u -E"),
     "ltrace": _words("-e -o -p -s -u"),
     "valgrind": frozenset(),

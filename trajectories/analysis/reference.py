@@ -58,5 +58,6 @@ class Reference:
 
     def settle(self, changed: set[str]) -> None:
         """A snapshot says what the step really changed: what was thought written and was not is restored."""
-        self._programs = (self._programs | (self._dropped - changed)) - changed
+        unchanged = {path for path in self._dropped - changed if path.startswith(f"{self.workdir}/")}
+        self._programs = (self._programs | unchanged) - changed
         self._dropped.clear()
