@@ -10,6 +10,7 @@ from statistics import mean, median
 from pydantic import BaseModel
 
 from trajectories.analysis.classes import PRIORITY, ActionClass
+from trajectories.analysis.extras import MissingExtra
 from trajectories.analysis.report import TrialAnalysis
 from trajectories.catalog import find_trial
 from trajectories.errors import RecordError
@@ -63,7 +64,7 @@ def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set
     found: list[Path] = []
     of_batches: set[Path] = set()
     for name in names:
-        path = Path(name)
+        path = next((place for place in (Path(name), runs / name) if place.is_dir()), Path(name))
         if path.is_dir() and not (path / EVENTS).is_file():
             batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
             if not batch:
@@ -78,7 +79,7 @@ def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set
 def analyze_trials(names: Sequence[str], runs: Path) -> Analysis:
     """Analyse trials by name, directory or batch. A trial of a batch that cannot be read is listed as such.
 
-    Raises: RecordError for a trial that was named and cannot be read, or if none of a batch's can.
+    Raises: RecordError for a trial that was named and cannot be read, or if none of a batch's can; MissingExtra.
     """
     from trajectories.analysis.trial import analyze_trial
 
@@ -89,7 +90,7 @@ def analyze_trials(names: Sequence[str], runs: Path) -> Analysis:
         try:
             trials.append(analyze_trial(directory))
         except RecordError as error:
-            if directory not in of_batches:
+            if directory not in of_batches or isinstance(error, MissingExtra):
                 raise
             unreadable.append(Unreadable(trial=str(directory), problem=str(error)))
     if not trials:

@@ -127,7 +127,7 @@ def _command(command: Command, reference: Reference, depth: int) -> set[_Does]:
     if name in known.NOTHING:
         return {"other"}
     _built(words, paths, name, reference)
-    return {"probe"} if on_reference else {"execute"}
+    return {"probe"} if any(reference.is_program(path) for path in paths[1:]) else {"execute"}
 
 
 def _shell(

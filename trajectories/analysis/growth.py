@@ -56,24 +56,13 @@ class Growth:
             self._count(change, step)
             old = self._sources.pop(change.path, [])
             new = None if gone else self._source_lines(change)
-            own: dict[bytes, list[int]] = defaultdict(list)
-            for line, origin in old:
-                own[line].append(origin)
+            self.lines += len(new or ()) - len(old)
+            lines, missing, left = _matched(old, new or [], step)
             if new is not None:
-                lines: list[_Line] = []
-                missing: list[int] = []
-                for line in new:
-                    steps = own.get(line)
-                    if steps:
-                        lines.append((line, steps.pop()))
-                    else:
-                        missing.append(len(lines))
-                        lines.append((line, step))
                 self._sources[change.path] = lines
                 unmatched.append((lines, missing))
-            self.lines += (len(new) if new is not None else 0) - len(old)
-            for line, steps in own.items():
-                loose[line] += steps
+            for line, origins in left.items():
+                loose[line] += origins
         for lines, missing in unmatched:
             for at in missing:
                 moved = loose.get(lines[at][0])
@@ -110,3 +99,25 @@ class Growth:
         if language(change.path, content) is None:
             return None
         return [line for line in (raw.rstrip() for raw in content.split(b"\n")) if line]
+
+
+def _matched(old: list[_Line], new: list[bytes], step: int) -> tuple[list[_Line], list[int], dict[bytes, list[int]]]:
+    """The new lines with the steps that wrote them, the places of those that are not among the old ones (this step's
+    for now), and what is left of the old ones: steps by line."""
+    shorter = min(len(old), len(new))
+    begin = 0
+    while begin < shorter and old[begin][0] == new[begin]:
+        begin += 1
+    end = 0
+    while end < shorter - begin and old[-1 - end][0] == new[-1 - end]:
+        end += 1
+    left: dict[bytes, list[int]] = defaultdict(list)
+    for line, origin in old[begin : len(old) - end]:
+        left[line].append(origin)
+    lines, missing = old[:begin], []
+    for line in new[begin : len(new) - end]:
+        origins = left.get(line)
+        if not origins:
+            missing.append(len(lines))
+        lines.append((line, origins.pop() if origins else step))
+    return lines + old[len(old) - end :], missing, left

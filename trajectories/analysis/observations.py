@@ -118,9 +118,13 @@ class Observations:
         waiting, self._waiting = self._waiting, []
         if not any(seen for seen, _ in waiting):
             return
-        count, how = self.count_tokens or token_counter()
-        counted = [count(text) for _, text in waiting]
-        added = self._added(usage, sum(counted))
+        grown = self._grown(usage)
+        how: How = "usage"
+        counted = [1]
+        if len(grown) != 1 or len(waiting) > 1:
+            count, how = self.count_tokens or token_counter()
+            counted = [count(text) for _, text in waiting]
+        added = min(grown, key=lambda tokens: abs(tokens - sum(counted)), default=None)
         for (seen, _), tokens in zip(waiting, counted, strict=True):
             if seen is None:
                 continue
@@ -130,11 +134,10 @@ class Observations:
                 share = tokens / sum(counted) if sum(counted) else 1 / len(waiting)
                 seen.tokens, seen.how = round(added * share), "usage"
 
-    def _added(self, usage: Usage | None, counted: int) -> int | None:
-        """Tokens by which the prompt grew beside the reply; None where usage does not say it."""
+    def _grown(self, usage: Usage | None) -> set[int]:
+        """Tokens by which the prompt grew beside the reply, its reasoning taken as sent back or as not."""
         last = self._last
         if usage is None or last is None or last.output is None or not usage.prompt or not last.prompt:
-            return None
+            return set()
         grown = usage.prompt - last.prompt - last.output
-        candidates = [tokens for tokens in (grown, grown + (last.reasoning or 0)) if tokens > 0]
-        return min(candidates, key=lambda tokens: abs(tokens - counted), default=None)
+        return {tokens for tokens in (grown, grown + (last.reasoning or 0)) if tokens > 0}

@@ -5,7 +5,9 @@ Each picture is one function from analyses to a figure; the same input gives the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +35,7 @@ def write_plots(directory: Path, trials: Sequence[TrialAnalysis], formats: Seque
     pyplot = load("matplotlib.pyplot", "plots")
     written: list[Path] = []
     try:
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a name in a script that the font lacks
         directory.mkdir(parents=True, exist_ok=True)
         for name, draw in _PICTURES.items():
             figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
@@ -49,11 +52,14 @@ def write_plots(directory: Path, trials: Sequence[TrialAnalysis], formats: Seque
 
 def _classes(axes: Any, trials: Sequence[TrialAnalysis]) -> None:
     """Shares of the turns' classes over the progress of the trials."""
-    counts = {kind: [0] * _BINS for kind in PRIORITY}
+    counts = {kind: [0.0] * _BINS for kind in PRIORITY}
     for trial in trials:
-        for at, kind in enumerate(trial.turns.sequence):
-            if kind is not None:
-                counts[kind][at * _BINS // len(trial.turns.sequence)] += 1
+        width = _BINS / max(1, len(trial.turns.sequence))
+        for turn, kind in enumerate(trial.turns.sequence):
+            begin, end = turn * width, (turn + 1) * width
+            for at in range(int(begin), min(_BINS, ceil(end))):
+                if kind is not None:  # a turn counts in each bin as far as it lies in it
+                    counts[kind][at] += max(0.0, min(end, at + 1) - max(begin, at)) / width
     totals = [sum(counts[kind][at] for kind in PRIORITY) or 1 for at in range(_BINS)]
     below = [0.0] * _BINS
     middles = [(at + 0.5) * 100 / _BINS for at in range(_BINS)]
