@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.trials import Did, Step, record
 from trajectories.analysis import analyze_trial
+from trajectories.analysis.aggregate import row
 from trajectories.analysis.loops import WINDOW
 from trajectories.analysis.tokens import estimated_tokens, token_counter
 from trajectories.usage import Usage
@@ -126,3 +128,30 @@ def test_outcomes(tmp_path: Path) -> None:
     assert outcomes.ended == {"exited": 4, "deadline": 1, "oom": 1, "output_cap": 1}
     assert (outcomes.longest_failing_run, outcomes.recoveries) == (3, 2)
     assert outcomes.seconds == {"execute": 187.0, "read": 2.0}
+
+
+def test_an_unknown_duration_is_not_no_time(tmp_path: Path) -> None:
+    """Of an action that never ended nobody knows how long it took; a class that has no action took no time."""
+    trial = record(tmp_path / "t", [Step([Did("ls", duration_s=2)]), Step([Did("make")])], closed=False)
+    events = trial / "events.jsonl"
+    lines = events.read_bytes().splitlines(keepends=True)
+    events.write_bytes(b"".join(line for line in lines if b'"action_finished"' not in line or b'"1.1"' in line))
+    figures = row(analyze_trial(trial))
+    assert (figures["seconds_read"], figures["seconds_execute"], figures["seconds_git"]) == (2.0, None, 0.0)
+
+
+def test_a_thousand_steps_take_less_than_two_seconds_of_work(tmp_path: Path) -> None:
+    body = [f"def f{number}(a):\n    return a + {number}" for number in range(500)]
+    steps = []
+    for number in range(1000):
+        body[number % 500] += f"  # {number}"
+        files = {"src/main.py": "\n".join(body)} if number % 4 == 0 else {}
+        script = f"cd src && grep -n 'f{number}' main.py | head -{number}; ./run --x \"$HOME\" > /tmp/o 2>&1"
+        steps.append(Step([Did(script, f"line {number}\n" * 100)], files))
+    trial = record(tmp_path / "t", steps)
+    token_counter()  # reading the tokenizer's vocabulary is once a process
+    began = time.process_time()
+    analysis = analyze_trial(trial)
+    assert time.process_time() - began < 2
+    assert analysis.growth is not None
+    assert analysis.growth.final_lines == 1000

@@ -143,14 +143,20 @@ def row(trial: TrialAnalysis) -> dict[str, Cell]:
         "observation_tokens": observations.tokens,
         "observation_added_tokens": observations.added_tokens,
         "prompt_tokens": observations.prompt_tokens,
+        "known_exit_codes": outcomes.known_exit_codes,
         "non_zero": outcomes.non_zero,
         "non_zero_share": outcomes.non_zero_share,
         "longest_failing_run": outcomes.longest_failing_run,
         "recoveries": outcomes.recoveries,
         **{f"ended_{how}": outcomes.ended.get(how, 0) for how in ("deadline", "oom", "output_cap")},
-        **{f"seconds_{kind}": outcomes.seconds.get(kind, 0.0) for kind in PRIORITY},
+        **{f"seconds_{kind}": _seconds(trial, kind) for kind in PRIORITY},
         "unknown_durations": outcomes.unknown_durations,
     }
+
+
+def _seconds(trial: TrialAnalysis, kind: ActionClass) -> float | None:
+    """Spent in a class; None if there are such actions and nobody knows how long any of them took."""
+    return trial.outcomes.seconds.get(kind, None if trial.actions.by_class[kind] else 0.0)
 
 
 def aggregate(trials: Sequence[TrialAnalysis]) -> Aggregate:

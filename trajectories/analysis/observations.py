@@ -37,7 +37,7 @@ class ObservationCost(BaseModel):
 
 
 class ObservationCosts(BaseModel):
-    """All observations of a trial."""
+    """All observations of a trial, those included that a fork took over from its parent."""
 
     count: int
     tokens: int

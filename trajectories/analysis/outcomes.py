@@ -10,6 +10,9 @@ from pydantic import BaseModel
 from trajectories.analysis.classes import PRIORITY, ActionClass
 from trajectories.events import ActionFinished
 
+_BY_ITSELF = frozenset({"exited", "unknown"})
+"""How an action ends that nothing stopped; an imported file may not say it."""
+
 
 class Outcomes(BaseModel):
     """Of a trial's finished actions."""
@@ -53,7 +56,7 @@ class OutcomeCount:
             self.unknown_durations += 1
         else:
             self._seconds[of] = self._seconds.get(of, 0.0) + duration
-        failed = event.ended != "exited" or event.signal is not None
+        failed = event.ended not in _BY_ITSELF or event.signal is not None
         if event.exit_code is not None:
             self.known += 1
             self.non_zero += event.exit_code != 0
