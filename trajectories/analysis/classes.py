@@ -35,7 +35,7 @@ _Does = ActionClass | Literal["scratch"]
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/", "$(mktemp", "`mktemp", "$TMPDIR", "${TMPDIR")
 _NO_FILES = re.compile(r"/dev/(null|zero|std(in|out|err)|tty|fd/\d+|full)|/proc/.*")
 _CODE_WRITES = re.compile(
-    r"""open\s*\(\s*(?P<path>[^,()]*(?:\([^()]*\))?[^,()]*),\s*(?:mode\s*=\s*)?['"][rbtU]*[wax+]
+    r"""open\s*\(\s*(?P<path>[^,()\n]{0,200}(?:\([^()\n]{0,200}\)[^,()\n]{0,200})?),\s*(?:mode\s*=\s*)?['"][rbtU]*[wax+]
     |\.write_(?:text|bytes)\s*\( | \bos\.(?:remove|rename|replace|unlink|makedirs|mkdir|rmdir|symlink)\s*\(
     |\bshutil\.(?:copy\w*|move|rmtree)\s*\( | \b(?:write|append)File(?:Sync)?\s*\( | \bFile\.write\b
     |\bopen\s*\(?[^;\n]{0,80}['"]\+?>{1,2} | \bfile_put_contents\s*\(""",
@@ -209,7 +209,7 @@ def _into_scratch(match: re.Match[str]) -> bool:
 
 def _changing(name: str, words: tuple[str, ...], paths: list[str], reference: Reference) -> set[_Does]:
     """`cp`, `rm` and their like: where they write, and whether that touches the reference."""
-    if name == "tar" and words[1:] and (re.fullmatch(r"-?[a-zA-Z]*t[a-zA-Z]*", words[1]) or "--list" in words):
+    if name == "tar" and words[1:] and (re.fullmatch(r"-?[a-su-zA-Z]*t[a-zA-Z]*", words[1]) or "--list" in words):
         return {"read"}
     if name in ("unzip", "gzip", "gunzip", "xz", "bzip2", "zstd") and _has_flag(words, "l" if name == "unzip" else "c"):
         return {"read"}
@@ -257,6 +257,6 @@ def _has_flag(words: tuple[str, ...], letter: str, long: str = "--none") -> bool
     for word in words[1:]:
         if word == "--":
             return False
-        if word.startswith(long) or re.fullmatch(rf"-[a-zA-Z]*{letter}.*", word):
+        if word.startswith(long) or re.match(rf"-[a-zA-Z]*?{letter}", word):
             return True
     return False

@@ -77,7 +77,7 @@ class _Walk:
     source: bytes
     cwd: str
     variables: dict[str, str] = field(default_factory=dict)
-    functions: set[str] = field(default_factory=set)
+    functions: frozenset[str] = frozenset()
 
     def run(self, root: Node) -> Iterator[Item]:
         waiting: list[tuple[Node, str | None] | str] = [(root, None)]
@@ -115,7 +115,7 @@ class _Walk:
                     later = [(child, None) for child in node.named_children]
                 case "function_definition":
                     if (name := node.child_by_field_name("name")) is not None:
-                        self.functions.add(self._text(name))
+                        self.functions |= {self._text(name)}
                     later = [(child, None) for child in node.named_children]
                 case "subshell" | "command_substitution" | "process_substitution":
                     later = [*((child, None) for child in node.named_children), self.cwd]
@@ -134,7 +134,7 @@ class _Walk:
                 words.append(self._value(child))
         if not words:
             return None
-        command = Command(tuple(words), stdin, self.cwd, frozenset(self.functions))
+        command = Command(tuple(words), stdin, self.cwd, self.functions)
         if words[0] in ("cd", "pushd"):
             operands = [word for word in words[1:] if not word.startswith("-")]
             self.cwd = absolute(operands[0], self.cwd) if operands else self.cwd
