@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import checkout, clean, doctor, models, replay, resume, show, solve, tasks
+from agent.cli import analyze, checkout, clean, diff, doctor, gc, models, replay, resume, show, solve, tasks
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("fork")(resume.fork)
 app.command("replay")(replay.replay)
 app.command("show")(show.show)
 app.command("trials")(show.trials)
+app.command("analyze")(analyze.analyze)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.command("doctor")(doctor.doctor)

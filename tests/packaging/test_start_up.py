@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-SLOW = ["docker", "hypothesis", "jinja2", "litellm", "numpy", "openai", "pydantic", "pytest", "rich", "scipy", "yaml"]
+SLOW = ["docker", "hypothesis", "jinja2", "litellm", "matplotlib", "numpy", "openai", "pydantic", "pygments", "pytest"]
+SLOW += ["rich", "scipy", "tiktoken", "tree_sitter", "yaml"]
 PROGRAM = """
 import sys
 sys.argv = ["agent", *sys.argv[1:]]

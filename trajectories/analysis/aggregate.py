@@ -1,0 +1,195 @@
+"""Several trials together: one flat row a trial, and the sums and spreads over them. CSV and JSON are made of these."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import mean, median
+
+from pydantic import BaseModel
+
+from trajectories.analysis.classes import PRIORITY, ActionClass
+from trajectories.analysis.extras import MissingExtra
+from trajectories.analysis.report import TrialAnalysis
+from trajectories.catalog import find_trial
+from trajectories.errors import RecordError
+from trajectories.recorder import EVENTS
+
+Cell = str | int | float | None
+
+
+class Unreadable(BaseModel):
+    """A trial of a batch that could not be analysed."""
+
+    trial: str
+    problem: str
+
+
+class Spread(BaseModel):
+    """One figure over the trials that know it."""
+
+    known: int
+    mean: float
+    median: float
+    min: float
+    max: float
+
+
+class Aggregate(BaseModel):
+    """All analysed trials together."""
+
+    trials: int
+    actions: dict[ActionClass, int]
+    turns: dict[ActionClass, int]
+    action_shares: dict[ActionClass, float]
+    """Of all actions; empty if there is none."""
+    spreads: dict[str, Spread]
+    """By the names of the CSV's columns; a figure that no trial knows is left out."""
+
+
+class Analysis(BaseModel):
+    """What `agent analyze --json` prints."""
+
+    trials: list[TrialAnalysis]
+    unreadable: list[Unreadable] = []
+    aggregate: Aggregate
+
+
+def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set[Path]]:
+    """The trials that are meant: each a trial, or a batch's directory for all of its trials; and those of batches.
+
+    Raises: RecordError if a name is neither.
+    """
+    found: list[Path] = []
+    of_batches: set[Path] = set()
+    for name in names:
+        path = next((place for place in (Path(name), runs / name) if place.is_dir()), Path(name))
+        if path.is_dir() and not (path / EVENTS).is_file():
+            batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
+            if not batch:
+                raise RecordError(f"{name}: neither a trial nor a batch of trials (no {EVENTS} in it or right below)")
+            of_batches |= set(batch)
+            found += batch
+        else:
+            found.append(find_trial(name, runs))
+    return list(dict.fromkeys(found)), of_batches
+
+
+def analyze_trials(names: Sequence[str], runs: Path) -> Analysis:
+    """Analyse trials by name, directory or batch. A trial of a batch that cannot be read is listed as such.
+
+    Raises: RecordError for a trial that was named and cannot be read, or if none of a batch's can; MissingExtra.
+    """
+    from trajectories.analysis.trial import analyze_trial
+
+    directories, of_batches = directories_named(names, runs)
+    trials: list[TrialAnalysis] = []
+    unreadable: list[Unreadable] = []
+    for directory in directories:
+        try:
+            trials.append(analyze_trial(directory))
+        except RecordError as error:
+            if directory not in of_batches or isinstance(error, MissingExtra):
+                raise
+            unreadable.append(Unreadable(trial=str(directory), problem=str(error)))
+    if not trials:
+        raise RecordError(f"none of {len(unreadable)} trials can be read; the first: {unreadable[0].problem}")
+    return Analysis(trials=trials, unreadable=unreadable, aggregate=aggregate(trials))
+
+
+def row(trial: TrialAnalysis) -> dict[str, Cell]:
+    """One trial's figures, flat, in the order of the CSV's columns; None where one is not known."""
+    growth, files, structure = trial.growth, trial.files, trial.structure
+    largest = growth.largest_step if growth else None
+    functions = structure.functions if structure else None
+    observations, outcomes = trial.observations, trial.outcomes
+    main = next(iter(structure.languages), None) if structure else None
+    return {
+        "trial": trial.trial,
+        "task": trial.task,
+        "model": trial.model,
+        "exit": trial.exit,
+        "steps": trial.steps,
+        "actions": trial.actions.total,
+        **{f"actions_{kind}": trial.actions.by_class[kind] for kind in PRIORITY},
+        "actions_unparsed": trial.actions.unparsed,
+        **{f"turns_{kind}": trial.turns.by_class[kind] for kind in PRIORITY},
+        "turns_without_action": trial.turns.without_action,
+        "initial_lines": growth.initial_lines if growth else None,
+        "final_lines": growth.final_lines if growth else structure.lines if structure else None,
+        "written_lines": growth.written_lines if growth else None,
+        "surviving_lines": growth.surviving_lines if growth else None,
+        "largest_step": largest.step if largest else None,
+        "largest_step_lines": largest.lines if largest else None,
+        "largest_step_share": largest.share if largest else None,
+        "files_created": files.created if files else None,
+        "files_modified": files.modified if files else None,
+        "files_deleted": files.deleted if files else None,
+        "files": structure.files if structure else None,
+        "source_files": structure.source_files if structure else None,
+        "deepest": structure.deepest if structure else None,
+        "mean_depth": structure.mean_depth if structure else None,
+        "languages": len(structure.languages) if structure else None,
+        "main_language": main,
+        "main_language_share": structure.languages[main].share if structure and main else None,
+        "functions": functions.count if functions else None,
+        "function_mean_lines": functions.mean_lines if functions else None,
+        "function_median_lines": functions.median_lines if functions else None,
+        "function_longest_lines": functions.longest_lines if functions else None,
+        "repetitions": len(trial.repetitions),
+        "repeated_actions": trial.repeated_actions,
+        "observations": observations.count,
+        "observation_tokens": observations.tokens,
+        "observation_added_tokens": observations.added_tokens,
+        "prompt_tokens": observations.prompt_tokens,
+        "known_exit_codes": outcomes.known_exit_codes,
+        "non_zero": outcomes.non_zero,
+        "non_zero_share": outcomes.non_zero_share,
+        "longest_failing_run": outcomes.longest_failing_run,
+        "recoveries": outcomes.recoveries,
+        **{f"ended_{how}": outcomes.ended.get(how, 0) for how in ("deadline", "oom", "output_cap")},
+        **{f"seconds_{kind}": _seconds(trial, kind) for kind in PRIORITY},
+        "unknown_durations": outcomes.unknown_durations,
+    }
+
+
+def _seconds(trial: TrialAnalysis, kind: ActionClass) -> float | None:
+    """Spent in a class; None if there are such actions and nobody knows how long any of them took."""
+    return trial.outcomes.seconds.get(kind, None if trial.actions.by_class[kind] else 0.0)
+
+
+def aggregate(trials: Sequence[TrialAnalysis]) -> Aggregate:
+    """Sums of classes and the spread of every figure."""
+    actions = {kind: sum(trial.actions.by_class[kind] for trial in trials) for kind in PRIORITY}
+    total = sum(actions.values())
+    rows = [row(trial) for trial in trials]
+    spreads: dict[str, Spread] = {}
+    for name in rows[0] if rows else ():
+        known = [cell for each in rows if isinstance(cell := each[name], int | float)]
+        if known:
+            spreads[name] = Spread(
+                known=len(known), mean=round(mean(known), 4), median=median(known), min=min(known), max=max(known)
+            )
+    return Aggregate(
+        trials=len(trials),
+        actions=actions,
+        turns={kind: sum(trial.turns.by_class[kind] for trial in trials) for kind in PRIORITY},
+        action_shares={kind: round(count / total, 4) for kind, count in actions.items()} if total else {},
+        spreads=spreads,
+    )
+
+
+def write_csv(path: Path, trials: Sequence[TrialAnalysis]) -> None:
+    """One row a trial below a row of names; an unknown figure is an empty cell.
+
+    Raises: RecordError if the file cannot be written.
+    """
+    rows = [row(trial) for trial in trials]
+    try:
+        with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    except OSError as error:
+        raise RecordError(f"{path}: the table cannot be written ({error.strerror})") from None

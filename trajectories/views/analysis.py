@@ -1,0 +1,79 @@
+"""An analysis in the terminal: one column a trial, or the middle and spread of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from trajectories.analysis.aggregate import Analysis, Cell, row
+from trajectories.analysis.report import TrialAnalysis
+from trajectories.text import printable
+
+_COLUMNS = 4
+"""More trials than these are shown as median and range."""
+_LISTED = 5
+_CUT = 90
+
+
+def print_analysis(console: Console, analysis: Analysis) -> None:
+    """The table of figures, and for few trials what stands out in each."""
+    single = len(analysis.trials) <= _COLUMNS
+    console.print(_by_trial(analysis.trials) if single else _together(analysis))
+    for trial in analysis.trials if single else ():
+        for line in _standing_out(trial):
+            console.print(Text(printable(line)), soft_wrap=True)
+    for broken in analysis.unreadable:
+        console.print(Text(printable(f"unreadable: {broken.problem}"), "red"), soft_wrap=True)
+
+
+def _by_trial(trials: Sequence[TrialAnalysis]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for trial in trials:
+        table.add_column(Text(printable(Path(trial.trial).name)), justify="right", overflow="fold")
+    rows = [row(trial) for trial in trials]
+    for name in rows[0]:
+        if name != "trial":
+            cells = (Text(printable(_cell(name, each[name]))) for each in rows)
+            table.add_row(name.replace("_", " "), *cells)
+    return table
+
+
+def _together(analysis: Analysis) -> Table:
+    table = Table(box=None, pad_edge=False, title=f"{len(analysis.trials)} trials", title_justify="left")
+    for name in ("", "median", "mean", "min", "max", "known"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, spread in analysis.aggregate.spreads.items():
+        cells = (_cell(name, value) for value in (spread.median, spread.mean, spread.min, spread.max))
+        table.add_row(name.replace("_", " "), *cells, str(spread.known))
+    return table
+
+
+def _standing_out(trial: TrialAnalysis) -> Iterator[str]:
+    name = Path(trial.trial).name
+    if trial.structure and trial.structure.languages:
+        shares = ", ".join(f"{language} {part.share:.0%}" for language, part in trial.structure.languages.items())
+        yield f"\n{name}: {shares}"
+    for repetition in trial.repetitions[:_LISTED]:
+        where = f"{repetition.first} to {repetition.last}"
+        in_a_row = f", {repetition.in_a_row} in a row" if repetition.in_a_row > 1 else ""
+        yield f"{name}: {repetition.times} times the same ({where}{in_a_row}): {repetition.command[:_CUT]}"
+    for cost in trial.observations.largest[:_LISTED]:
+        count = f"{cost.tokens:,} tokens ({cost.how}) in {cost.later_calls} later prompts: {cost.added_tokens:,}"
+        yield f"{name}: observation {cost.action or '?'}: {count}   {cost.command[:_CUT]}"
+    for note in trial.notes:
+        yield f"{name}: {note}"
+
+
+def _cell(name: str, value: Cell) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if name.endswith("_share"):
+        return f"{value:.1%}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
