@@ -36,6 +36,8 @@ app.command("doctor")(doctor.doctor)
 app.command("clean")(clean.clean)
 app.command("schema")(show.schema)
 app.command("checkout")(checkout.checkout)
+app.command("diff")(diff.diff)
+app.command("gc")(gc.gc)
 
 
 def main() -> None:
