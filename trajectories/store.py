@@ -44,9 +44,12 @@ class BlobStore:
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their sha256 in hex."""
         digest = hashlib.sha256(data).hexdigest()
-        if self.has(digest):
-            return digest
         path = self.path(digest)
+        if path.exists():
+            return digest
+        if self.has(digest):
+            sync_directory(path.parent)
+            return digest
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
         try:

@@ -171,6 +171,15 @@ def test_when_the_environment_fails_in_the_middle_nothing_is_left_and_nothing_is
     assert [event.step for event in read_events(trial) if isinstance(event, Snapshot)] == [0]
 
 
+def test_what_could_not_be_read_is_said_until_it_changes(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "b" / "t", {b"a": b"1"})
+    with SnapshotWriter(writing.recorder, 0) as writer:
+        writer.unread("b\udcff", "permission denied")
+        writer.finish()
+    assert [one.path for one in state_at(writing.step({b"a": b"2"}).directory).unread] == ["b\\xff"]
+    assert state_at(writing.step({b"a": b"2", b"b\xff": b"3"}).done()).unread == ()
+
+
 def test_a_step_that_was_not_recorded_is_said(tmp_path: Path) -> None:
     writing = Writing(tmp_path / "b" / "t", {b"a": b"1"}).step({b"a": b"2"})
     writing._snapshots = False
