@@ -7,6 +7,7 @@ by the recorder like all words, each the same way in every event.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from types import TracebackType
@@ -40,18 +41,18 @@ class SnapshotWriter:
 
     def changed(
         self,
-        path: bytes,
+        path: bytes | str,
         change: Literal["created", "modified"],
         type: Literal["file", "directory", "symlink", "other"],
         *,
         mode: int | None = None,
         size: int | None = None,
         mtime_ns: int | None = None,
-        link: bytes | None = None,
+        link: bytes | str | None = None,
         content: Iterable[bytes] | None = None,
         sha256: str | None = None,
     ) -> None:
-        """A path that is there now, relative to the workspace.
+        """A path that is there now, relative to the workspace, as bytes or as `os.fsdecode` gives it.
 
         Of a file `content` is read to its end, piece by piece; `size` is then what was read. Without content, `sha256`
         is what the environment found out; the content counts as kept only if the store has it from elsewhere.
@@ -66,7 +67,7 @@ class SnapshotWriter:
                 sha256, size, kept = stored.sha256, stored.size, stored.kept
             else:
                 kept = sha256 is not None and self._batch.has(sha256)
-        text = to_text(path)
+        text = to_text(os.fsencode(path))
         self._changes[text] = Change(
             path=text,
             change=change,
@@ -74,26 +75,26 @@ class SnapshotWriter:
             mode=mode,
             size=size,
             mtime_ns=mtime_ns,
-            link=None if link is None else to_text(link),
+            link=None if link is None else to_text(os.fsencode(link)),
             sha256=sha256 if type == "file" else None,
             kept=kept,
         )
 
     def deleted(
         self,
-        path: bytes,
+        path: bytes | str,
         type: Literal["file", "directory", "symlink", "other"] = "file",
         *,
         mode: int | None = None,
         size: int | None = None,
     ) -> None:
         """A path that is gone, with what is known of what was there."""
-        text = to_text(path)
+        text = to_text(os.fsencode(path))
         self._changes[text] = Change(path=text, change="deleted", type=type, mode=mode, size=size)
 
-    def unread(self, path: bytes, why: str) -> None:
+    def unread(self, path: bytes | str, why: str) -> None:
         """A path whose state could not be found out."""
-        self._unread.append(Skipped(path=to_text(path), why=why))
+        self._unread.append(Skipped(path=to_text(os.fsencode(path)), why=why))
 
     def inherit(self, state: State) -> None:
         """All of another trial's state as this one's beginning: a fork's step 0. Contents are linked, not copied."""

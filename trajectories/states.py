@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from trajectories.errors import RecordError
@@ -33,7 +33,8 @@ class State:
     step: int
     manifest: Manifest
     blobs: BlobStore
-    unread: tuple[Skipped, ...] = field(default=())
+    unread: tuple[Skipped, ...] = ()
+    """Paths whose state could not be found out, and that no later step changed."""
 
 
 class NoSnapshots(RecordError):
@@ -48,7 +49,7 @@ def state_at(trial: Path, step: int | None = None) -> State:
     """
     path = events_file(trial)
     manifest: Manifest = {}
-    unread: tuple[Skipped, ...] = ()
+    unread: dict[str, Skipped] = {}
     known, at, last, last_action = -1, 0, 0, 0
     for event in _relevant(path):
         if isinstance(event, Snapshot):
@@ -56,7 +57,9 @@ def state_at(trial: Path, step: int | None = None) -> State:
             if step is None or event.step <= step:
                 at = max(at, event.step)
                 apply(manifest, event.changes)
-                unread = event.unread
+                for change in event.changes:
+                    unread.pop(change.path, None)
+                unread.update((skipped.path, skipped) for skipped in event.unread)
         elif isinstance(event, _Step):
             last = max(last, event.number)
             if event.action and (step is None or event.number <= step):
@@ -71,7 +74,7 @@ def state_at(trial: Path, step: int | None = None) -> State:
         step = at if at < last_action else last
     elif at < last_action:
         raise RecordError(f"{path.parent}: the workspace after step {step} was not recorded; that after step {at} was")
-    return State(path.parent, step, manifest, BlobStore(path.parent / "blobs"), unread)
+    return State(path.parent, step, manifest, BlobStore(path.parent / "blobs"), tuple(unread.values()))
 
 
 @dataclass(frozen=True)

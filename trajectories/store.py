@@ -44,7 +44,13 @@ class BlobStore:
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their sha256 in hex."""
         digest = hashlib.sha256(data).hexdigest()
-        return digest if self.has(digest) else self.put_pieces((data,))
+        path = self.path(digest)
+        if path.exists():
+            return digest
+        if self.has(digest):
+            sync_directory(path.parent)
+            return digest
+        return self.put_pieces((data,))
 
     def put_pieces(self, pieces: Iterable[bytes]) -> str:
         """The same for what does not fit into memory."""
@@ -65,7 +71,7 @@ class BlobStore:
                 os.unlink(temporary)
             else:
                 self.publish(temporary, name)
-                sync_directory(self.path(name).parent)
+            sync_directory(self.path(name).parent)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise

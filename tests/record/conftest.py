@@ -1,0 +1,20 @@
+"""Records that several files of tests start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.record.writing import Writing
+from trajectories.conveniences import write_conveniences
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three steps with snapshots, an output that is a blob, and its conveniences."""
+    base = tmp_path_factory.mktemp("good")
+    writing = Writing(base / "b" / "good", {b"a": b"1", b"d": None, b"d/x": b"x"})
+    trial = writing.step({b"a": b"2", b"d": None, b"d/x": b"x"}).step({b"d": None}).step({b"a": b"3"}).done()
+    write_conveniences(trial)
+    return trial
