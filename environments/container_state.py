@@ -38,6 +38,8 @@ def trouble(api: APIClient, container: str, heard: Watched) -> str | None:
     if not daemon.answers(api):
         return _restarting(api, what)
     heard.wait(lambda seen: seen.status)
+    if heard.killed and heard.wait(lambda seen: seen.removed):
+        return _gone(api, what, heard)
     cause = " for memory" if state.get("OOMKilled") or heard.ooms else ""
     words = f"{what} ended{cause} with status {state.get('ExitCode')}{_by_whom(str(state.get('ExitCode')), heard)}"
     return f"{words} {state.get('Error') or ''}".strip()

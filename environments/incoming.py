@@ -13,6 +13,8 @@ from environments.protocol import EnvironmentLost, SupervisorLost
 
 PROBE_S = 4.0
 """How often the environment is looked at while an answer is awaited."""
+ENDS_S = 0.5
+"""An environment whose stream has ended may be seen to run for so long."""
 GUARD_S = 0.5
 """How often the disk is looked at while an answer is awaited: one statvfs, microseconds."""
 TICK_S = 0.1
@@ -70,7 +72,10 @@ class Incoming:
 
     def why(self, error: Exception | None = None) -> EnvironmentLost:
         """The reason for silence, as far as it can be found out."""
-        return EnvironmentLost(f"{self._trouble() or error or 'the environment ended'}{self._said()}")
+        until = time.monotonic() + ENDS_S
+        while not (trouble := self._trouble()) and time.monotonic() < until:
+            time.sleep(0.02)
+        return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._said()}")
 
     def _more(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> None:
         self._start = self._end = 0

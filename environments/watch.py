@@ -20,7 +20,7 @@ _DIE = ("die", "died")
 _DESTROY = ("destroy", "remove")
 """Docker's word and Podman's."""
 _LOST = (*_DIE, *_DESTROY, "pause")
-AGAIN_S = (0.05, 0.2, 1.0, 5.0)
+AGAIN_S = (0.05, 0.2, 1.0)
 """Waits between tries to reach a daemon that is gone."""
 LATENCY_S = 0.5
 """An event that is not here so long after what it tells of does not count any more."""
@@ -74,6 +74,8 @@ class _Watch(threading.Thread):
     def __init__(self, connect: Callable[[], Any]) -> None:
         super().__init__(name="retrace-watch", daemon=True)
         self.containers: dict[str, Watched] = {}
+        self.needed = threading.Event()
+        """Set where a container is new: while the daemon is gone and none is watched, nothing is tried."""
         self._connect = connect
         self._since = time.time()
 
@@ -86,7 +88,8 @@ class _Watch(threading.Thread):
                     self._tell(event)
             for watched in list(self.containers.values()):
                 watched.hear("broken", {})
-            time.sleep(AGAIN_S[min(tries, len(AGAIN_S) - 1)])
+            self.needed.wait(AGAIN_S[min(tries, len(AGAIN_S) - 1)] if self.containers else None)
+            self.needed.clear()
             tries += 1
 
     def _events(self) -> Iterator[dict[str, Any]]:
@@ -119,6 +122,7 @@ def watch(api: Any, container: str, lost: Callable[[], None]) -> Watched:
             found = _watches[key] = _Watch(daemon.another(api))
             found.start()
         found.containers[container] = watched
+        found.needed.set()
     return watched
 
 
