@@ -46,7 +46,7 @@ class DockerEnvironment(Supervised):
         super().__init__(spec)
         self._progress = progress or _log.info
         self._api: APIClient | None = None
-        self._name = f"retrace-{secrets.token_hex(6)}"
+        self._name = _new_name()
         """Known before the daemon is asked, so that a request whose answer never came leaves nothing."""
         self._asked = False
         self._container: str | None = None
@@ -73,15 +73,21 @@ class DockerEnvironment(Supervised):
         text = channel.text(self._settings() | {"run": RUN, "drop": "user", "user": user, "home": home})
         self._limits = limits.of_container(self.spec, daemon.facts(api))
         self._output_bytes = self._limits.output_bytes
-        command = ["-p", "-c", BOOT, "retrace", str(len(text))]
-        try:
-            self._container = self._create(api, image, command)
-        except EnvironmentUnavailable as error:
-            if "storage_opt" not in self._limits.options or "storage" not in str(error).lower():
-                raise
-            self._limits.lost.append(f"disk_bytes: the daemon cannot limit it ({daemon.facts(api).get('Driver')})")
-            del self._limits.options["storage_opt"]
-            self._container = self._create(api, image, command)
+        while True:
+            try:
+                self._launch(api, image, channel, text)
+                break
+            except EnvironmentUnavailable as error:
+                if not limits.without_refused(self._limits, str(error), str(daemon.facts(api).get("Driver"))):
+                    raise
+                if self._container is not None:
+                    self._remove_container(api)
+                self._name = _new_name()
+        return channel.ready(START_S)
+
+    def _launch(self, api: APIClient, image: images.Image, channel: Channel, text: bytes) -> None:
+        self._container = None
+        self._container = self._create(api, image, ["-p", "-c", BOOT, "retrace", str(len(text))])
         with daemon.told(f"attaching to a container of {image.reference}"):
             streams = api.attach_socket(self._container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         self._link = AttachLink(getattr(streams, "_sock", streams), streams)
@@ -89,7 +95,6 @@ class DockerEnvironment(Supervised):
         channel.send_text(self._link, text)
         with daemon.told(f"starting a container of {image.reference} (it needs bash)"):
             api.start(self._container)
-        return channel.ready(START_S)
 
     def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:
         from docker.types import LogConfig
@@ -187,14 +192,14 @@ class DockerEnvironment(Supervised):
 
     def _remove(self) -> None:
         if self._api is not None:
-            if self._container is not None:
-                watch.forget(self._api, self._container)
             self._remove_container(self._api)
             self._api.close()
 
     def _remove_container(self, api: APIClient) -> None:
         if not self._asked:
             return
+        if self._container is not None:
+            watch.forget(api, self._container)
         until = time.monotonic() + REMOVE_S
         appears = time.monotonic() + (APPEAR_S if self._container is None else 0)
         while time.monotonic() < until:
@@ -214,3 +219,7 @@ class DockerEnvironment(Supervised):
                     return
                 time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
         _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)
+
+
+def _new_name() -> str:
+    return f"retrace-{secrets.token_hex(6)}"

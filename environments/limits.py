@@ -20,6 +20,8 @@ _DAEMON = {
     "pids_limit": ("PidsLimit", Promise.PIDS_LIMIT),
 }
 """A limit's name in the API, the daemon's word for being able to, and what it lets us promise."""
+_SHM_BYTES = 64 << 20
+"""By Docker's own choice."""
 _PROGRAM_BYTES = 4 << 20
 """For the scripts of actions, beside their output."""
 _BASH = {
@@ -94,13 +96,31 @@ def of_container(spec: EnvironmentSpec, host: Mapping[str, Any]) -> Given:
             options["memswap_limit"] = options["mem_limit"]
     if spec.shm_bytes is not None:
         options["shm_size"] = spec.shm_bytes
-    given.promises.append(Promise.SHM_LIMIT)  # 64 MiB by Docker's own choice
+    if "mem_limit" in options:
+        # Files there stay when their writer is killed: were they all of the memory, only the supervisor would be left
+        # to kill. With its own tmpfs, a quarter is for processes.
+        half = options["mem_limit"] // 2
+        options["shm_size"] = given.at_most("shm_bytes", spec.shm_bytes or min(_SHM_BYTES, half), half)
+    given.promises.append(Promise.SHM_LIMIT)
     if spec.disk_bytes is not None:
         options["storage_opt"] = {"size": str(spec.disk_bytes)}
     ulimits = {name: max(value, _LEAST.get(name, 0)) for name, value in spec.ulimits.items() if name in _CONTAINER}
     if ulimits:
         options["ulimits"] = [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits.items()]
     return given
+
+
+def without_refused(given: Given, why: str, driver: str) -> bool:
+    """Take out the limit for which the daemon refused a container, and note it; whether there was one."""
+    said = why.lower()
+    if "storage_opt" in given.options and ("storage" in said or "quota" in said):
+        del given.options["storage_opt"]
+        given.lost.append(f"disk_bytes: the daemon's storage driver ({driver}) cannot limit it here")
+        return True
+    if "ulimits" in given.options and "rlimit" in said:
+        del given.options["ulimits"]  # the supervisor says which of them do not hold
+        return True
+    return False
 
 
 def for_bash(ulimits: Mapping[str, int]) -> tuple[str, list[str]]:

@@ -64,7 +64,7 @@ out_of_memory() { # whether the kernel killed something of this cgroup for memor
   oom_kills=$kills
 }
 
-highest=0
+highest=0 restless=0
 high_water() { # sets peak, the cgroup's high-water mark if it rose since the last look, else 0
   local mark=0
   peak=0
@@ -90,9 +90,9 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   revive out
   hold out
   remember
-  if ((${#before[@]})); then
-    make_room
-    out_of_memory # what background processes did since the last action is not this one's
+  ((${#before[@]})) && make_room
+  if ((${#before[@]} || restless)); then # what background processes did since the last action is not this one's
+    out_of_memory
     high_water
   fi
   now_us
@@ -152,6 +152,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
     "${size[out]}" "${total[out]}" "${size[err]}" "${total[err]}"
   send out
   ((separate)) && send err
+  restless=$((left + ${#before[@]}))
   go_on
 }
 
