@@ -6,8 +6,10 @@ they would hold for the supervisor too, which a small `fsize` or `cpu` would end
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from environments.promises import Promise
@@ -59,6 +61,8 @@ class Given:
     room_bytes: int = 0
     """Of the supervisor's own tmpfs."""
     output_bytes: int = 0
+    own_ulimits: Mapping[str, int] = field(default_factory=dict)
+    """Of this process, given to a container where the daemon cannot give it others."""
 
     def at_most(self, limit: str, asked: Number, there: Number) -> Number:
         """What there is of what was asked; less is noted."""
@@ -69,8 +73,6 @@ class Given:
 
 def of_container(spec: EnvironmentSpec, host: Mapping[str, Any]) -> Given:
     """The limits that a daemon can give, by its own account (`docker info`)."""
-    from docker.types import Ulimit
-
     given = Given()
     options = given.options
     if spec.cpus is not None:
@@ -106,7 +108,7 @@ def of_container(spec: EnvironmentSpec, host: Mapping[str, Any]) -> Given:
         options["storage_opt"] = {"size": str(spec.disk_bytes)}
     ulimits = {name: max(value, _LEAST.get(name, 0)) for name, value in spec.ulimits.items() if name in _CONTAINER}
     if ulimits:
-        options["ulimits"] = [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits.items()]
+        options["ulimits"] = _ulimits(ulimits)
     return given
 
 
@@ -117,10 +119,21 @@ def without_refused(given: Given, why: str, driver: str) -> bool:
         del given.options["storage_opt"]
         given.lost.append(f"disk_bytes: the daemon's storage driver ({driver}) cannot limit it here")
         return True
-    if "ulimits" in given.options and "rlimit" in said:
-        del given.options["ulimits"]  # the supervisor says which of them do not hold
+    if "rlimit" in said and not given.own_ulimits:
+        # Podman raises limits beyond its own, which only root with all capabilities can. Those of our process will do;
+        # of what was asked for, the supervisor says what does not hold.
+        most = int(Path("/proc/sys/kernel/pid_max").read_text())
+        nofile, nproc = (resource.getrlimit(which)[1] for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC))
+        given.own_ulimits = {"nofile": nofile, "nproc": most if nproc < 0 else min(nproc, most)}
+        given.options["ulimits"] = _ulimits(given.own_ulimits)
         return True
     return False
+
+
+def _ulimits(values: Mapping[str, int]) -> list[Any]:
+    from docker.types import Ulimit
+
+    return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
 
 
 def for_bash(ulimits: Mapping[str, int]) -> tuple[str, list[str]]:
