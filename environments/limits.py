@@ -42,6 +42,8 @@ _BASH = {
     "stack": ("s", 1024),
 }
 """bash's option for a limit and its unit. Not `nice` and `rttime`: bash before 5.1 knows neither."""
+ULIMITS = tuple(_BASH)
+"""The names that a spec's `ulimits` may have."""
 _CONTAINER = ("core", "locks", "memlock", "msgqueue", "nofile", "nproc", "sigpending")
 """What may hold for the whole container, and so be more than the daemon's own default."""
 _LEAST = {"nofile": 256}

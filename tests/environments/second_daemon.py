@@ -1,4 +1,7 @@
-"""A Docker daemon of a test's own: it can be stopped, killed and restarted without harm to anything else."""
+"""A Docker daemon of a test's own: it can be stopped, killed and restarted without harm to anything else.
+
+It has a network namespace of its own: with `--bridge=none` a daemon deletes `docker0`, also that of another daemon.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,16 +28,15 @@ def problem() -> str | None:
 
 
 class SecondDaemon:
-    """`prefix` is put in front of dockerd."""
+    """Started, ended and removed by its test."""
 
-    def __init__(self, place: Path, prefix: Sequence[str] = ()) -> None:
+    def __init__(self, place: Path) -> None:
         self.place = place
         self.host = f"unix://{place}/sock"
-        self._prefix = prefix
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = ["timeout", str(LIFE_S), *self._prefix, "dockerd", "--host", self.host]
+        command = ["unshare", "--net", "timeout", str(LIFE_S), "dockerd", "--host", self.host]
         command += ["--data-root", f"{self.place}/data", "--exec-root", f"{self.place}/exec"]
         command += ["--pidfile", str(self._pidfile), "--log-level=error", "--shutdown-timeout=2"]
         command += ["--bridge=none", "--iptables=false", "--ip6tables=false"]
