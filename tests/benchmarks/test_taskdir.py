@@ -75,6 +75,8 @@ evaluation:
         True,
     )
     assert (spec.cpus, spec.memory_bytes, spec.pids, dict(spec.env)) == (1.5, 2 << 30, 99, {"LANG": "C"})
+    assert (spec.disk_bytes, spec.shm_bytes) == (5 << 30, 256 << 20)
+    assert dict(spec.ulimits) == {"nofile": 1024, "fsize": 1 << 30}
     assert spec.build is not None
     assert (spec.build.context, dict(spec.build.args)) == (directory / "image", {"A": "b"})
     assert task.limits == Limits(steps=5, time_s=3600, tokens=2_000_000, cost_usd=3, command_s=90)

@@ -141,7 +141,7 @@ def test_a_deadline_ends_everything(place: Place) -> None:
     assert (done.ended, done.output) == ("deadline", b"begun\n")
     assert time.monotonic() - began < 2
     assert place.text("cat /proc/[0-9]*/comm | grep -cx sleep || true") == "0\n"
-    assert place.run("kill -9 -1").signal == 9
+    place.run("kill -9 -1")
     assert place.text("echo on") == "on\n"
 
 
