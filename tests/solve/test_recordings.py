@@ -138,8 +138,8 @@ def test_a_lost_container_s_workspace_is_exported_if_it_still_can_be(tmp_path: P
     summary = json.loads(out)
     assert (summary["exit"]["reason"], summary["exit"]["cause"]) == ("infrastructure", "environment_lost")
     assert summary["verdict"] is None
-    (exported,) = [event for event in read_events(Path(summary["trial"])) if event.type == "workspace_exported"]
-    with zstandard.open(Path(summary["trial"]) / exported.path) as data:
+    (exported,) = [event for event in read_events(tmp_path / summary["trial"]) if event.type == "workspace_exported"]
+    with zstandard.open(tmp_path / summary["trial"] / exported.path) as data:
         assert b"./made" in data.read()
     assert not _known(container)
 
