@@ -11,14 +11,14 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from environments import program
+from environments.answers import Ready as Ready, Told as Told
 from environments.capture import capture
 from environments.incoming import Incoming
 from environments.link import Link
-from environments.protocol import EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
+from environments.protocol import DiskFull, EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
 from trajectories.events import Ended
 
 GRACE_S = 15.0
@@ -37,35 +37,18 @@ CLOCK_TICK_S = time.clock_getres(5)
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Ready:
-    """What the supervisor found when it started."""
-
-    bash: str
-    user: str
-    """Name of the user that actions run as; its number if it has none."""
-    uid: int
-    gid: int
-    dropped: bool
-    """Whether actions run as another user than the supervisor."""
-    lost: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a supervisor said around the bytes of `Channel.read`."""
-
-    facts: list[str]
-    status: int
-    said: str
-
-
 class Channel:
     """One supervisor. After a fault every further request fails with the same one."""
 
-    def __init__(self, trouble: Callable[[], str | None]) -> None:
-        """`trouble` says what is wrong with the environment, None if nothing is."""
+    def __init__(self, trouble: Callable[[], str | None], guard: Callable[[], None] | None = None) -> None:
+        """`trouble` says what is wrong with the environment, None if nothing is.
+
+        `guard` is called now and then while an action runs; what it raises ends the action, not the channel.
+        """
         self._trouble = trouble
+        self._guard = guard
+        self.span_s = (0.0, 0.0)
+        """When the last action began and ended, by the clock of where it ran, since the epoch."""
         self._link: Link | None = None
         self._in: Incoming | None = None
         self._nonce = secrets.token_hex(16)
@@ -100,10 +83,11 @@ class Channel:
             text = incoming.take(int(fields[-1]), until).decode(errors="replace")
         if fields[0] != "ready":
             raise EnvironmentUnavailable(text)
-        _, bash, user, uid, gid, dropped, _ = fields
+        _, bash, user, uid, gid, dropped, counts_oom, peak, _ = fields
         if tuple(map(int, bash.partition("(")[0].split(".")[:2])) < (5, 2):
             self._tick = b"t"
-        return Ready(bash, user, int(uid), int(gid), dropped != "0", tuple(text.splitlines()))
+        lost = tuple(text.splitlines())
+        return Ready(bash, user, int(uid), int(gid), dropped != "0", lost, counts_oom == "1", peak == "1")
 
     def run(
         self, script: bytes, *, cwd: str, exports: str, deadline_s: float, cap: int, as_root: bool, separate: bool
@@ -120,11 +104,11 @@ class Channel:
             began = time.monotonic()
             self._send(where + what + script)
             self._unanswered = True
-            fields = self._answer(began + deadline_s + GRACE_S, self._tick)
+            fields = self._answer(began + deadline_s + GRACE_S, self._tick, self._guard)
             self._unanswered = False
             took = time.monotonic() - began
-            ended, status, signal, micros, user_s, system_s, left, note = fields[:8]
-            out_size, out_total, err_size, err_total = map(int, fields[8:])
+            ended, status, signal, start, micros, user_s, system_s, peak, left, note = fields[:10]
+            out_size, out_total, err_size, err_total = map(int, fields[10:])
             mark = f"{self._nonce}:{self._seq}".encode()
             output, counted = capture(incoming, mark, out_size, out_total, cap, IDLE_S)
             stderr, stderr_counted = capture(incoming, mark, err_size, err_total, cap, IDLE_S)
@@ -134,6 +118,7 @@ class Channel:
             _log.warning("background processes had used up all process ids, so they were ended before this action")
         own = ended in ("exited", "oom")
         duration_s = int(micros) / 1e6
+        self.span_s = int(start) / 1e6, int(start) / 1e6 + duration_s
         return Execution(
             ended=cast(Ended, ended),
             output=output,
@@ -144,6 +129,7 @@ class Channel:
             stderr=stderr if separate else None,
             stderr_counted=stderr_counted,
             cpu_s=self._cpu_since(user_s, system_s),
+            peak_memory_bytes=int(peak) or None,
             left_running=int(left),
         )
 
@@ -233,7 +219,10 @@ class Channel:
         try:
             yield self._in
         except EnvironmentLost as fault:
-            self._fault = fault
+            if not isinstance(fault, DiskFull):
+                self._fault = fault
+                raise
+            self._resynchronise(self._in)
             raise
         except BaseException:
             if not self._fault:
@@ -258,10 +247,10 @@ class Channel:
             self._fault = EnvironmentLost("the harness was interrupted in the middle of a request")
             raise
 
-    def _answer(self, until: float, tick: bytes = b"") -> list[str]:
+    def _answer(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> list[str]:
         """The fields of the next answer, without nonce and sequence number."""
         assert self._in is not None
-        line = self._in.line(until, tick)
+        line = self._in.line(until, tick, guard)
         fields = line.decode("ascii", "replace").split()
         if fields[:2] != [self._nonce, str(self._seq)]:
             raise SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}")

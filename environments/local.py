@@ -15,6 +15,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from environments import exporting
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
 from environments.owner import this_process
@@ -81,14 +82,19 @@ class LocalEnvironment(Supervised):
         return channel.ready(START_S)
 
     def _started(self, ready: Ready) -> Started:
-        lost = ["unconfined: actions run on this machine with the rights of the user who started them", *ready.lost]
+        promises, less = self._resources(ready)
+        lost = ["unconfined: actions run on this machine with the rights of the user who started them", *less]
+        for limit in ("disk_bytes", "shm_bytes"):
+            if getattr(self.spec, limit) is not None:
+                lost.append(f"{limit}: not limited")
         if not self._prefix:
             lost.append("no pid namespace: processes are ended by descent, in a shared process list")
-        promises = (Promise.KILL_EVERYTHING,) if self._prefix else ()
+        if self._prefix:
+            promises.append(Promise.KILL_EVERYTHING)
         return Started(
             kind="local",
             workdir=self.workdir,
-            promises=promises,
+            promises=tuple(promises),
             user=ready.user,
             lost=tuple(lost),
             versions={"bash": ready.bash},
@@ -98,6 +104,11 @@ class LocalEnvironment(Supervised):
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the supervisor ended with status {status}"
         return None
+
+    def _rescue(self) -> exporting.Archive:
+        if self._link:
+            end(self._link)
+        return exporting.of_directory(Path(self.workdir))
 
     def _watched(self) -> Path | None:
         return self.spec.workspace or self._place or Path(tempfile.gettempdir())

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from environments import seccomp
+from environments import exporting, seccomp
 from environments.bubblewrap import (
     NOBODY,
     PATH,
@@ -111,13 +111,22 @@ class SandboxEnvironment(Supervised):
         command += ["--symlink", "/tmp", "/var/tmp"]
         if "--size" in options():
             command += ["--size", str(2 * spec.output_bytes + (64 << 20))]
-        command += ["--tmpfs", RUN, "--bind", str(workspace), self.workdir]
+        command += ["--tmpfs", RUN]
+        command += ["--bind", str(workspace), self.workdir]
         return [*command, "--remount-ro", "/", "--chdir", "/", "--"]
 
     def _started(self, ready: Ready) -> Started:
         spec = self.spec
         promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
-        lost = list(ready.lost)
+        promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+        more, lost = self._resources(ready)
+        promises += more
+        if "--size" in options():
+            promises.append(Promise.SHM_LIMIT)
+        elif spec.shm_bytes is not None:
+            lost.append("shm_bytes: this bubblewrap cannot limit /dev/shm")
+        if spec.disk_bytes is not None:
+            lost.append("disk_bytes: not limited")
         if not spec.network:
             promises.append(Promise.NETWORK_OFF)
         else:
@@ -144,6 +153,11 @@ class SandboxEnvironment(Supervised):
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the sandbox ended with status {status}"
         return None
+
+    def _rescue(self) -> exporting.Archive:
+        if self._link:
+            end(self._link)
+        return exporting.of_directory(Path(self.spec.workspace or (self._place or Path()) / "workspace"))
 
     def _watched(self) -> Path | None:
         return self.spec.workspace or self._place or Path(tempfile.gettempdir())
