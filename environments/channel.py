@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast, get_args
@@ -31,6 +31,13 @@ IDLE_S = 60.0
 """An output or an archive that does not move for so long is lost."""
 UNPACK_S = 600.0
 """From the last byte of an archive to the answer."""
+
+SHELL_LOST: Mapping[str, str] = {
+    "ended": "the shell ended (exit, exec, `set -e` or a signal); a new one was started",
+    "killed": "the command could not be stopped without its shell; a new one was started",
+    "anew": "the shell had ended before this command, which ran in a new one",
+}
+"""What a supervisor's note on a turn means."""
 
 _log = logging.getLogger(__name__)
 
@@ -93,10 +100,31 @@ class Channel:
             self._tick = b"t"
         return Ready(bash, user, int(uid), int(gid), dropped != "0", tuple(text.splitlines()))
 
+    def ask(self, op: str, within_s: float, payload: bytes = b"") -> list[str]:
+        """A request that is answered by a line alone.
+
+        Raises: EnvironmentLost.
+        """
+        with self._remembered():
+            self._request(op, len(payload))
+            self._send(payload)
+            return self._answer(time.monotonic() + within_s, self._tick)
+
     def run(
-        self, script: bytes, *, cwd: str, exports: str, deadline_s: float, cap: int, as_root: bool, separate: bool
+        self,
+        script: bytes,
+        *,
+        cwd: str = "",
+        exports: str = "",
+        deadline_s: float,
+        cap: int,
+        as_root: bool = False,
+        separate: bool = False,
+        go: Callable[[int], None] | None = None,
     ) -> Execution:
         """Run a script. When it is interrupted from outside, the action is ended before that goes on.
+
+        With `go` it is a turn of the persistent shell: that is called, with the turn's number, once all is ready.
 
         Raises: EnvironmentLost.
         """
@@ -104,10 +132,13 @@ class Channel:
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(where), len(what), len(script)
         with self._remembered():
-            self._request("r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
+            self._request("x" if go else "r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
             began = time.monotonic()
             self._send(where + what + script)
             self._unanswered = True
+            if go:
+                self._answer(began + GRACE_S, self._tick)
+                go(self._seq)
             fields = self._answer(began + deadline_s + GRACE_S, self._tick)
             self._unanswered = False
             took = time.monotonic() - began
@@ -132,6 +163,7 @@ class Channel:
             stderr_counted=stderr_counted,
             cpu_s=self._cpu_since(user_s, system_s),
             left_running=int(left),
+            shell_lost=SHELL_LOST.get(note),
         )
 
     def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:

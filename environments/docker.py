@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ from trajectories.events import Lowered
 
 if TYPE_CHECKING:
     from docker import APIClient
+    from pexpect.spawnbase import SpawnBase
 
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
@@ -170,6 +171,19 @@ class DockerEnvironment(Supervised):
             lowered=tuple(self._lowered),
             versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
         )
+
+    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+        from pexpect.socket_pexpect import SocketSpawn
+
+        assert self._api is not None
+        with daemon.told("opening a terminal in the container"):
+            made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
+            stream = self._api.exec_start(made["Id"], tty=True, socket=True)
+        raw = getattr(stream, "_sock", stream)
+        raw.settimeout(None)
+        spawn = SocketSpawn(raw)
+        spawn.response = stream  # the socket closes when it is collected
+        return spawn
 
     def _trouble(self) -> str | None:
         if self._container is None or self._api is None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from environments.bubblewrap import (
     NOBODY,
@@ -26,6 +28,10 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from environments.terminal import Pty
+
+if TYPE_CHECKING:
+    from pexpect.spawnbase import SpawnBase
 
 RUN = "/run/retrace"
 
@@ -37,6 +43,7 @@ class SandboxEnvironment(Supervised):
         super().__init__(spec)
         self._link: ProcessLink | None = None
         self._place: Path | None = None
+        self._pty: Pty | None = None
 
     def check(self) -> None:
         workspace = self.spec.workspace
@@ -70,6 +77,9 @@ class SandboxEnvironment(Supervised):
             "memory_kb": str((spec.memory_bytes or 0) >> 10),
             "pids": str(spec.pids or 0),
         }
+        if spec.shell == "persistent":
+            self._pty = Pty(user)
+            settings["tty"] = "/dev/console"
         text = channel.text(settings)
         env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
         self._link = spawn([*as_user(user), *self._command(self._place)], len(text), env)
@@ -100,6 +110,8 @@ class SandboxEnvironment(Supervised):
             command += ["--ro-bind", str(place / "etc" / name), f"/etc/{name}"]
         command += ["--bind", str(place / "tmp"), "/tmp", "--bind", str(place / "home"), f"/home/{self._name}"]
         command += ["--symlink", "/tmp", "/var/tmp"]
+        if self._pty:
+            command += ["--dev-bind", self._pty.name, "/dev/console"]
         if "--size" in options():
             command += ["--size", str(2 * spec.output_bytes + (64 << 20))]
         command += ["--tmpfs", RUN, "--bind", str(workspace), self.workdir]
@@ -127,6 +139,10 @@ class SandboxEnvironment(Supervised):
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )
 
+    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+        assert self._pty is not None
+        return self._pty.spawn()
+
     def _trouble(self) -> str | None:
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the sandbox ended with status {status}"
@@ -138,5 +154,7 @@ class SandboxEnvironment(Supervised):
     def _remove(self) -> None:
         if self._link:
             end(self._link)
+        if self._pty:
+            self._pty.close()
         if self._place:
             remove_tree(self._place)

@@ -14,9 +14,9 @@ import posixpath
 import shlex
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from environments import archive as tar, left_out
 from environments.channel import Channel, Ready
@@ -30,6 +30,11 @@ from environments.protocol import (
     Export,
     Started,
 )
+
+if TYPE_CHECKING:
+    from pexpect.spawnbase import SpawnBase
+
+    from environments.persistent import PersistentShell
 
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
@@ -48,6 +53,7 @@ class Supervised(ABC):
         self._output_bytes = spec.output_bytes
         self._channel: Channel | None = None
         self._ready: Ready | None = None
+        self._shell: PersistentShell | None = None
         self._stopped = False
 
     # --- what a kind says ----------------------------------------------------------------------------
@@ -74,6 +80,13 @@ class Supervised(ABC):
     def _remove(self) -> None:
         """End and remove everything; never raises; may run after a start that failed half-way."""
 
+    @abstractmethod
+    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+        """A terminal for a persistent shell, with `command` on it unless the supervisor was told of its device (`tty`).
+
+        Raises: EnvironmentUnavailable.
+        """
+
     def _watched(self) -> Path | None:
         """A host directory on the file system that actions fill, if there is one."""
         return None
@@ -87,7 +100,8 @@ class Supervised(ABC):
             self._guard_space()
             self._channel = Channel(self._trouble)
             self._ready = self._open(self._channel)
-            return self._started(self._ready)
+            started = self._started(self._ready)
+            return self._with_shell(started) if self.spec.shell == "persistent" else started
         except BaseException as error:
             self.stop()
             if isinstance(error, OSError):
@@ -108,12 +122,16 @@ class Supervised(ABC):
         separate: bool = False,
     ) -> Execution:
         self._guard_space()
-        return self._open_channel().run(
+        channel, own = self._open_channel(), cwd is not None or env or as_root or separate
+        cap = min(output_bytes or self._output_bytes, self._output_bytes)
+        if self._shell and not own:
+            return self._shell.run(_encoded(script), deadline_s=deadline_s, cap=cap)
+        return channel.run(
             _encoded(script),
             cwd=self._inside(cwd or "."),
             exports="".join(f"export {name}={shlex.quote(value)}\n" for name, value in (env or {}).items()),
             deadline_s=deadline_s,
-            cap=min(output_bytes or self._output_bytes, self._output_bytes),
+            cap=cap,
             as_root=as_root,
             separate=separate,
         )
@@ -178,6 +196,8 @@ class Supervised(ABC):
         try:
             if self._channel:
                 self._channel.close()
+            if self._shell:
+                self._shell.close()
         finally:
             try:
                 self._remove()
@@ -187,7 +207,18 @@ class Supervised(ABC):
     # --- inside --------------------------------------------------------------------------------------
 
     def _settings(self) -> dict[str, str]:
-        return {"workdir": self.workdir, "user": "", "home": "", "drop": "", "memory_kb": "0", "pids": "0"}
+        return {"workdir": self.workdir, "user": "", "home": "", "drop": "", "memory_kb": "0", "pids": "0", "tty": ""}
+
+    def _with_shell(self, started: Started) -> Started:
+        from environments.persistent import PersistentShell, with_persistent_shell
+
+        self._shell = PersistentShell(self._open_channel(), self._run_directory(), self._terminal)
+        self._shell.open()
+        return with_persistent_shell(started)
+
+    def _run_directory(self) -> str:
+        """The supervisor's own, as it sees it."""
+        return "/run/retrace"
 
     def _inside(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self.workdir, path))

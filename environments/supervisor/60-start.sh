@@ -122,6 +122,9 @@ while IFS= read -r -N 1 request; do
     r) run "$@" ;;
     p) put "$@" ;;
     g) get "$@" ;;
+    h) open_terminal "$@" ;;
+    j) join_terminal "$@" ;;
+    x) turn "$@" ;;
     s) answer "$1" synchronised ;;
     *) break ;;
   esac
