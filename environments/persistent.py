@@ -108,7 +108,7 @@ class PersistentShell:
 
         done = self._channel.run(script, deadline_s=deadline_s, cap=cap, go=go)
         written = terminal.written(0.0 if done.shell_lost else LAST_SIGN_S)
-        if not written:
+        if not written or (written == b"\n" and done.ended != "exited"):  # bash's own, at an interruption
             return done
         return replace(done, output=(done.output + written)[:cap], counted=done.counted + len(written))
 

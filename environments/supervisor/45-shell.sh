@@ -3,14 +3,19 @@
 # as that of a fresh shell, so the terminal carries only what programs open /dev/tty for. The shell says over a named
 # pipe (fd 25) how a turn ended; its prompt, which comes back after an interruption too, says that it is free again.
 
-keeper= shell= told=
+keeper= shell= told= part=
 declare -A shells
 modes='sane -echo -opost -ixon -brkint noflsh susp undef rows 50 cols 200'
 
 wait_for_word() { # SECONDS: sets word to what was told; true if it is of this turn or of the shell's end
+  local piece=
   word=
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 502)); then
-    IFS= read -r -t "$1" -u 25 word
+    if IFS= read -r -t "$1" -u 25 piece; then
+      word=$part$piece part=
+    else # the time may be up in the middle of a line
+      part+=$piece
+    fi
   else # may miss its alarm, so it waits where the harness nudges
     read -r -t 0 -u 25 || nap "$1"
     read -r -t 0 -u 25 && IFS= read -r -u 25 word
@@ -57,8 +62,9 @@ while ((quick < 9)); do
     ((memory_kb)) && ulimit -v "$memory_kb"
     ((pids)) && ulimit -u "$pids"
     unset "retrace_image[BASH_ENV]"
-    for name in "${!retrace_image[@]}"; do export "$name=${retrace_image[$name]}"; done
-    exec "${drop[@]}" "$bash" --noediting --rcfile "$R/rc" -i 2>&1 3<&-
+    set -- "${drop[@]}" "$bash" --noediting --rcfile "$R/rc" -i # the image may have variables of these names
+    for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
+    exec "$@" 2>&1 3<&-
   )
   status=$?
   kill -KILL %% && wait # it only stopped
@@ -93,7 +99,7 @@ open_terminal() { # SEQ MARK_BYTES: makes everything ready for a keeper; starts 
 
 join_terminal() { # SEQ: waits for the keeper
   local seq=$1 i
-  for ((i = 0; i < 1000 && !keeper; i++)); do
+  for ((i = 0; i < 500 && !keeper; i++)); do
     wait_for_word 0.01
     [[ $word == keeper\ [0-9]* ]] && keeper=${word#* } shells=(["${word#* }"]=1)
   done
@@ -200,6 +206,7 @@ turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   now_us
   start=$now
   await_turn
+  [[ $ended != exited || $note == ended ]] || settled 200 || : # what its prompt starts is not the action's
   find_fresh
   left=${#fresh[@]}
   load out
