@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pexpect.spawnbase import SpawnBase
 
+RETYPE_S = 0.5
+"""A line that shows no effect for so long is typed again: a shell that was just coming up may have lost it."""
 KEPT_BYTES = 1 << 16
 """Of what is written to the terminal between two signs."""
 
@@ -50,16 +52,18 @@ class Terminal:
         self._changed = threading.Condition()
         self._seen = bytearray()
         self._first: bytes | None = None
+        self._line = b""
         self._last = b"\n"
         self._finished = False
         self.ended = False
         threading.Thread(target=self._read, name="retrace-terminal", daemon=True).start()
 
     def type(self, line: bytes, first: bytes, last: bytes) -> None:
-        """Type `line`; what comes between the signs `first` and `last` is kept. Raises: OSError."""
+        """Type `line`, until `first` appears; what comes from there to `last` is kept. Raises: OSError."""
         with self._changed:
             self._seen.clear()
             self._first, self._last, self._finished = first, last, False
+            self._line = line
         self._spawn.send(line)
 
     def written(self, within_s: float) -> bytes:
@@ -81,8 +85,9 @@ class Terminal:
 
         while not self.ended:
             try:
-                piece = self._spawn.read_nonblocking(1 << 16, timeout=None)
+                piece = self._spawn.read_nonblocking(1 << 16, timeout=RETYPE_S)
             except TIMEOUT:
+                self._retype()
                 continue
             except (EOF, OSError, ValueError):
                 piece = b""
@@ -90,6 +95,15 @@ class Terminal:
                 self._take(piece)
                 self.ended = not piece
                 self._changed.notify_all()
+
+    def _retype(self) -> None:
+        with self._changed:
+            wanted = self._first is not None and not self._finished
+        if wanted:
+            try:
+                self._spawn.send(self._line)
+            except OSError:
+                pass
 
     def _take(self, piece: bytes) -> None:
         if self._finished:

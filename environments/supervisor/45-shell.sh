@@ -106,10 +106,10 @@ join_terminal() { # SEQ: waits for the keeper
   answer "$seq" "${keeper:-none}"
 }
 
-write_turn() { # nothing of ours is left in the shell but PROMPT_COMMAND, and no trace of `set -x` is seen
+write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, and no trace of `set -x`; runs once, typed twice or not
   local say='\builtin printf' sign=$terminal_mark:$seq again
   again="{ $stty $modes </dev/tty; $say \"\\036$sign)\" >/dev/tty; $say \"prompt $seq\\n\" >$told; }"
-  printf '%s\n' '{' "$say '\\036$sign(' >/dev/tty" "PROMPT_COMMAND='$again 2>/dev/null || \\builtin :'" \
+  printf '%s\n' "[[ \${retrace_turn-} == $seq ]] || {" "retrace_turn=$seq" "$say '\\036$sign(' >/dev/tty" "PROMPT_COMMAND='$again 2>/dev/null || \\builtin :'" \
     "\\builtin . $R/action </dev/null >${fifo[out]} 2>&1" "$say '%s %s\\n' $seq \"\$?\" >$told" '} 2>/dev/null' >"$R/turn"
 }
 
