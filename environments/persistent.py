@@ -90,10 +90,11 @@ class PersistentShell:
                 "a persistent shell needs stty (coreutils) and, outside of docker, setsid (util-linux); "
                 "install them or use --shell fresh"
             )
-        self._terminal = Terminal(self._open_terminal(["bash", "-p", "-m", f"{self._run}/keeper"]))
+        spawn = self._open_terminal(["bash", "-p", "-m", f"{self._run}/keeper"])
         (keeper,) = self._channel.ask("j", OPEN_S)
         if keeper == "none":
             raise SupervisorLost("no shell came up on its terminal")
+        self._terminal = Terminal(spawn)  # only now: a terminal that nobody has open reads as ended
 
     def _turn(self, script: bytes, deadline_s: float, cap: int) -> Execution:
         terminal = self._terminal

@@ -88,6 +88,8 @@ open_terminal() { # SEQ MARK_BYTES: makes everything ready for a keeper; starts 
   fi
   write_keeper
   while wait_for_word 0.001 || [[ $word ]]; do :; done
+  [[ $keeper ]] && kill -KILL "$keeper" 2>/dev/null # what is left of an earlier one would read along
+  [[ $shell ]] && kill -KILL "$shell" 2>/dev/null
   keeper= shell=
   if [[ $retrace_tty ]]; then # a process group of its own, so it forks, and its child leads the terminal's session
     { exec "$setsid" -c -w "$bash" -p -m "$R/keeper" <>"$retrace_tty" >&0 2>&1 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
@@ -110,7 +112,8 @@ write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, and no tra
   local say='\builtin printf' sign=$terminal_mark:$seq again
   again="{ $stty $modes </dev/tty; $say \"\\036$sign)\" >/dev/tty; $say \"prompt $seq\\n\" >$told; }"
   printf '%s\n' "[[ \${retrace_turn-} == $seq ]] || {" "retrace_turn=$seq" "$say '\\036$sign(' >/dev/tty" "PROMPT_COMMAND='$again 2>/dev/null || \\builtin :'" \
-    "\\builtin . $R/action </dev/null >${fifo[out]} 2>&1" "$say '%s %s\\n' $seq \"\$?\" >$told" '} 2>/dev/null' >"$R/turn"
+    '\builtin jobs >/dev/null' "\\builtin . $R/action </dev/null >${fifo[out]} 2>&1" \
+    "$say '%s %s\\n' $seq \"\$?\" >$told" "$say '\\036$sign)' >/dev/tty" '} 2>/dev/null' >"$R/turn"
 }
 
 interrupt() { # what ^C would do, also where a program has taken that key's meaning away
