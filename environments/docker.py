@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from environments import daemon, images, owner
 from environments.channel import Channel, Ready
@@ -24,7 +24,8 @@ from trajectories.events import Lowered
 
 if TYPE_CHECKING:
     from docker import APIClient
-    from pexpect.spawnbase import SpawnBase
+
+    from environments.terminal import Spawn
 
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
@@ -172,18 +173,18 @@ class DockerEnvironment(Supervised):
             versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
         )
 
-    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+    def _terminal(self, command: Sequence[str]) -> Spawn:
         from pexpect.socket_pexpect import SocketSpawn
 
         assert self._api is not None
         with daemon.told("opening a terminal in the container"):
             made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
             stream = self._api.exec_start(made["Id"], tty=True, socket=True)
-        raw = getattr(stream, "_sock", stream)
+        raw: Any = getattr(stream, "_sock", stream)
         raw.settimeout(None)
-        spawn = SocketSpawn(raw)
+        spawn: Any = SocketSpawn(raw)
         spawn.response = stream  # the socket closes when it is collected
-        return spawn
+        return cast("Spawn", spawn)
 
     def _trouble(self) -> str | None:
         if self._container is None or self._api is None:

@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
@@ -25,10 +24,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
-from environments.terminal import Pty
-
-if TYPE_CHECKING:
-    from pexpect.spawnbase import SpawnBase
+from environments.terminal import Pty, Spawn
 
 _SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
 
@@ -102,7 +98,7 @@ class LocalEnvironment(Supervised):
     def _run_directory(self) -> str:
         return str(self._run)
 
-    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+    def _terminal(self, command: Sequence[str]) -> Spawn:
         assert self._pty is not None
         return self._pty.spawn()
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from environments.channel import Channel
 from environments.promises import Promise
 from environments.protocol import EnvironmentUnavailable, Execution, Started, SupervisorLost
-from environments.terminal import Terminal
-
-if TYPE_CHECKING:
-    from pexpect.spawnbase import SpawnBase
+from environments.terminal import Spawn, Terminal
 
 OPEN_S = 15.0
 FIRST_S = 20.0
@@ -25,7 +21,7 @@ FIRST_S = 20.0
 LAST_SIGN_S = 0.3
 """The prompt is back so soon after a turn, or its state is of no interest."""
 
-Open = Callable[[Sequence[str]], "SpawnBase"]
+Open = Callable[[Sequence[str]], Spawn]
 """Gives the harness's side of a terminal; runs the command on it unless the supervisor does."""
 
 _NOT_KEPT = frozenset(

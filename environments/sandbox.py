@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from environments.bubblewrap import (
     NOBODY,
@@ -28,10 +27,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
-from environments.terminal import Pty
-
-if TYPE_CHECKING:
-    from pexpect.spawnbase import SpawnBase
+from environments.terminal import Pty, Spawn
 
 RUN = "/run/retrace"
 
@@ -139,7 +135,7 @@ class SandboxEnvironment(Supervised):
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )
 
-    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+    def _terminal(self, command: Sequence[str]) -> Spawn:
         assert self._pty is not None
         return self._pty.spawn()
 

@@ -32,9 +32,8 @@ from environments.protocol import (
 )
 
 if TYPE_CHECKING:
-    from pexpect.spawnbase import SpawnBase
-
     from environments.persistent import PersistentShell
+    from environments.terminal import Spawn
 
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
@@ -81,7 +80,7 @@ class Supervised(ABC):
         """End and remove everything; never raises; may run after a start that failed half-way."""
 
     @abstractmethod
-    def _terminal(self, command: Sequence[str]) -> SpawnBase:
+    def _terminal(self, command: Sequence[str]) -> Spawn:
         """A terminal for a persistent shell, with `command` on it unless the supervisor was told of its device (`tty`).
 
         Raises: EnvironmentUnavailable.

@@ -7,15 +7,25 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pexpect.spawnbase import SpawnBase
+from typing import Protocol, cast
 
 RETYPE_S = 0.5
 """A line that shows no effect for so long is typed again: a shell that was just coming up may have lost it."""
 KEPT_BYTES = 1 << 16
 """Of what is written to the terminal between two signs."""
+
+
+class Spawn(Protocol):
+    """What is used of pexpect's `fdspawn` and `SocketSpawn`."""
+
+    def send(self, s: bytes) -> int:
+        """Raises: OSError."""
+
+    def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
+        """Raises: pexpect.TIMEOUT, pexpect.EOF, OSError."""
+
+    def close(self) -> None:
+        """Raises: OSError."""
 
 
 class Pty:
@@ -31,11 +41,11 @@ class Pty:
         finally:
             os.close(slave)
 
-    def spawn(self) -> SpawnBase:
+    def spawn(self) -> Spawn:
         """pexpect's hold of it."""
         from pexpect.fdpexpect import fdspawn
 
-        return fdspawn(os.dup(self._master), use_poll=True)
+        return cast(Spawn, fdspawn(os.dup(self._master), use_poll=True))
 
     def close(self) -> None:
         """Let go of it; what has it for its terminal is hung up."""
@@ -47,7 +57,7 @@ class Pty:
 class Terminal:
     """A thread reads all that comes, so that nobody who writes to the terminal is held up."""
 
-    def __init__(self, spawn: SpawnBase) -> None:
+    def __init__(self, spawn: Spawn) -> None:
         self._spawn = spawn
         self._changed = threading.Condition()
         self._seen = bytearray()

@@ -16,7 +16,10 @@ from environments.promises import Promise
 
 from .conftest import ALL, Place, environment
 
-FULL_SCREEN = r"""perl -e 'open T,"+<","/dev/tty" or die; system "stty raw -echo </dev/tty"; syswrite T,"\e[?1049hMENU"; sysread T,$x,1'"""
+FULL_SCREEN = (
+    r"""perl -e 'open T,"+<","/dev/tty" or die; system "stty raw -echo </dev/tty"; """
+    r"""syswrite T,"\e[?1049hMENU"; sysread T,$x,1'"""
+)
 
 
 @pytest.fixture(scope="module", params=ALL)
