@@ -20,7 +20,7 @@ from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy
 from agent.texts import PromptTexts
 from benchmarks.task import Benchmark, Task
-from environments.protocol import Environment, EnvironmentSpec, Kind, Started
+from environments.protocol import Environment, EnvironmentSpec, Kind, Shell, Started
 from scoring.prices import PriceTable
 from trajectories.events import Limits, TaskRef, TextRef, TrialStarted
 from trajectories.identity import sha256_of
@@ -39,6 +39,7 @@ class Options:
     image: str | None = None
     workspace: Path | None = None
     env: Kind | None = None
+    shell: Shell = "fresh"
     prompt: str | None = None
     plan: Path | None = None
     step_limit: int | None = None
@@ -102,6 +103,7 @@ class Order:
             workdir=started.workdir,
             user=started.user,
             network=self.spec.network,
+            shell=self.spec.shell,
             limits=self.limits,
         )
 
@@ -148,6 +150,7 @@ def resolve(options: Options) -> Order:
             platform=options.platform or task.spec.platform,
             keep=options.keep,
             output_bytes=limits.output_bytes,
+            shell=options.shell,
         )
         make(spec).check()
     except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:

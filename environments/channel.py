@@ -9,7 +9,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast, get_args
 
@@ -33,6 +33,13 @@ UNPACK_S = 600.0
 """From the last byte of an archive to the answer."""
 CLOCK_TICK_S = time.clock_getres(5)
 """Of CLOCK_REALTIME_COARSE, which files are stamped with (before Linux 6.13: all of them)."""
+
+SHELL_LOST: Mapping[str, str] = {
+    "ended": "the shell ended (exit, exec, `set -e` or a signal); a new one was started",
+    "killed": "the command could not be stopped without its shell; a new one was started",
+    "anew": "the shell had ended before this command, which ran in a new one",
+}
+"""What a supervisor's note on a turn means."""
 
 _log = logging.getLogger(__name__)
 
@@ -89,10 +96,31 @@ class Channel:
         lost = tuple(text.splitlines())
         return Ready(bash, user, int(uid), int(gid), dropped != "0", lost, counts_oom == "1", peak == "1")
 
+    def ask(self, op: str, within_s: float, payload: bytes = b"") -> list[str]:
+        """A request that is answered by a line alone.
+
+        Raises: EnvironmentLost.
+        """
+        with self._remembered():
+            self._request(op, len(payload))
+            self._send(payload)
+            return self._answer(time.monotonic() + within_s, self._tick)
+
     def run(
-        self, script: bytes, *, cwd: str, exports: str, deadline_s: float, cap: int, as_root: bool, separate: bool
+        self,
+        script: bytes,
+        *,
+        cwd: str = "",
+        exports: str = "",
+        deadline_s: float,
+        cap: int,
+        as_root: bool = False,
+        separate: bool = False,
+        go: Callable[[int], None] | None = None,
     ) -> Execution:
         """Run a script. When it is interrupted from outside, the action is ended before that goes on.
+
+        With `go` it is a turn of the persistent shell: that is called, with the turn's number, once all is ready.
 
         Raises: EnvironmentLost.
         """
@@ -100,10 +128,13 @@ class Channel:
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(where), len(what), len(script)
         with self._remembered() as incoming:
-            self._request("r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
+            self._request("x" if go else "r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
             began = time.monotonic()
             self._send(where + what + script)
             self._unanswered = True
+            if go:
+                self._answer(began + GRACE_S, self._tick)
+                go(self._seq)
             fields = self._answer(began + deadline_s + GRACE_S, self._tick, self._guard)
             self._unanswered = False
             took = time.monotonic() - began
@@ -131,6 +162,7 @@ class Channel:
             cpu_s=self._cpu_since(user_s, system_s),
             peak_memory_bytes=int(peak) or None,
             left_running=int(left),
+            shell_lost=SHELL_LOST.get(note),
         )
 
     def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from environments import container_state, daemon, exporting, images, limits, owner, rescue, watch
 from environments.channel import Channel, Ready
@@ -24,6 +24,8 @@ from environments.supervised import START_S, Supervised
 
 if TYPE_CHECKING:
     from docker import APIClient
+
+    from environments.terminal import Spawn
 
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
@@ -173,6 +175,19 @@ class DockerEnvironment(Supervised):
         killed = done.signal == 9 or done.exit_code == 137
         ours = self._heard.wait(lambda heard: any(at >= since_s for at in heard.ooms), OOM_S if killed else 0)
         return replace(done, ended="oom") if ours and done.ended == "exited" else done
+
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        from pexpect.socket_pexpect import SocketSpawn
+
+        assert self._api is not None
+        with daemon.told("opening a terminal in the container"):
+            made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
+            stream = self._api.exec_start(made["Id"], tty=True, socket=True)
+        raw: Any = getattr(stream, "_sock", stream)
+        raw.settimeout(None)
+        spawn: Any = SocketSpawn(raw)
+        spawn.response = stream  # the socket closes when it is collected
+        return cast("Spawn", spawn)
 
     def _trouble(self) -> str | None:
         if self._container is None or self._api is None:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from environments.terminal import Pty, Spawn
 from trajectories.interrupts import held
 
 _SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
@@ -52,6 +54,7 @@ class LocalEnvironment(Supervised):
         self._link: ProcessLink | None = None
         self._place: Path | None = None
         self._run: Path | None = None
+        self._pty: Pty | None = None
         self._prefix = pid_namespace() if own_pids else ()
 
     def check(self) -> None:
@@ -71,7 +74,8 @@ class LocalEnvironment(Supervised):
             self._run = Path(tempfile.mkdtemp(prefix=this_process().prefix, dir=memory))
         workspace = self.spec.workspace or self._place / "workspace"
         self.workdir = str(workspace.resolve())
-        text = channel.text(self._settings() | {"run": str(self._run)})
+        self._pty = Pty() if self.spec.shell == "persistent" else None
+        text = channel.text(self._settings() | {"run": str(self._run), "tty": self._pty.name if self._pty else ""})
         prefix = self._prefix or (sys.executable, "-I", "-c", _SUBREAPER)
         env = command_environment(self.spec, str(self._place / "home"), os.environ.get("PATH", os.defpath))
         with suppress(KeyError):
@@ -100,6 +104,13 @@ class LocalEnvironment(Supervised):
             versions={"bash": ready.bash},
         )
 
+    def _run_directory(self) -> str:
+        return str(self._run)
+
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        assert self._pty is not None
+        return self._pty.spawn()
+
     def _trouble(self) -> str | None:
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the supervisor ended with status {status}"
@@ -116,6 +127,8 @@ class LocalEnvironment(Supervised):
     def _remove(self) -> None:
         if self._link:
             end(self._link)
+        if self._pty:
+            self._pty.close()
         for place in (self._run, self._place):
             if place:
                 remove_tree(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from environments import exporting, seccomp
@@ -28,6 +29,7 @@ from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Start
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from environments.terminal import Pty, Spawn
 from trajectories.interrupts import held
 
 RUN = "/run/retrace"
@@ -40,6 +42,7 @@ class SandboxEnvironment(Supervised):
         super().__init__(spec)
         self._link: ProcessLink | None = None
         self._place: Path | None = None
+        self._pty: Pty | None = None
 
     def check(self) -> None:
         workspace = self.spec.workspace
@@ -74,6 +77,9 @@ class SandboxEnvironment(Supervised):
             "memory_kb": str((spec.memory_bytes or 0) >> 10),
             "pids": str(spec.pids or 0),
         }
+        if spec.shell == "persistent":
+            self._pty = Pty(user)
+            settings["tty"] = "/dev/console"
         text = channel.text(settings)
         env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
         call_filter = seccomp.opened()
@@ -102,7 +108,7 @@ class SandboxEnvironment(Supervised):
     def _command(self, place: Path, call_filter: int) -> list[str]:
         spec = self.spec
         workspace = spec.workspace.resolve() if spec.workspace else place / "workspace"
-        command = system(spec)
+        command = system(spec, self._pty.name if self._pty else None)
         # The supervisor alone keeps this: it reads what actions made unreadable, and they cannot look into it.
         command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1", "--seccomp", str(call_filter)]
         for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
@@ -111,8 +117,7 @@ class SandboxEnvironment(Supervised):
         command += ["--symlink", "/tmp", "/var/tmp"]
         if "--size" in options():
             command += ["--size", str(2 * spec.output_bytes + (64 << 20))]
-        command += ["--tmpfs", RUN]
-        command += ["--bind", str(workspace), self.workdir]
+        command += ["--tmpfs", RUN, "--bind", str(workspace), self.workdir]
         return [*command, "--remount-ro", "/", "--chdir", "/", "--"]
 
     def _started(self, ready: Ready) -> Started:
@@ -149,6 +154,10 @@ class SandboxEnvironment(Supervised):
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )
 
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        assert self._pty is not None
+        return self._pty.spawn()
+
     def _trouble(self) -> str | None:
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the sandbox ended with status {status}"
@@ -165,5 +174,7 @@ class SandboxEnvironment(Supervised):
     def _remove(self) -> None:
         if self._link:
             end(self._link)
+        if self._pty:
+            self._pty.close()
         if self._place:
             remove_tree(self._place)

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from environments import archive as tar, digests, exporting, left_out, limits
 from environments.channel import Channel, Ready, Told
@@ -31,6 +31,10 @@ from environments.protocol import (
     Export,
     Started,
 )
+
+if TYPE_CHECKING:
+    from environments.persistent import PersistentShell
+    from environments.terminal import Spawn
 
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
@@ -52,6 +56,7 @@ class Supervised(ABC):
         self._output_bytes = spec.output_bytes
         self._channel: Channel | None = None
         self._ready: Ready | None = None
+        self._shell: PersistentShell | None = None
         self._stopped = False
 
     # --- what a kind says ----------------------------------------------------------------------------
@@ -85,6 +90,13 @@ class Supervised(ABC):
     def _remove(self) -> None:
         """End and remove everything; never raises; may run after a start that failed half-way."""
 
+    @abstractmethod
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        """A terminal for a persistent shell, with `command` on it unless the supervisor was told of its device (`tty`).
+
+        Raises: EnvironmentUnavailable.
+        """
+
     def _watched(self) -> Path | None:
         """A host directory on the file system that actions fill, if there is one."""
         return None
@@ -103,7 +115,8 @@ class Supervised(ABC):
             self._channel = Channel(self._trouble, self._guard_space)
             self._ready = self._open(self._channel)
             started = self._started(self._ready)
-            return replace(started, promises=(*EVERYWHERE, *started.promises))
+            started = replace(started, promises=(*EVERYWHERE, *started.promises))
+            return self._with_shell(started) if self.spec.shell == "persistent" else started
         except BaseException as error:
             self.stop()
             if isinstance(error, OSError):
@@ -126,13 +139,16 @@ class Supervised(ABC):
         separate: bool = False,
     ) -> Execution:
         self._guard_space()
-        channel = self._open_channel()
+        channel, own = self._open_channel(), cwd is not None or env or as_root or separate
+        cap = min(output_bytes or self._output_bytes, self._output_bytes)
+        if self._shell and not own:
+            return self._judged(self._shell.run(_encoded(script), deadline_s=deadline_s, cap=cap), channel)
         done = channel.run(
             _encoded(script),
             cwd=self._inside(cwd or "."),
             exports="".join(f"export {name}={shlex.quote(value)}\n" for name, value in (env or {}).items()),
             deadline_s=deadline_s,
-            cap=min(output_bytes or self._output_bytes, self._output_bytes),
+            cap=cap,
             as_root=as_root,
             separate=separate,
         )
@@ -197,6 +213,8 @@ class Supervised(ABC):
         try:
             if self._channel:
                 self._channel.close()
+            if self._shell:
+                self._shell.close()
         finally:
             try:
                 self._remove()
@@ -214,6 +232,7 @@ class Supervised(ABC):
             "drop": "",
             "memory_kb": "0",
             "pids": "0",
+            "tty": "",
             "ulimits": ulimits,
             "cgroup": "/sys/fs/cgroup",
         }
@@ -227,6 +246,17 @@ class Supervised(ABC):
         if ready.peak:
             promises.append(Promise.PEAK_MEMORY)
         return promises, [*lost, *ready.lost]
+
+    def _with_shell(self, started: Started) -> Started:
+        from environments.persistent import PersistentShell, with_persistent_shell
+
+        self._shell = PersistentShell(self._open_channel(), self._run_directory(), self._terminal)
+        self._shell.open()
+        return with_persistent_shell(started)
+
+    def _run_directory(self) -> str:
+        """The supervisor's own, as it sees it."""
+        return "/run/retrace"
 
     def _inside(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self.workdir, path))

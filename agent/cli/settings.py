@@ -10,7 +10,7 @@ from agent.config import config_path, defaults, runs_dir
 from agent.errors import UserError
 from agent.order import Options
 from benchmarks.quantities import count, duration_s
-from environments.protocol import KINDS, Kind
+from environments.protocol import KINDS, SHELLS, Kind, Shell
 
 
 def parse_options(typed: Mapping[str, Any]) -> Options:
@@ -25,6 +25,9 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
     env: Kind | None = chosen.get("env")
     if env is not None and env not in KINDS:
         raise UserError(f"--env {env!r} is none of {', '.join(KINDS)}")
+    shell: Shell = chosen.get("shell", "fresh")
+    if shell not in SHELLS:
+        raise UserError(f"--shell {shell!r} is none of {', '.join(SHELLS)}")
     return Options(
         model=str(model),
         task=typed["task"],
@@ -32,6 +35,7 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         image=typed["image"],
         workspace=typed["workspace"],
         env=env,
+        shell=shell,
         prompt=chosen.get("prompt"),
         plan=typed["plan"],
         step_limit=_read(chosen.get("step_limit"), "--step-limit", count),

@@ -52,7 +52,7 @@ remember() { # what runs before an action, with its time of birth
   done
 }
 
-find_fresh() { # in fresh: what was not there before and does not descend from what was
+find_fresh() { # in fresh: what was not there before and does not descend from what was (but from the persistent shell)
   local p ancestor
   fresh=()
   scan
@@ -61,10 +61,10 @@ find_fresh() { # in fresh: what was not there before and does not descend from w
     alive "$p" || continue
     if ((${#before[@]})); then
       lineage
-      [[ ${before[$p]-} == "$born" ]] && continue
+      [[ ${before[$p]-} == "$born" || $parent == "$keeper" ]] && continue
       ancestor=$parent
       while ((ancestor > 1)) && [[ $ancestor != "$$" ]]; do
-        [[ ${before[$ancestor]-} ]] && continue 2
+        [[ ${before[$ancestor]-} && ! ${shells[$ancestor]-} ]] && continue 2
         stat_of "$ancestor" || break
         lineage
         ancestor=$parent

@@ -115,7 +115,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
       fi
       for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
       exec "$@"
-    } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- &
+    } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- 25<&- &
     main=$!
     go_on
     await "$main"

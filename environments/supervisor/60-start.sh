@@ -141,6 +141,9 @@ while IFS= read -r -N 1 request; do
     l) list "$@" ;;
     f) files "$@" ;;
     h) digests "$@" ;;
+    o) open_terminal "$@" ;;
+    j) join_terminal "$@" ;;
+    x) turn "$@" ;;
     s) answer "$1" synchronised ;;
     *) break ;;
   esac
