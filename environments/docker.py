@@ -19,7 +19,7 @@ from environments.link import AttachLink
 from environments.program import BOOT
 from environments.promises import Promise
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
-from environments.supervised import START_S, Supervised
+from environments.supervised import START_S, Supervised, supervised_promises
 from trajectories.events import Lowered
 
 if TYPE_CHECKING:
@@ -152,12 +152,15 @@ class DockerEnvironment(Supervised):
     def _started(self, ready: Ready) -> Started:
         assert self._image is not None
         assert self._api is not None
-        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
+        promises = supervised_promises(self.spec, ready, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
         promises += [promise for limit, (_, promise) in _LIMITS.items() if limit in self._limits]
         if not self.spec.network:
             promises.append(Promise.NETWORK_OFF)
+        if Promise.MEMORY_LIMIT in promises:
+            promises.append(Promise.OOM_REPORTED)
         if ready.dropped:
-            promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE]
+            promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
         return Started(
             kind="docker",
             workdir=self.workdir,

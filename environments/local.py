@@ -22,7 +22,7 @@ from environments.promises import Promise
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
-from environments.supervised import START_S, Supervised, command_environment
+from environments.supervised import START_S, Supervised, command_environment, supervised_promises
 
 _SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
 
@@ -81,11 +81,15 @@ class LocalEnvironment(Supervised):
         lost = ["unconfined: actions run on this machine with the rights of the user who started them", *ready.lost]
         if not self._prefix:
             lost.append("no pid namespace: processes are ended by descent, in a shared process list")
-        promises = (Promise.KILL_EVERYTHING,) if self._prefix else ()
+        promises = supervised_promises(self.spec, ready, own_pids=bool(self._prefix))
+        if os.geteuid() == 0:
+            promises.append(Promise.ADMINISTRATOR)
+        elif self._prefix:  # root could unmount its /proc, and see the host's
+            promises.append(Promise.OWN_PROCESSES)
         return Started(
             kind="local",
             workdir=self.workdir,
-            promises=promises,
+            promises=tuple(promises),
             user=ready.user,
             lost=tuple(lost),
             versions={"bash": ready.bash},

@@ -25,7 +25,7 @@ from environments.promises import Promise
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
-from environments.supervised import START_S, Supervised, command_environment
+from environments.supervised import START_S, Supervised, command_environment, supervised_promises
 
 RUN = "/run/retrace"
 
@@ -107,7 +107,9 @@ class SandboxEnvironment(Supervised):
 
     def _started(self, ready: Ready) -> Started:
         spec = self.spec
-        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
+        promises = supervised_promises(spec, ready, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
+        promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
         lost = list(ready.lost)
         if not spec.network:
             promises.append(Promise.NETWORK_OFF)

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from environments import archive as tar, left_out
 from environments.channel import Channel, Ready
+from environments.promises import Promise
 from environments.protocol import (
     DiskFull,
     EnvironmentFault,
@@ -35,6 +36,22 @@ START_S = 60.0
 CHUNK_BYTES = 4 << 20
 FREE_BYTES = 128 << 20
 """With less space than this left, a trial ends before it damages its own record."""
+
+_SUPERVISED = (
+    Promise.EXIT_STATUS,
+    Promise.FRESH_SHELL,
+    Promise.EXACT_OUTPUT,
+    Promise.OUTPUT_CAP,
+    Promise.DEADLINE,
+    Promise.BACKGROUND,
+    Promise.INTERRUPTIBLE,
+    Promise.CLEAN_STOP,
+    Promise.LIVENESS,
+    Promise.ARCHIVES,
+    Promise.CPU_TIME,
+    Promise.CLEAN_VARIABLES,
+)
+_OWN_PIDS = (Promise.REAPING, Promise.KILL_EVERYTHING, Promise.SURVIVES_KILL_ALL)
 
 _log = logging.getLogger(__name__)
 
@@ -205,6 +222,16 @@ class Supervised(ABC):
             free = shutil.disk_usage(where).free
             if free < FREE_BYTES:
                 raise DiskFull(f"{where}: only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed")
+
+
+def supervised_promises(spec: EnvironmentSpec, ready: Ready, *, own_pids: bool) -> list[Promise]:
+    """What a supervisor gives every kind; `own_pids`: it is the first process of a process list of its own."""
+    promises = [*_SUPERVISED, *(_OWN_PIDS if own_pids else ())]
+    if spec.shell == "persistent":
+        promises.remove(Promise.FRESH_SHELL)
+    if any(line.startswith("no tar") for line in ready.lost):
+        promises.remove(Promise.ARCHIVES)
+    return promises
 
 
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
