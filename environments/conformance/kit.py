@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -46,7 +47,7 @@ class Kit:
             place.clean_up()
             if check.alone or not kept:
                 self._shared = {key: one for key, one in self._shared.items() if one is not place}
-                place.environment.stop()
+                _stop(place)
 
     def started(self) -> Started:
         """What the environment says of itself, with nothing asked for."""
@@ -59,7 +60,7 @@ class Kit:
     def close(self) -> None:
         """Stop all that still runs."""
         for place in self._shared.values():
-            place.environment.stop()
+            _stop(place)
         self._shared = {}
 
     def _applies(self, check: Check, started: Started) -> None:
@@ -81,6 +82,12 @@ class Kit:
     def _start(self, changes: dict[str, object]) -> Place:
         made = self._make(**changes)
         return Place(made, made.start(), self._make, self._sever)
+
+
+def _stop(place: Place) -> None:
+    """Without a word: whether a stop is clean is for checks to say."""
+    with contextlib.suppress(Exception):
+        place.environment.stop()
 
 
 @dataclass

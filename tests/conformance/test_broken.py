@@ -10,8 +10,7 @@ import pytest
 
 from environments.conformance import Check, Kit, all_checks, broken
 from environments.protocol import Environment, Kind
-
-from ..environments.conftest import environment
+from tests.environments.conftest import environment
 
 PAIRS = [
     pytest.param(

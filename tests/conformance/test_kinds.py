@@ -7,8 +7,7 @@ import pytest
 from environments.conformance import EnvironmentConformance
 from environments.conformance.kinds import sever
 from environments.protocol import Environment
-
-from ..environments.conftest import environment
+from tests.environments.conftest import environment
 
 
 class _Kind(EnvironmentConformance):

@@ -49,6 +49,18 @@ class OpenInput(Prefixed):
     prefix = "exec < <(sleep 3)"
 
 
+class WedgedByQuestions(OpenInput):
+    """What a command left unanswered stands in the way of the next action."""
+
+    wedged = False
+
+    def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
+        if self.wedged:
+            time.sleep(2.2)
+        self.wedged = script.startswith("read ")
+        return super().execute(script, deadline_s=deadline_s, **options)
+
+
 class Forgetful(Prefixed):
     """Each action begins in an empty workspace."""
 
@@ -118,8 +130,12 @@ class BoundToItsThread(Claims):
         thread = threading.current_thread()
         started = super().start()
         if thread is not threading.main_thread():
-            threading.Thread(target=lambda: (thread.join(), self.inner.stop()), daemon=True).start()
+            threading.Thread(target=self._end_with, args=(thread,), daemon=True).start()
         return started
+
+    def _end_with(self, thread: threading.Thread) -> None:
+        thread.join()
+        self.inner.stop()
 
 
 class NoMeasures(Claims):
@@ -208,7 +224,7 @@ class NeverReaps(Claims):
 class DiesOfKillAll(Claims):
     """It does not outlive `kill -9 -1`, nor a signal to its first process. Nothing of the kind is ever run."""
 
-    deadly = ("kill -9 -1", "kill -$s 1", "kill -STOP -1")
+    deadly: ClassVar[tuple[str, ...]] = ("kill -9 -1", "kill -$s 1", "kill -STOP -1")
 
     def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
         if any(words in script for words in self.deadly):
@@ -249,11 +265,6 @@ class ClaimsAsRoot(Claims):
     """Actions are root's."""
 
     needs_root = True
-
-
-class DockerWithNetwork(Claims):
-    over = "docker"
-    behind: ClassVar[Mapping[str, object]] = {"network": True}
 
 
 class DockerAsRoot(Claims):

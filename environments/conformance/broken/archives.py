@@ -61,7 +61,7 @@ class Exports(Claims):
     def export(self, to: Path) -> Export:
         export = self.inner.export(to)
         with to.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
-            members = read(stream)  # type: ignore[arg-type]
+            members = read(stream)
         kept = [(one, body) for one, body in members if self.changed(one)]
         return replace(written(to, kept), skipped=export.skipped)
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 from environments.conformance.broken.wrapper import Claims
-from environments.protocol import Environment, EnvironmentLost, Execution, Export, Started
+from environments.protocol import Environment, EnvironmentLost, Execution, Export
 
 
 class SlowStop(Claims):
     """Waits for something that ignores its signal (a plain `sleep` as the first process takes 10 s)."""
 
+    slow_s = 3.2
+
     def stop(self) -> None:
         super().stop()
-        time.sleep(3.2)
+        time.sleep(self.slow_s)
+        self.slow_s = 0
 
 
 class StopsOnce(Claims):
@@ -115,10 +117,3 @@ class HollowRescue(Claims):
         from environments.conformance.broken.archives import written
 
         return written(to, [])
-
-
-class LeavesDirectories(Claims):
-    def start(self) -> Started:
-        started = super().start()
-        os.makedirs(f"{started.workdir}/../left", exist_ok=True)
-        return started

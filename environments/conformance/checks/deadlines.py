@@ -63,7 +63,7 @@ def _escapes(place: Place, how: str) -> None:
 @check(Promise.KILL_EVERYTHING, "Polite")
 def check_trap(place: Place) -> None:
     """A process that ignores TERM, INT and HUP is ended at a deadline."""
-    _escapes(place, "trap '' TERM INT HUP; SLEEP; SLEEP")
+    _escapes(place, "trap '' TERM INT HUP; SLEEP")
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")
@@ -99,7 +99,7 @@ def check_empty_environment(place: Place) -> None:
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_stopped(place: Place) -> None:
     """A process that was stopped is ended at a deadline."""
-    _escapes(place, "SLEEP & kill -STOP $!; sleep 3")
+    _escapes(place, 'SLEEP & kill -STOP $!; (setsid bash -c "sleep 3; kill -CONT $!" &); sleep 3')
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")

@@ -24,9 +24,9 @@ def check_links(place: Place) -> None:
     place.text("mkdir e; cd e; echo x >plain; ln plain linked; ln -s nowhere dangling; ln -s /etc/passwd absolute")
     _, found = _export(place)
     place.text("rm -r e")
-    same(found["./e/dangling"].link, "nowhere")
-    same((found["./e/absolute"].type, found["./e/absolute"].link), ("symlink", "/etc/passwd"))
-    same({found["./e/plain"].type, found["./e/linked"].type}, {"file", "link"})
+    links = {name: one.link for name, one in found.items() if one.type == "symlink"}
+    same(links, {"./e/dangling": "nowhere", "./e/absolute": "/etc/passwd"})
+    same(sorted(found[name].type for name in ("./e/plain", "./e/linked") if name in found), ["file", "link"])
 
 
 @check(Promise.ARCHIVES, "ExportsOnlyUtf8")

@@ -9,7 +9,7 @@ from environments.conformance.place import Place
 from environments.promises import Promise
 
 
-@check(Promise.NETWORK_OFF, "Claims", "DockerWithNetwork")
+@check(Promise.NETWORK_OFF, "Claims")
 def check_no_interface(place: Place) -> None:
     """There is no network interface but loopback."""
     same(place.text("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"), "lo\n")

@@ -44,7 +44,7 @@ def check_deadline(place: Place) -> None:
     holds(b"[kept]" in seen.output or done.shell_lost, "it is kept, or its loss is said", (seen.output, done))
 
 
-@check(Promise.PERSISTENT_SHELL, "OpenInput", shell="persistent")
+@check(Promise.PERSISTENT_SHELL, "WedgedByQuestions", shell="persistent")
 def check_questions(place: Place) -> None:
     """A command that asks a question does not wedge the shell: at the latest its deadline ends it."""
     place.run("read -r answer", 1)

@@ -39,10 +39,11 @@ def check_out_of_sight(place: Place) -> None:
 def check_out_of_reach(place: Place) -> None:
     """A host's process that an action looks for and kills lives on."""
     with _bystander() as (process, mark):
-        place.run(
-            f"""for p in /proc/[0-9]*; do
-            grep -q '^sleep.{mark[:4]}[{mark[4]}]{mark[5:]}' $p/cmdline && kill -9 ${{p#/proc/}}; done 2>/dev/null"""
+        script = "for p in /proc/[0-9]*; do read -r -d '' name <$p/cmdline; "
+        script += (
+            f"[[ $name == sleep ]] && grep -q {mark[:4]}[{mark[4]}]{mark[5:]} $p/cmdline && kill -9 ${{p#/proc/}}; "
         )
+        place.run(f"{script} done 2>/dev/null; true")
         time.sleep(0.1)
         same(process.poll(), None, "status of the host's process")
 
