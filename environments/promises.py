@@ -1,13 +1,17 @@
 """What an environment can be trusted with: every promise in one line, and which kind makes which.
 
 `Started.promises` is what a started environment keeps; `DECLARED` is what its kind can keep, and on what condition.
-`docs/environments.md` is made from here, and the conformance kit has checks for each promise.
+The table of `docs/environments.md` is made from here (`scripts/promises`), and the conformance kit has checks for each promise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from environments.protocol import Kind
 
 
 class Promise(StrEnum):
@@ -87,3 +91,86 @@ MEANING: Mapping[Promise, str] = {
     Promise.SHM_LIMIT: "the size of /dev/shm is limited",
     Promise.ULIMITS: "the ulimits that were asked for hold for each process",
 }
+
+YES = "yes"
+_EVERY: Mapping[Promise, str] = {
+    Promise.EXIT_STATUS: YES,
+    Promise.FRESH_SHELL: "unless the shell is persistent",
+    Promise.PERSISTENT_SHELL: "when asked for",
+    Promise.EXACT_OUTPUT: YES,
+    Promise.OUTPUT_CAP: YES,
+    Promise.DEADLINE: YES,
+    Promise.BACKGROUND: YES,
+    Promise.INTERRUPTIBLE: YES,
+    Promise.CLEAN_STOP: YES,
+    Promise.LIVENESS: YES,
+    Promise.ARCHIVES: YES,
+    Promise.CHANGED_FILES: YES,
+    Promise.RESCUE: YES,
+    Promise.CPU_TIME: YES,
+    Promise.CLEAN_VARIABLES: YES,
+}
+_NOT_ROOT = "where actions run as another user than root"
+_DAEMON = "when asked for, where the daemon can"
+
+DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
+    "docker": {
+        **_EVERY,
+        Promise.ARCHIVES: "where the image has tar",
+        Promise.CHANGED_FILES: "where the image has GNU find",
+        Promise.REAPING: YES,
+        Promise.KILL_EVERYTHING: YES,
+        Promise.SURVIVES_KILL_ALL: YES,
+        Promise.OWN_PROCESSES: YES,
+        Promise.ADMINISTRATOR: YES,
+        Promise.PEAK_MEMORY: "where the container sees its cgroup",
+        Promise.NETWORK_OFF: "unless the network is asked for",
+        Promise.OWN_FILES: YES,
+        Promise.NO_NEW_PRIVILEGES: _NOT_ROOT,
+        Promise.NO_TRACING: _NOT_ROOT,
+        Promise.UNFORGEABLE: _NOT_ROOT,
+        Promise.EXECUTE_ONLY: _NOT_ROOT,
+        Promise.CPU_LIMIT: _DAEMON,
+        Promise.MEMORY_LIMIT: _DAEMON,
+        Promise.OOM_REPORTED: "with a limit of memory",
+        Promise.PIDS_LIMIT: "unless it is set to none",
+        Promise.DISK_LIMIT: "when asked for, where the storage driver can",
+        Promise.SHM_LIMIT: "when asked for",
+        Promise.ULIMITS: "when asked for",
+    },
+    "sandbox": {
+        **_EVERY,
+        Promise.REAPING: YES,
+        Promise.KILL_EVERYTHING: YES,
+        Promise.SURVIVES_KILL_ALL: YES,
+        Promise.OWN_PROCESSES: YES,
+        Promise.ADMINISTRATOR: YES,
+        Promise.NETWORK_OFF: "unless the network is asked for",
+        Promise.OWN_FILES: YES,
+        Promise.NO_NEW_PRIVILEGES: YES,
+        Promise.NO_TRACING: YES,
+        Promise.MEMORY_LIMIT_PER_PROCESS: "when asked for",
+        Promise.PIDS_LIMIT: "unless it is set to none",
+        Promise.SHM_LIMIT: "when asked for",
+        Promise.ULIMITS: "when asked for",
+    },
+    "local": {
+        **_EVERY,
+        Promise.REAPING: "with a pid namespace",
+        Promise.KILL_EVERYTHING: "with a pid namespace",
+        Promise.SURVIVES_KILL_ALL: "with a pid namespace",
+        Promise.OWN_PROCESSES: "with a pid namespace, not as root",
+        Promise.ADMINISTRATOR: "as root",
+        Promise.ULIMITS: "when asked for",
+    },
+}
+"""What each kind can make, `YES` or on what condition; what is not in it, it never makes."""
+
+
+def table() -> str:
+    """The promises of each kind, in Markdown."""
+    lines = ["| promise | " + " | ".join(DECLARED) + " |", "|---|" + "---|" * len(DECLARED)]
+    for promise in Promise:
+        cells = [kind.get(promise, "no") for kind in DECLARED.values()]
+        lines.append(f"| `{promise.value}`: {MEANING[promise]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)

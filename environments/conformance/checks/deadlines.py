@@ -41,7 +41,7 @@ def check_earlier_background_work(place: Place) -> None:
     place.text("(for i in $(seq 100); do sleep 0.05; echo $i >beat; done) >/dev/null 2>&1 & echo $! >beating")
     try:
         same(place.run("setsid sleep 3 & sleep 3", 0.3).ended, "deadline")
-        first = place.text("kill -0 $(cat beating) && cat beat; sleep 0.3")
+        first = place.text("kill -0 $(cat beating) || exit; cat beat; sleep 0.3")
         holds(place.text("cat beat") != first, "it goes on", first)
     finally:
         place.run("kill $(cat beating); rm -f beat beating")
@@ -52,7 +52,7 @@ def _escapes(place: Place, how: str) -> None:
     name = f"escape-{time.monotonic_ns() % 10**7}"
     place.text(f"cp $(type -P sleep) {name}")
     began = time.monotonic()
-    done = place.run("echo partial; " + how.replace("SLEEP", f"./{name} 4"), 0.3)
+    done = place.run("echo partial; " + how.replace("SLEEP", f"./{name} 3"), 0.3)
     left = place.text(f"grep -l '[e]{name[1:]}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l; rm -f {name}")
     took_s = time.monotonic() - began
     same((left, done.ended), ("0\n", "deadline"), "processes left, and why it ended")
@@ -69,37 +69,37 @@ def check_trap(place: Place) -> None:
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_setsid(place: Place) -> None:
     """A process in a session of its own is ended at a deadline."""
-    _escapes(place, "setsid SLEEP & sleep 3")
+    _escapes(place, "setsid SLEEP & sleep 2.2")
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_background(place: Place) -> None:
     """A background process of the action is ended at a deadline."""
-    _escapes(place, "SLEEP & sleep 3")
+    _escapes(place, "SLEEP & sleep 2.2")
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_nohup(place: Place) -> None:
     """A process under nohup is ended at a deadline."""
-    _escapes(place, "nohup SLEEP >/dev/null 2>&1 & sleep 3")
+    _escapes(place, "nohup SLEEP >/dev/null 2>&1 & sleep 2.2")
 
 
 @check(Promise.KILL_EVERYTHING, "Naive", "KillsGroup")
 def check_double_fork(place: Place) -> None:
     """A daemon whose parents are gone is ended at a deadline."""
-    _escapes(place, "(setsid SLEEP </dev/null >/dev/null 2>&1 &); (SLEEP & SLEEP &); sleep 3")
+    _escapes(place, "(setsid SLEEP </dev/null >/dev/null 2>&1 &); (SLEEP & SLEEP &); sleep 2.2")
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_empty_environment(place: Place) -> None:
     """A process without any variable that could mark it is ended at a deadline."""
-    _escapes(place, "env -i setsid SLEEP & sleep 3")
+    _escapes(place, "env -i setsid SLEEP & sleep 2.2")
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_stopped(place: Place) -> None:
     """A process that was stopped is ended at a deadline."""
-    _escapes(place, 'SLEEP & kill -STOP $!; (setsid bash -c "sleep 3; kill -CONT $!" &); sleep 3')
+    _escapes(place, 'SLEEP & kill -STOP $!; (setsid bash -c "sleep 2.2; kill -CONT $!" &); sleep 2.2')
 
 
 @check(Promise.KILL_EVERYTHING, "Naive")

@@ -137,5 +137,5 @@ def check_round_trip(place: Place) -> None:
     other = place.another()
     raw = (place.scratch / "workspace.tar.zst").open("rb")
     with raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
-        other.environment.put(stream, ".")  # type: ignore[arg-type]
+        other.environment.put(stream, ".")
     same(other.text(listed), expected)

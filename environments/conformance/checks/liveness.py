@@ -59,6 +59,7 @@ def check_reason(place: Place) -> None:
 def check_stop_after_a_loss(place: Place) -> None:
     """A lost environment can be stopped, quickly and without an error."""
     place.sever()
+    time.sleep(0.2)
     began = time.monotonic()
     try:
         place.environment.stop()
