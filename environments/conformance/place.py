@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -51,8 +52,8 @@ class Place:
         as_root: bool = False,
         separate: bool = False,
     ) -> Execution:
-        """An action."""
-        return self.environment.execute(
+        """An action; its output as bytes, however it is kept."""
+        done = self.environment.execute(
             script,
             deadline_s=deadline_s,
             output_bytes=output_bytes,
@@ -61,6 +62,7 @@ class Place:
             as_root=as_root,
             separate=separate,
         )
+        return replace(done, output=bytes(done.output), stderr=None if done.stderr is None else bytes(done.stderr))
 
     def text(self, script: str, deadline_s: float = 20, *, as_root: bool = False, cwd: str | None = None) -> str:
         """What an action prints that has to succeed."""

@@ -52,7 +52,7 @@ class Claims:
             as_root=as_root,
             separate=separate,
         )
-        return self.told(done)
+        return self.told(replace(done, output=bytes(done.output)))
 
     def rewritten(self, script: str) -> str:
         """The script that runs in the place of this one."""
