@@ -117,7 +117,6 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
     "docker": {
         **_EVERY,
         Promise.ARCHIVES: "where the image has tar",
-        Promise.CHANGED_FILES: "where the image has GNU find",
         Promise.REAPING: YES,
         Promise.KILL_EVERYTHING: YES,
         Promise.SURVIVES_KILL_ALL: YES,

@@ -95,6 +95,10 @@ class Naive:
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         yield self._tarred([(os.path.join(self.workdir, path), path) for path in paths])
 
+    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+        files = [(path, Path(self.workdir, path)) for path in paths]
+        return {path: hashlib.sha256(file.read_bytes()).hexdigest() for path, file in files if file.is_file()}
+
     def _tarred(self, files: list[tuple[str, str]]) -> bytes:
         stream = io.BytesIO()
         with tarfile.open(fileobj=stream, mode="w") as archive:

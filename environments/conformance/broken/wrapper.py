@@ -71,6 +71,9 @@ class Claims:
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         return self.inner.get_files(paths)
 
+    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+        return self.inner.digests(paths)
+
     def listing(self) -> Listing:
         return self.inner.listing()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from environments.conformance.checking import check, holds, same
 from environments.conformance.contents import contents, joined
 from environments.conformance.place import Place
@@ -88,3 +90,12 @@ def check_files_of_a_listing(place: Place) -> None:
     place.text("rm -r g")
     same(sorted(name.removeprefix("./") for name in found), ["g", "g/file"])
     same([one.body for name, one in found.items() if name.endswith("file")], [b"1\n"])
+
+
+@check(Promise.CHANGED_FILES, "DigestsOfNames")
+def check_digests(place: Place) -> None:
+    """The hashes of files can be had without their content; what is gone has none."""
+    place.text("mkdir h; printf 12345 >h/file")
+    seen = place.environment.digests(["h/file", "h", "h/gone"])
+    place.text("rm -r h")
+    same(seen, {"h/file": hashlib.sha256(b"12345").hexdigest()})
