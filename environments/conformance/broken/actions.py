@@ -267,6 +267,10 @@ class ClaimsAsRoot(Claims):
     needs_root = True
 
 
+class ForgetsUlimits(Claims):
+    behind: ClassVar[Mapping[str, object]] = {"ulimits": {}}
+
+
 class DockerAsRoot(Claims):
     over = "docker"
     behind: ClassVar[Mapping[str, object]] = {"user": "root", "cap_drop": ()}

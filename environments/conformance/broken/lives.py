@@ -14,12 +14,16 @@ from environments.protocol import Environment, EnvironmentLost, Execution, Expor
 class SlowStop(Claims):
     """Waits for something that ignores its signal (a plain `sleep` as the first process takes 10 s)."""
 
-    slow_s = 3.2
+    slow_s = 0.0
+
+    def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
+        self.slow_s = 3.2
+        return super().execute(script, deadline_s=deadline_s, **options)
 
     def stop(self) -> None:
         super().stop()
         time.sleep(self.slow_s)
-        self.slow_s = 0
+        self.slow_s = 0.0
 
 
 class StopsOnce(Claims):

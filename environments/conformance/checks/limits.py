@@ -90,13 +90,13 @@ def check_shared_memory(place: Place) -> None:
     holds(b"4000000" not in done.output, "4 MB did not fit into 1 MiB", done.output)
 
 
-@check(Promise.ULIMITS, "Claims", ulimits={"nofile": 77, "core": 0, "fsize": 1_024_000})
+@check(Promise.ULIMITS, "ForgetsUlimits", ulimits={"nofile": 77, "core": 0, "fsize": 1_024_000})
 def check_ulimits(place: Place) -> None:
     """The ulimits that were asked for hold in an action."""
     same(place.text("ulimit -n; ulimit -c; ulimit -f"), "77\n0\n1000\n")
 
 
-@check(Promise.ULIMITS, "Claims", ulimits={"nofile": 77, "core": 0, "fsize": 1_024_000})
+@check(Promise.ULIMITS, "ForgetsUlimits", ulimits={"nofile": 77, "core": 0, "fsize": 1_024_000})
 def check_ulimits_cannot_be_raised(place: Place) -> None:
     """An action cannot raise them."""
     holds(place.run("ulimit -n 1000 && ulimit -n").exit_code != 0, "raising fails")
