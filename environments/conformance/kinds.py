@@ -20,7 +20,7 @@ def maker(spec: EnvironmentSpec) -> Make:
 
 
 def sever(environment: Environment) -> None:
-    """Kill the container, or the process that a sandbox or a local environment is."""
+    """Pause the container (a killed one removes itself, its files too), or kill a sandbox's or local environment's process."""
     from environments.docker import DockerEnvironment
     from environments.local import LocalEnvironment
     from environments.sandbox import SandboxEnvironment
@@ -30,7 +30,7 @@ def sever(environment: Environment) -> None:
 
         api = daemon.connect()
         assert environment._container is not None
-        api.kill(environment._container)
+        api.pause(environment._container)
         api.close()
     elif isinstance(environment, LocalEnvironment | SandboxEnvironment):
         assert environment._link is not None

@@ -27,7 +27,7 @@ class Make(Protocol):
 
 
 Sever = Callable[[Environment], None]
-"""Kills what runs the actions of an environment, from outside and without its help; its files stay."""
+"""Puts out of action what runs the actions of an environment, from outside and without its help; its files stay."""
 
 
 class Place:

@@ -1,4 +1,4 @@
-"""What one action is, beyond what the conformance kit tries out: its script as a file, the image's environment, forging."""
+"""What one action is, beyond what the conformance kit tries out: the script's file, the image, forged answers."""
 
 from __future__ import annotations
 

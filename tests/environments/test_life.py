@@ -68,10 +68,6 @@ def test_stop_is_quick_ends_everything_and_may_be_repeated(start: object, label:
         place.environment.start()
 
 
-def in_memory() -> set[str]:
-    return {name for name in os.listdir("/dev/shm") if name.startswith(owner.this_process().prefix)}
-
-
 HARNESS = """
     import json, sys, time
     from tests.environments.conftest import environment
