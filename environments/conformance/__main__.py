@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         description="Try out on an environment what it promises; status 1 if a promise is broken.",
     )
     parser.add_argument("what", help=f"{', '.join(KINDS)}, or MODULE:MAKE, a function make(**changes) -> Environment")
-    parser.add_argument("--image", default="debian:bookworm-slim", help="for docker (default: %(default)s)")
+    parser.add_argument("--image", help="for docker: any with bash and coreutils")
     parser.add_argument("--user", help="whom actions run as (default: the image's user)")
     parser.add_argument("--only", metavar="TEXT", default="", help="only checks with this in their name")
     parser.add_argument("--list", action="store_true", help="print the checks and run nothing")

@@ -20,7 +20,7 @@ def maker(spec: EnvironmentSpec) -> Make:
 
 
 def sever(environment: Environment) -> None:
-    """Pause the container (a killed one removes itself, its files too), or kill a sandbox's or local environment's process."""
+    """Pause the container (a killed one takes its files along), or kill the process of a sandbox or a local one."""
     from environments.docker import DockerEnvironment
     from environments.local import LocalEnvironment
     from environments.sandbox import SandboxEnvironment

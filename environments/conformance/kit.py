@@ -121,7 +121,9 @@ def run_checks(
     name: str | None = None,
     progress: Callable[[str, Check], None] | None = None,
 ) -> Report:
-    """Run all checks (or these) on environments that `make` makes; an error of any kind is a failure.
+    """Run all checks (or these) on environments that `make` makes; an error of any kind in one is a failure.
+
+    Raises: EnvironmentUnavailable, if none can be started.
 
     `progress` gets `passed`, `failed` or `unpromised` and the check, as soon as it is known.
     """
@@ -129,6 +131,7 @@ def run_checks(
 
     kit = Kit(make, sever, name)
     try:
+        kit.started()
         report = Report(kit.name)
         for one in all_checks() if checks is None else checks:
             try:
