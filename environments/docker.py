@@ -18,7 +18,7 @@ from environments import container_state, daemon, exporting, images, limits, own
 from environments.channel import Channel, Ready
 from environments.link import AttachLink
 from environments.program import BOOT
-from environments.promises import Promise
+from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
 from environments.supervised import START_S, Supervised
 
@@ -137,7 +137,8 @@ class DockerEnvironment(Supervised):
     def _started(self, ready: Ready) -> Started:
         assert self._image is not None
         assert self._api is not None
-        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING, *self._limits.promises]
+        promises = supervised(ready.lost, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR, *self._limits.promises]
         more, lost = self._resources(ready)
         promises += more
         if ready.counts_oom or Promise.MEMORY_LIMIT in promises:

@@ -20,7 +20,7 @@ from environments import exporting
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
 from environments.owner import this_process
-from environments.promises import Promise
+from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
@@ -93,8 +93,11 @@ class LocalEnvironment(Supervised):
                 lost.append(f"{limit}: not limited")
         if not self._prefix:
             lost.append("no pid namespace: processes are ended by descent, in a shared process list")
-        if self._prefix:
-            promises.append(Promise.KILL_EVERYTHING)
+        promises += supervised(ready.lost, own_pids=bool(self._prefix))
+        if os.geteuid() == 0:
+            promises.append(Promise.ADMINISTRATOR)
+        elif self._prefix:  # root could unmount its /proc, and see the host's
+            promises.append(Promise.OWN_PROCESSES)
         return Started(
             kind="local",
             workdir=self.workdir,

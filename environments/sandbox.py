@@ -24,7 +24,7 @@ from environments.bubblewrap import (
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
 from environments.owner import this_process
-from environments.promises import Promise
+from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
@@ -122,7 +122,8 @@ class SandboxEnvironment(Supervised):
 
     def _started(self, ready: Ready) -> Started:
         spec = self.spec
-        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
+        promises = supervised(ready.lost, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
         promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
         more, lost = self._resources(ready)
         promises += more

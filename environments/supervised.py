@@ -12,7 +12,6 @@ import shlex
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -40,9 +39,6 @@ START_S = 60.0
 CHUNK_BYTES = 4 << 20
 FREE_BYTES = 128 << 20
 """With less space than this left, a trial ends before it damages its own record."""
-
-EVERYWHERE = (Promise.CHANGED_FILES,)
-"""What the supervisor keeps by itself, whatever the kind."""
 
 _log = logging.getLogger(__name__)
 
@@ -115,7 +111,6 @@ class Supervised(ABC):
             self._channel = Channel(self._trouble, self._guard_space)
             self._ready = self._open(self._channel)
             started = self._started(self._ready)
-            started = replace(started, promises=(*EVERYWHERE, *started.promises))
             return self._with_shell(started) if self.spec.shell == "persistent" else started
         except BaseException as error:
             self.stop()
@@ -240,7 +235,7 @@ class Supervised(ABC):
     def _resources(self, ready: Ready) -> tuple[list[Promise], list[str]]:
         """What every kind can say alike of ulimits and peak memory: promises, and what is lost."""
         _, lost = limits.for_bash(self.spec.ulimits)
-        promises = [Promise.RESCUE]
+        promises: list[Promise] = []
         if self.spec.ulimits and not lost and not any(line.startswith("ulimit ") for line in ready.lost):
             promises.append(Promise.ULIMITS)
         if ready.peak:
