@@ -109,7 +109,8 @@ make_room() { # bash leaves for good when it cannot fork, so what could eat all 
   local max= now= p held=-1
   frozen=()
   { read -r max <"$pids_cgroup.max" && read -r now <"$pids_cgroup.current"; } 2>/dev/null
-  [[ $max == [1-9]* && $now ]] && ((now * 4 > max)) || return
+  # Within a small limit a bomb is through before a second look.
+  [[ $max == [1-9]* && $now ]] && ((max < 1024 || now * 4 > max)) || return
   while ((held != ${#frozen[@]})); do
     held=${#frozen[@]}
     scan

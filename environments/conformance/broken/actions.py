@@ -267,6 +267,12 @@ class ClaimsAsRoot(Claims):
     needs_root = True
 
 
+class IgnoresShell(Claims):
+    """Asked for a persistent shell, it gives fresh ones."""
+
+    behind: ClassVar[Mapping[str, object]] = {"shell": "fresh"}
+
+
 class ForgetsUlimits(Claims):
     behind: ClassVar[Mapping[str, object]] = {"ulimits": {}}
 

@@ -91,7 +91,7 @@ class Copies(Claims):
     """Every layer keeps a copy of the output."""
 
     def told(self, done: Execution) -> Execution:
-        self.copies = [bytearray(done.output) for _ in range(3)]
+        self.copies = [bytes(done.output) + bytes(count) for count in range(3)]
         return done
 
 

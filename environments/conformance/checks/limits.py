@@ -30,7 +30,7 @@ def check_memory(place: Place) -> None:
 @check(Promise.MEMORY_LIMIT, "Claims", alone=True, memory_bytes=96 * MIB)
 def check_memory_together(place: Place) -> None:
     """The limit holds for all processes together: two of 64 MB do not fit into 96 MiB."""
-    one = _ALLOCATE.format(bytes=64_000_000).replace("tail", "(tail; sleep 1)")
+    one = "{ head -c 64000000 /dev/zero; sleep 2; } | tail -n 1 | wc -c"  # held until its input ends
     done = place.run(f"({one}) & ({one}) & wait", 15)
     holds(done.output != b"64000000\n" * 2, "not both got through", done)
 

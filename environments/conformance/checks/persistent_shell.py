@@ -9,7 +9,7 @@ from environments.conformance.place import Place
 from environments.promises import Promise
 
 
-@check(Promise.PERSISTENT_SHELL, "Claims", shell="persistent")
+@check(Promise.PERSISTENT_SHELL, "IgnoresShell", shell="persistent")
 def check_state(place: Place) -> None:
     """Directory, variables, exports and functions live on."""
     place.text("cd /tmp; variable='a  b'; export EXPORTED=1; f() { echo f $1; }")
@@ -23,7 +23,7 @@ def check_exit_codes(place: Place) -> None:
     same([place.run(script).exit_code for script in ("false", "true", "(exit 7)")], [1, 0, 7])
 
 
-@check(Promise.PERSISTENT_SHELL, "Claims", shell="persistent")
+@check(Promise.PERSISTENT_SHELL, "IgnoresShell", shell="persistent")
 def check_exit(place: Place) -> None:
     """An action that exits the shell says that its state is lost, and the next one runs."""
     place.text("variable=1")
@@ -32,7 +32,7 @@ def check_exit(place: Place) -> None:
     same(place.run('echo "[$variable]"').output.replace(b"\r", b""), b"[]\n")
 
 
-@check(Promise.PERSISTENT_SHELL, "Claims", shell="persistent")
+@check(Promise.PERSISTENT_SHELL, "IgnoresShell", shell="persistent")
 def check_deadline(place: Place) -> None:
     """After a deadline the state is still there, or it is said to be lost."""
     place.text("variable=kept")
@@ -53,7 +53,7 @@ def check_questions(place: Place) -> None:
     holds(time.monotonic() - began < 2, "the next action runs at once")
 
 
-@check(Promise.PERSISTENT_SHELL, "Claims", shell="persistent")
+@check(Promise.PERSISTENT_SHELL, "IgnoresShell", shell="persistent")
 def check_an_action_apart(place: Place) -> None:
     """An action with its own directory has a shell of its own, and leaves the shared one alone."""
     place.text("variable=shared")
