@@ -16,6 +16,7 @@ from agent.errors import UserError
 CONFIGURABLE: Mapping[str, tuple[type, ...]] = {
     "model": (str,),
     "env": (str,),
+    "shell": (str,),
     "prompt": (str,),
     "step-limit": (int, str),
     "time-limit": (int, float, str),

@@ -306,5 +306,6 @@ class Driver:
                 output=self._recorder.output(result.output, result.counted),
                 stderr=stderr,
                 left_running=result.left_running,
+                shell_lost=result.shell_lost,
             )
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.models.redaction import without_userinfo
-from environments.protocol import Kind
+from environments.protocol import Kind, Shell
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Options:
     image: str | None = None
     workspace: Path | None = None
     env: Kind | None = None
+    shell: Shell = "fresh"
     prompt: str | None = None
     plan: Path | None = None
     step_limit: int | None = None

@@ -81,6 +81,7 @@ class Order:
             workdir=started.workdir,
             user=started.user,
             network=self.spec.network,
+            shell=self.spec.shell,
             limits=self.limits,
         )
 
@@ -130,6 +131,7 @@ def resolve(options: Options, prompt: Prompt | None = None) -> Order:
             platform=options.platform or task.spec.platform,
             keep=options.keep,
             output_bytes=limits.output_bytes,
+            shell=options.shell,
         )
         make(spec).check()
     except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:

@@ -29,6 +29,7 @@ class PromptTexts:
         workdir: str,
         user: str | None,
         network: bool,
+        shell: str,
         limits: Limits,
     ) -> list[Say]:
         """System message, task and, where there is one, the plan."""
@@ -39,6 +40,7 @@ class PromptTexts:
             workdir=workdir,
             user=user,
             network=network,
+            shell=shell,
             command_s=limits.command_s,
             steps=limits.steps,
             time_s=limits.time_s,
@@ -59,6 +61,7 @@ class PromptTexts:
             duration_s=result.duration_s,
             bytes=result.output.bytes,
             left_running=result.left_running,
+            shell_lost=result.shell_lost,
             output=result.output.text,
             stderr=result.stderr.text if result.stderr else "",
             steps_left=steps_left,

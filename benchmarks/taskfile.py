@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from benchmarks.quantities import count, duration_s, size_bytes
 from benchmarks.task import TaskError
+from environments.limits import ULIMITS
 from environments.protocol import Kind
 
 FILE_BYTES = 256 << 10
@@ -31,6 +32,7 @@ def _reads(parse: Callable[[Any], float]) -> BeforeValidator:
 Seconds = Annotated[float, _reads(duration_s), Field(gt=0)]
 Bytes = Annotated[int, _reads(size_bytes), Field(gt=0)]
 Count = Annotated[int, _reads(count), Field(gt=0)]
+Ulimit = Annotated[int, _reads(size_bytes), Field(ge=0)]
 
 
 class _Part(BaseModel):
@@ -64,6 +66,20 @@ class ResourcesPart(_Part):
     cpus: float | None = Field(default=None, gt=0, strict=False)
     memory: Bytes | None = None
     pids: int | None = Field(default=4096, gt=0)
+    disk: Bytes | None = None
+    """Of the container's own file system, where the daemon can limit it."""
+    shm: Bytes | None = None
+    """Of /dev/shm."""
+    ulimits: dict[str, Ulimit] = {}
+    """Of each process, by the names of getrlimit(2): `nofile: 1024`, `fsize: 1g`."""
+
+    @field_validator("ulimits")
+    @classmethod
+    def _known(cls, ulimits: dict[str, int]) -> dict[str, int]:
+        for name in ulimits:
+            if name not in ULIMITS:
+                raise ValueError(f"{name!r} is no ulimit; known are {', '.join(ULIMITS)}")
+        return ulimits
 
 
 class LimitsPart(_Part):

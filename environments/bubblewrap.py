@@ -54,7 +54,7 @@ _ROOM_BYTES = 1 << 30
 _ETC_NETWORK = ("gai.conf", "host.conf", "hosts", "resolv.conf")
 
 
-def system(spec: EnvironmentSpec) -> list[str]:
+def system(spec: EnvironmentSpec, terminal: str | None = None) -> list[str]:
     """bwrap and its arguments for own namespaces and a read-only system; files of one's own are the caller's."""
     command = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     command += ["--uid", str(UID), "--gid", str(UID), "--cap-drop", "ALL", "--new-session", "--die-with-parent"]
@@ -73,7 +73,10 @@ def system(spec: EnvironmentSpec) -> list[str]:
     for masked in _MASKED:
         if os.path.exists(masked):
             command += ["--ro-bind", "/dev/null", masked]
-    command += ["--dev", "/dev", *_in_memory("/dev/shm", spec.shm_bytes or _SHM_BYTES, "1777"), "--remount-ro", "/dev"]
+    command += ["--dev", "/dev", *_in_memory("/dev/shm", spec.shm_bytes or _SHM_BYTES, "1777")]
+    if terminal is not None:
+        command += ["--dev-bind", terminal, "/dev/console"]
+    command += ["--remount-ro", "/dev"]
     if keeps_namespaces():  # as root of a user namespace of its own an action has all capabilities in there
         command.append("--disable-userns")
     return command

@@ -9,16 +9,16 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from environments import program
+from environments.answers import Ready as Ready, Told as Told
 from environments.capture import capture
 from environments.incoming import Incoming
 from environments.link import Link
-from environments.protocol import EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
+from environments.protocol import DiskFull, EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
 from trajectories.events import Ended
 
 GRACE_S = 15.0
@@ -34,38 +34,28 @@ UNPACK_S = 600.0
 CLOCK_TICK_S = time.clock_getres(5)
 """Of CLOCK_REALTIME_COARSE, which files are stamped with (before Linux 6.13: all of them)."""
 
+SHELL_LOST: Mapping[str, str] = {
+    "ended": "the shell ended (exit, exec, `set -e` or a signal); a new one was started",
+    "killed": "the command could not be stopped without its shell; a new one was started",
+    "anew": "the shell had ended before this command, which ran in a new one",
+}
+"""What a supervisor's note on a turn means."""
+
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Ready:
-    """What the supervisor found when it started."""
-
-    bash: str
-    user: str
-    """Name of the user that actions run as; its number if it has none."""
-    uid: int
-    gid: int
-    dropped: bool
-    """Whether actions run as another user than the supervisor."""
-    lost: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a supervisor said around the bytes of `Channel.read`."""
-
-    facts: list[str]
-    status: int
-    said: str
 
 
 class Channel:
     """One supervisor. After a fault every further request fails with the same one."""
 
-    def __init__(self, trouble: Callable[[], str | None]) -> None:
-        """`trouble` says what is wrong with the environment, None if nothing is."""
+    def __init__(self, trouble: Callable[[], str | None], guard: Callable[[], None] | None = None) -> None:
+        """`trouble` says what is wrong with the environment, None if nothing is.
+
+        `guard` is called now and then while an action runs; what it raises ends the action, not the channel.
+        """
         self._trouble = trouble
+        self._guard = guard
+        self.span_s = (0.0, 0.0)
+        """When the last action began and ended, by the clock of where it ran, since the epoch."""
         self._link: Link | None = None
         self._in: Incoming | None = None
         self._nonce = secrets.token_hex(16)
@@ -100,15 +90,37 @@ class Channel:
             text = incoming.take(int(fields[-1]), until).decode(errors="replace")
         if fields[0] != "ready":
             raise EnvironmentUnavailable(text)
-        _, bash, user, uid, gid, dropped, _ = fields
+        _, bash, user, uid, gid, dropped, counts_oom, peak, _ = fields
         if tuple(map(int, bash.partition("(")[0].split(".")[:2])) < (5, 2):
             self._tick = b"t"
-        return Ready(bash, user, int(uid), int(gid), dropped != "0", tuple(text.splitlines()))
+        lost = tuple(text.splitlines())
+        return Ready(bash, user, int(uid), int(gid), dropped != "0", lost, counts_oom == "1", peak == "1")
+
+    def ask(self, op: str, within_s: float, payload: bytes = b"") -> list[str]:
+        """A request that is answered by a line alone.
+
+        Raises: EnvironmentLost.
+        """
+        with self._remembered():
+            self._request(op, len(payload))
+            self._send(payload)
+            return self._answer(time.monotonic() + within_s, self._tick)
 
     def run(
-        self, script: bytes, *, cwd: str, exports: str, deadline_s: float, cap: int, as_root: bool, separate: bool
+        self,
+        script: bytes,
+        *,
+        cwd: str = "",
+        exports: str = "",
+        deadline_s: float,
+        cap: int,
+        as_root: bool = False,
+        separate: bool = False,
+        go: Callable[[int], None] | None = None,
     ) -> Execution:
         """Run a script. When it is interrupted from outside, the action is ended before that goes on.
+
+        With `go` it is a turn of the persistent shell: that is called, with the turn's number, once all is ready.
 
         Raises: EnvironmentLost.
         """
@@ -116,15 +128,18 @@ class Channel:
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(where), len(what), len(script)
         with self._remembered() as incoming:
-            self._request("r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
+            self._request("x" if go else "r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
             began = time.monotonic()
             self._send(where + what + script)
             self._unanswered = True
-            fields = self._answer(began + deadline_s + GRACE_S, self._tick)
+            if go:
+                self._answer(began + GRACE_S, self._tick)
+                go(self._seq)
+            fields = self._answer(began + deadline_s + GRACE_S, self._tick, self._guard)
             self._unanswered = False
             took = time.monotonic() - began
-            ended, status, signal, micros, user_s, system_s, left, note = fields[:8]
-            out_size, out_total, err_size, err_total = map(int, fields[8:])
+            ended, status, signal, start, micros, user_s, system_s, peak, left, note = fields[:10]
+            out_size, out_total, err_size, err_total = map(int, fields[10:])
             mark = f"{self._nonce}:{self._seq}".encode()
             output, counted = capture(incoming, mark, out_size, out_total, cap, IDLE_S)
             stderr, stderr_counted = capture(incoming, mark, err_size, err_total, cap, IDLE_S)
@@ -134,6 +149,7 @@ class Channel:
             _log.warning("background processes had used up all process ids, so they were ended before this action")
         own = ended in ("exited", "oom")
         duration_s = int(micros) / 1e6
+        self.span_s = int(start) / 1e6, int(start) / 1e6 + duration_s
         return Execution(
             ended=cast(Ended, ended),
             output=output,
@@ -144,7 +160,9 @@ class Channel:
             stderr=stderr if separate else None,
             stderr_counted=stderr_counted,
             cpu_s=self._cpu_since(user_s, system_s),
+            peak_memory_bytes=int(peak) or None,
             left_running=int(left),
+            shell_lost=SHELL_LOST.get(note),
         )
 
     def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:
@@ -233,7 +251,10 @@ class Channel:
         try:
             yield self._in
         except EnvironmentLost as fault:
-            self._fault = fault
+            if not isinstance(fault, DiskFull):
+                self._fault = fault
+                raise
+            self._resynchronise(self._in)
             raise
         except BaseException:
             if not self._fault:
@@ -258,10 +279,10 @@ class Channel:
             self._fault = EnvironmentLost("the harness was interrupted in the middle of a request")
             raise
 
-    def _answer(self, until: float, tick: bytes = b"") -> list[str]:
+    def _answer(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> list[str]:
         """The fields of the next answer, without nonce and sequence number."""
         assert self._in is not None
-        line = self._in.line(until, tick)
+        line = self._in.line(until, tick, guard)
         fields = line.decode("ascii", "replace").split()
         if fields[:2] != [self._nonce, str(self._seq)]:
             raise SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}")

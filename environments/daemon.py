@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,39 @@ def connect(timeout_s: int = API_S) -> APIClient:
     return client
 
 
+def address(api: APIClient) -> str:
+    """Which daemon a client talks to; every Unix socket has the same `base_url`."""
+    return getattr(getattr(api, "_custom_adapter", None), "socket_path", None) or str(api.base_url)
+
+
+def another(api: APIClient) -> Callable[[], APIClient]:
+    """Makes further clients of the daemon that `api` was just connected to, without asking it anything."""
+    from docker import APIClient
+    from docker.utils import kwargs_from_env
+
+    settings = kwargs_from_env()
+    return lambda: APIClient(version=api.api_version, timeout=API_S, **settings)
+
+
+def answers(api: APIClient, within_s: float = 0) -> bool:
+    """Whether the daemon takes a new connection, now or within so long."""
+    until = time.monotonic() + within_s
+    connect = another(api)
+    while True:
+        try:
+            fresh = connect()
+            fresh.timeout = QUICK_S
+            try:
+                fresh.ping()
+                return True
+            finally:
+                fresh.close()
+        except Exception:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.1)
+
+
 @contextmanager
 def patience(api: APIClient, seconds: int) -> Iterator[None]:
     """Wait for an answer so long, instead of the usual time."""
@@ -56,10 +90,11 @@ _facts: dict[str, dict[str, Any]] = {}
 
 def facts(api: APIClient) -> dict[str, Any]:
     """`docker info`, asked once a daemon."""
-    if api.base_url not in _facts:
+    where = address(api)
+    if where not in _facts:
         with told("asking the daemon what it has"):
-            _facts[api.base_url] = api.info()
-    return _facts[api.base_url]
+            _facts[where] = api.info()
+    return _facts[where]
 
 
 def is_local(api: APIClient | None) -> bool:

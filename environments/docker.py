@@ -9,21 +9,23 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
-from environments import daemon, images, owner
+from environments import container_state, daemon, exporting, images, limits, owner, rescue, watch
 from environments.channel import Channel, Ready
 from environments.link import AttachLink
 from environments.program import BOOT
-from environments.promises import Promise
-from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Started
+from environments.promises import Promise, supervised
+from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
 from environments.supervised import START_S, Supervised
-from trajectories.events import Lowered
 
 if TYPE_CHECKING:
     from docker import APIClient
+
+    from environments.terminal import Spawn
 
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
@@ -35,17 +37,8 @@ APPEAR_S = 1.0
 """A container whose making was interrupted may still turn up for so long."""
 _SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 """What the supervisor needs where a task drops ALL."""
-_LIMITS = {
-    "nano_cpus": ("CpuCfsQuota", Promise.CPU_LIMIT),
-    "mem_limit": ("MemoryLimit", Promise.MEMORY_LIMIT),
-    "pids_limit": ("PidsLimit", Promise.PIDS_LIMIT),
-}
-"""A limit's name in the API, the daemon's word for being able to, and what it lets us promise."""
-
-_PROGRAM_BYTES = 4 << 20
-"""For the scripts of actions, beside their output."""
-
-Number = TypeVar("Number", int, float)
+OOM_S = 0.5
+"""An `oom` event may come so long after the action that it is about."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,15 +51,16 @@ class DockerEnvironment(Supervised):
         super().__init__(spec)
         self._progress = progress or _log.info
         self._api: APIClient | None = None
-        self._name = f"retrace-{secrets.token_hex(6)}"
+        self._name = _new_name()
         """Known before the daemon is asked, so that a request whose answer never came leaves nothing."""
         self._asked = False
         self._container: str | None = None
         self._image: images.Image | None = None
-        self._limits: dict[str, Any] = {}
-        self._lowered: list[Lowered] = []
-        self._lost: list[str] = []
-        self._room = 0
+        self._limits = limits.Given()
+        self._link: AttachLink | None = None
+        self._heard = watch.Watched()
+        self._last_end_s = 0.0
+        """When the last action ended, by the container's clock."""
 
     def check(self) -> None:
         if self.spec.image is None and self.spec.build is None:
@@ -82,14 +76,30 @@ class DockerEnvironment(Supervised):
         user = self.spec.user or image.user or "0"
         home = self.spec.env.get("HOME") or image.env.get("HOME", "")
         text = channel.text(self._settings() | {"run": RUN, "drop": "user", "user": user, "home": home})
-        self._set_limits(daemon.facts(api))
+        self._limits = limits.of_container(self.spec, daemon.facts(api))
+        self._output_bytes = self._limits.output_bytes
+        while True:
+            try:
+                self._launch(api, image, channel, text)
+                break
+            except EnvironmentUnavailable as error:
+                if not limits.without_refused(self._limits, str(error), str(daemon.facts(api).get("Driver"))):
+                    raise
+                if self._container is not None:
+                    self._remove_container(api)
+                self._name = _new_name()
+        return channel.ready(START_S)
+
+    def _launch(self, api: APIClient, image: images.Image, channel: Channel, text: bytes) -> None:
+        self._container = None
         self._container = self._create(api, image, ["-p", "-c", BOOT, "retrace", str(len(text))])
         with daemon.told(f"attaching to a container of {image.reference}"):
             streams = api.attach_socket(self._container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        channel.send_text(AttachLink(getattr(streams, "_sock", streams), streams), text)
+        self._link = AttachLink(getattr(streams, "_sock", streams), streams)
+        self._heard = watch.watch(api, self._container, self._link.wake)
+        channel.send_text(self._link, text)
         with daemon.told(f"starting a container of {image.reference} (it needs bash)"):
             api.start(self._container)
-        return channel.ready(START_S)
 
     def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:
         from docker.types import LogConfig
@@ -104,8 +114,8 @@ class DockerEnvironment(Supervised):
             init=False,
             # Nothing that an action prints may reach the daemon's log, and with it the host's disk.
             log_config=LogConfig(type="none", config={}),
-            tmpfs={RUN: f"mode=0711,size={self._room}"},
-            **self._limits,
+            tmpfs={RUN: f"mode=0711,size={self._limits.room_bytes}"},
+            **self._limits.options,
         )
         self._asked = True
         with daemon.told(f"creating a container of {image.reference}"):
@@ -127,40 +137,21 @@ class DockerEnvironment(Supervised):
             )
         return str(made["Id"])
 
-    def _set_limits(self, host: dict[str, Any]) -> None:
-        """The limits that this daemon can give; what it cannot is noted."""
-        spec, limits = self.spec, self._limits
-        if spec.cpus is not None:
-            limits["nano_cpus"] = round(self._at_most("cpus", spec.cpus, host["NCPU"]) * 1e9)
-        if spec.memory_bytes is not None:
-            limits["mem_limit"] = self._at_most("memory_bytes", spec.memory_bytes, host["MemTotal"])
-        if spec.pids is not None:
-            limits["pids_limit"] = spec.pids
-        for limit, (feature, _) in _LIMITS.items():
-            if limit in limits and host.get(feature) is False:
-                self._lost.append(f"the daemon's kernel has no {feature}: {limit} is not enforced")
-                del limits[limit]
-        self._room = 2 * spec.output_bytes + _PROGRAM_BYTES
-        if "mem_limit" in limits:  # the output is kept in memory until it is fetched, and counts
-            self._room = max(min(self._room, limits["mem_limit"] // 4), 2 * _PROGRAM_BYTES)
-            self._output_bytes = self._at_most("output_bytes", spec.output_bytes, self._room - _PROGRAM_BYTES)
-        if "mem_limit" in limits and host.get("SwapLimit") is not False:
-            limits["memswap_limit"] = limits["mem_limit"]
-
-    def _at_most(self, limit: str, asked: Number, there: Number) -> Number:
-        if asked > there:
-            self._lowered.append(Lowered(limit=limit, asked=str(asked), given=str(there)))
-        return min(asked, there)
-
     def _started(self, ready: Ready) -> Started:
         assert self._image is not None
         assert self._api is not None
-        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
-        promises += [promise for limit, (_, promise) in _LIMITS.items() if limit in self._limits]
+        promises = supervised(ready.lost, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR, *self._limits.promises]
+        more, lost = self._resources(ready)
+        promises += more
+        if ready.counts_oom or Promise.MEMORY_LIMIT in promises:
+            promises.append(Promise.OOM_REPORTED)
+        if "storage_opt" in self._limits.options:
+            promises.append(Promise.DISK_LIMIT)
         if not self.spec.network:
             promises.append(Promise.NETWORK_OFF)
         if ready.dropped:
-            promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE]
+            promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
         return Started(
             kind="docker",
             workdir=self.workdir,
@@ -169,8 +160,8 @@ class DockerEnvironment(Supervised):
             image=self._image.reference,
             image_digest=self._image.digest,
             user=ready.user,
-            lost=(*self._lost, *ready.lost),
-            lowered=tuple(self._lowered),
+            lost=(*self._limits.lost, *lost),
+            lowered=tuple(self._limits.lowered),
             versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
         )
 
@@ -183,23 +174,44 @@ class DockerEnvironment(Supervised):
             api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
         return f"{CHECKPOINT}:{name.lower()}"
 
+    def _judged(self, done: Execution, channel: Channel) -> Execution:
+        """Where the supervisor cannot see the kernel's count of kills for memory, the daemon's event tells.
+
+        Its time must lie after the action's begin, and too late for what ended before: a late event is never
+        booked on a later action. Only where something was killed is it waited for.
+        """
+        assert self._ready is not None
+        began_s, ended_s = channel.span_s
+        if self._ready.counts_oom or not began_s:
+            return done
+        since_s, self._last_end_s = max(began_s, self._last_end_s + OOM_S), ended_s
+        killed = done.signal == 9 or done.exit_code == 137
+        ours = self._heard.wait(lambda heard: any(at >= since_s for at in heard.ooms), OOM_S if killed else 0)
+        return replace(done, ended="oom") if ours and done.ended == "exited" else done
+
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        from pexpect.socket_pexpect import SocketSpawn
+
+        assert self._api is not None
+        with daemon.told("opening a terminal in the container"):
+            made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
+            stream = self._api.exec_start(made["Id"], tty=True, socket=True)
+        raw: Any = getattr(stream, "_sock", stream)
+        raw.settimeout(None)
+        spawn: Any = SocketSpawn(raw)
+        spawn.response = stream  # the socket closes when it is collected
+        return cast("Spawn", spawn)
+
     def _trouble(self) -> str | None:
         if self._container is None or self._api is None:
             return None
-        what = f"container {self._container[:12]}"
-        try:
-            with daemon.patience(self._api, daemon.QUICK_S):
-                state = self._api.inspect_container(self._container)["State"]
-        except daemon.not_found():
-            return f"{what} was removed"
-        except OSError as error:
-            return f"{what}: the daemon does not answer ({daemon.reason(error)})"
-        if state.get("Paused"):
-            return f"{what} was paused"
-        if state["Running"] or state.get("Status") == "created":
-            return None
-        cause = " for memory" if state.get("OOMKilled") else ""
-        return f"{what} ended{cause} with status {state.get('ExitCode')} {state.get('Error', '')}".strip()
+        return container_state.trouble(self._api, self._container, self._heard)
+
+    def _rescue(self) -> exporting.Archive:
+        """Through the daemon: from a paused, a stopped and a running container alike."""
+        if self._container is None or self._api is None:
+            raise EnvironmentLost("there is no container")
+        return rescue.of_container(self._api, self._container, self.workdir)
 
     def _watched(self) -> Path | None:
         """The daemon's own directory, where it is on this machine."""
@@ -214,6 +226,8 @@ class DockerEnvironment(Supervised):
     def _remove_container(self, api: APIClient) -> None:
         if not self._asked:
             return
+        if self._container is not None:
+            watch.forget(api, self._container)
         until = time.monotonic() + REMOVE_S
         appears = time.monotonic() + (APPEAR_S if self._container is None else 0)
         while time.monotonic() < until:
@@ -233,3 +247,7 @@ class DockerEnvironment(Supervised):
                     return
                 time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
         _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)
+
+
+def _new_name() -> str:
+    return f"retrace-{secrets.token_hex(6)}"

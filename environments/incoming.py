@@ -13,6 +13,10 @@ from environments.protocol import EnvironmentLost, SupervisorLost
 
 PROBE_S = 4.0
 """How often the environment is looked at while an answer is awaited."""
+ENDS_S = 0.5
+"""An environment whose stream has ended may be seen to run for so long."""
+GUARD_S = 0.5
+"""How often the disk is looked at while an answer is awaited: one statvfs, microseconds."""
 TICK_S = 0.1
 """How often a supervisor that needs it is nudged; see `supervisor/10-environment.sh`."""
 
@@ -28,12 +32,12 @@ class Incoming:
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
         self._start = self._end = 0
 
-    def line(self, until: float, tick: bytes = b"") -> bytes:
-        """The next line with its end; `tick` is sent now and then while it is awaited."""
+    def line(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> bytes:
+        """The next line with its end. While it is awaited, `tick` is sent, and `guard` called, now and then."""
         line = b""
         while not line.endswith(b"\n"):
             if self._start == self._end:
-                self._more(until, tick)
+                self._more(until, tick, guard)
             piece = bytes(self._buffer[self._start : self._end])
             piece = piece[: piece.find(b"\n") + 1] or piece
             self._start += len(piece)
@@ -68,16 +72,21 @@ class Incoming:
 
     def why(self, error: Exception | None = None) -> EnvironmentLost:
         """The reason for silence, as far as it can be found out."""
-        return EnvironmentLost(f"{self._trouble() or error or 'the environment ended'}{self._said()}")
+        until = time.monotonic() + ENDS_S
+        while not (trouble := self._trouble()) and time.monotonic() < until:
+            time.sleep(0.02)
+        return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._said()}")
 
-    def _more(self, until: float, tick: bytes = b"") -> None:
+    def _more(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> None:
         self._start = self._end = 0
-        self._end = self._receive(self._buffer, until, tick)
+        self._end = self._receive(self._buffer, until, tick, guard)
 
-    def _receive(self, view: memoryview, until: float, tick: bytes = b"") -> int:
-        looked = time.monotonic()
+    def _receive(
+        self, view: memoryview, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None
+    ) -> int:
+        looked = guarded = time.monotonic()
         while True:
-            wait_s = min(until - time.monotonic(), TICK_S if tick else PROBE_S)
+            wait_s = min(until - time.monotonic(), TICK_S if tick else GUARD_S if guard else PROBE_S)
             try:
                 count = self._link.receive(view, max(0.0, wait_s))
             except TimeoutError:
@@ -89,7 +98,10 @@ class Incoming:
                     raise self.why()
                 return count
             now = time.monotonic()
-            if now - looked >= PROBE_S - TICK_S:
+            if guard and now - guarded >= GUARD_S - TICK_S:
+                guarded = now
+                guard()
+            if now - looked >= PROBE_S - GUARD_S:
                 looked = now
                 trouble = self._trouble()
                 if trouble:

@@ -129,6 +129,13 @@ class AttachLink:
     def diagnostics(self) -> str:
         return self._errors.decode(errors="replace").strip()
 
+    def wake(self) -> None:
+        """End the wait of another thread: what has arrived is still read, then the stream ends."""
+        try:
+            self._socket.shutdown(socket.SHUT_RD)
+        except OSError:
+            pass
+
     def close(self) -> None:
         try:
             self._socket.shutdown(socket.SHUT_RDWR)

@@ -12,17 +12,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from environments import exporting
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
 from environments.owner import this_process
-from environments.promises import Promise
+from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from environments.terminal import Pty, Spawn
 from trajectories.interrupts import held
 
 _SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"
@@ -51,6 +54,7 @@ class LocalEnvironment(Supervised):
         self._link: ProcessLink | None = None
         self._place: Path | None = None
         self._run: Path | None = None
+        self._pty: Pty | None = None
         self._prefix = pid_namespace() if own_pids else ()
 
     def check(self) -> None:
@@ -70,7 +74,8 @@ class LocalEnvironment(Supervised):
             self._run = Path(tempfile.mkdtemp(prefix=this_process().prefix, dir=memory))
         workspace = self.spec.workspace or self._place / "workspace"
         self.workdir = str(workspace.resolve())
-        text = channel.text(self._settings() | {"run": str(self._run)})
+        self._pty = Pty() if self.spec.shell == "persistent" else None
+        text = channel.text(self._settings() | {"run": str(self._run), "tty": self._pty.name if self._pty else ""})
         prefix = self._prefix or (sys.executable, "-I", "-c", _SUBREAPER)
         env = command_environment(self.spec, str(self._place / "home"), os.environ.get("PATH", os.defpath))
         with suppress(KeyError):
@@ -81,23 +86,43 @@ class LocalEnvironment(Supervised):
         return channel.ready(START_S)
 
     def _started(self, ready: Ready) -> Started:
-        lost = ["unconfined: actions run on this machine with the rights of the user who started them", *ready.lost]
+        promises, less = self._resources(ready)
+        lost = ["unconfined: actions run on this machine with the rights of the user who started them", *less]
+        for limit in ("disk_bytes", "shm_bytes"):
+            if getattr(self.spec, limit) is not None:
+                lost.append(f"{limit}: not limited")
         if not self._prefix:
             lost.append("no pid namespace: processes are ended by descent, in a shared process list")
-        promises = (Promise.KILL_EVERYTHING,) if self._prefix else ()
+        promises += supervised(ready.lost, own_pids=bool(self._prefix))
+        if os.geteuid() == 0:
+            promises.append(Promise.ADMINISTRATOR)
+        elif self._prefix:  # root could unmount its /proc, and see the host's
+            promises.append(Promise.OWN_PROCESSES)
         return Started(
             kind="local",
             workdir=self.workdir,
-            promises=promises,
+            promises=tuple(promises),
             user=ready.user,
             lost=tuple(lost),
             versions={"bash": ready.bash},
         )
 
+    def _run_directory(self) -> str:
+        return str(self._run)
+
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        assert self._pty is not None
+        return self._pty.spawn()
+
     def _trouble(self) -> str | None:
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the supervisor ended with status {status}"
         return None
+
+    def _rescue(self) -> exporting.Archive:
+        if self._link:
+            end(self._link)
+        return exporting.of_directory(Path(self.workdir))
 
     def _watched(self) -> Path | None:
         return self.spec.workspace or self._place or Path(tempfile.gettempdir())
@@ -105,6 +130,8 @@ class LocalEnvironment(Supervised):
     def _remove(self) -> None:
         if self._link:
             end(self._link)
+        if self._pty:
+            self._pty.close()
         for place in (self._run, self._place):
             if place:
                 remove_tree(place)

@@ -1,13 +1,17 @@
 """What an environment can be trusted with: every promise in one line, and which kind makes which.
 
 `Started.promises` is what a started environment keeps; `DECLARED` is what its kind can keep, and on what condition.
-`docs/environments.md` is made from here, and the conformance kit has checks for each promise.
+`docs/environments.md` has the table of it (`scripts/promises`), and the conformance kit has checks for each promise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from environments.protocol import Kind
 
 
 class Promise(StrEnum):
@@ -87,3 +91,116 @@ MEANING: Mapping[Promise, str] = {
     Promise.SHM_LIMIT: "the size of /dev/shm is limited",
     Promise.ULIMITS: "the ulimits that were asked for hold for each process",
 }
+
+YES = "yes"
+_FRESH = "unless the shell is persistent"
+_EVERY: Mapping[Promise, str] = {
+    Promise.EXIT_STATUS: _FRESH,
+    Promise.FRESH_SHELL: _FRESH,
+    Promise.PERSISTENT_SHELL: "when asked for",
+    Promise.EXACT_OUTPUT: _FRESH,
+    Promise.OUTPUT_CAP: YES,
+    Promise.DEADLINE: YES,
+    Promise.BACKGROUND: YES,
+    Promise.INTERRUPTIBLE: YES,
+    Promise.CLEAN_STOP: YES,
+    Promise.LIVENESS: YES,
+    Promise.ARCHIVES: YES,
+    Promise.CHANGED_FILES: YES,
+    Promise.RESCUE: YES,
+    Promise.CPU_TIME: _FRESH,
+    Promise.CLEAN_VARIABLES: YES,
+}
+_NOT_ROOT = "where actions run as another user than root"
+_DAEMON = "when asked for, where the daemon can"
+
+DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
+    "docker": {
+        **_EVERY,
+        Promise.ARCHIVES: "where the image has tar",
+        Promise.REAPING: YES,
+        Promise.KILL_EVERYTHING: YES,
+        Promise.SURVIVES_KILL_ALL: YES,
+        Promise.OWN_PROCESSES: YES,
+        Promise.ADMINISTRATOR: YES,
+        Promise.PEAK_MEMORY: "where the container sees its cgroup",
+        Promise.NETWORK_OFF: "unless the network is asked for",
+        Promise.OWN_FILES: YES,
+        Promise.NO_NEW_PRIVILEGES: _NOT_ROOT,
+        Promise.NO_TRACING: _NOT_ROOT,
+        Promise.UNFORGEABLE: f"{_NOT_ROOT}, {_FRESH}",
+        Promise.EXECUTE_ONLY: _NOT_ROOT,
+        Promise.CPU_LIMIT: _DAEMON,
+        Promise.MEMORY_LIMIT: _DAEMON,
+        Promise.OOM_REPORTED: "where the container sees its cgroup, or with a limit of memory",
+        Promise.PIDS_LIMIT: "unless it is set to none",
+        Promise.DISK_LIMIT: "when asked for, where the storage driver can",
+        Promise.SHM_LIMIT: YES,
+        Promise.ULIMITS: "when asked for",
+    },
+    "sandbox": {
+        **_EVERY,
+        Promise.REAPING: YES,
+        Promise.KILL_EVERYTHING: YES,
+        Promise.SURVIVES_KILL_ALL: YES,
+        Promise.OWN_PROCESSES: YES,
+        Promise.ADMINISTRATOR: YES,
+        Promise.NETWORK_OFF: "unless the network is asked for",
+        Promise.OWN_FILES: YES,
+        Promise.NO_NEW_PRIVILEGES: YES,
+        Promise.NO_TRACING: YES,
+        Promise.MEMORY_LIMIT_PER_PROCESS: "when asked for",
+        Promise.PIDS_LIMIT: "unless it is set to none",
+        Promise.SHM_LIMIT: "where bubblewrap is 0.5 or later",
+        Promise.ULIMITS: "when asked for",
+    },
+    "local": {
+        **_EVERY,
+        Promise.REAPING: "with a pid namespace",
+        Promise.KILL_EVERYTHING: "with a pid namespace",
+        Promise.SURVIVES_KILL_ALL: "with a pid namespace",
+        Promise.OWN_PROCESSES: "with a pid namespace, not as root",
+        Promise.ADMINISTRATOR: "as root",
+        Promise.ULIMITS: "when asked for",
+    },
+}
+"""What each kind can make, `YES` or on what condition; what is not in it, it never makes."""
+
+
+_SUPERVISED = (
+    Promise.EXIT_STATUS,
+    Promise.FRESH_SHELL,
+    Promise.EXACT_OUTPUT,
+    Promise.OUTPUT_CAP,
+    Promise.DEADLINE,
+    Promise.BACKGROUND,
+    Promise.INTERRUPTIBLE,
+    Promise.CLEAN_STOP,
+    Promise.LIVENESS,
+    Promise.ARCHIVES,
+    Promise.CHANGED_FILES,
+    Promise.RESCUE,
+    Promise.CPU_TIME,
+    Promise.CLEAN_VARIABLES,
+)
+_OWN_PIDS = (Promise.REAPING, Promise.KILL_EVERYTHING, Promise.SURVIVES_KILL_ALL)
+
+
+def supervised(lost: Iterable[str], *, own_pids: bool) -> list[Promise]:
+    """What a supervisor gives every kind; `lost` is what it says it lacks.
+
+    `own_pids`: it is the first process of a process list of its own.
+    """
+    promises = [*_SUPERVISED, *(_OWN_PIDS if own_pids else ())]
+    if any(line.startswith("no tar") for line in lost):
+        promises.remove(Promise.ARCHIVES)
+    return promises
+
+
+def table() -> str:
+    """The promises of each kind, in Markdown."""
+    lines = ["| promise | " + " | ".join(DECLARED) + " |", "|---|" + "---|" * len(DECLARED)]
+    for promise in Promise:
+        cells = [kind.get(promise, "no") for kind in DECLARED.values()]
+        lines.append(f"| `{promise.value}`: {MEANING[promise]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from environments import seccomp
+from environments import exporting, seccomp
 from environments.bubblewrap import (
     NOBODY,
     PATH,
@@ -23,11 +24,12 @@ from environments.bubblewrap import (
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
 from environments.owner import this_process
-from environments.promises import Promise
+from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
 from environments.spawn import end, spawn
 from environments.supervised import START_S, Supervised, command_environment
+from environments.terminal import Pty, Spawn
 from trajectories.interrupts import held
 
 RUN = "/run/retrace"
@@ -40,6 +42,7 @@ class SandboxEnvironment(Supervised):
         super().__init__(spec)
         self._link: ProcessLink | None = None
         self._place: Path | None = None
+        self._pty: Pty | None = None
 
     def check(self) -> None:
         workspace = self.spec.workspace
@@ -74,6 +77,9 @@ class SandboxEnvironment(Supervised):
             "memory_kb": str((spec.memory_bytes or 0) >> 10),
             "pids": str(spec.pids or 0),
         }
+        if spec.shell == "persistent":
+            self._pty = Pty(user)
+            settings["tty"] = "/dev/console"
         text = channel.text(settings)
         env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
         call_filter = seccomp.opened()
@@ -102,7 +108,7 @@ class SandboxEnvironment(Supervised):
     def _command(self, place: Path, call_filter: int) -> list[str]:
         spec = self.spec
         workspace = spec.workspace.resolve() if spec.workspace else place / "workspace"
-        command = system(spec)
+        command = system(spec, self._pty.name if self._pty else None)
         # The supervisor alone keeps this: it reads what actions made unreadable, and they cannot look into it.
         command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1", "--seccomp", str(call_filter)]
         for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
@@ -116,8 +122,17 @@ class SandboxEnvironment(Supervised):
 
     def _started(self, ready: Ready) -> Started:
         spec = self.spec
-        promises = [Promise.OWN_FILES, Promise.KILL_EVERYTHING]
-        lost = list(ready.lost)
+        promises = supervised(ready.lost, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
+        promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+        more, lost = self._resources(ready)
+        promises += more
+        if "--size" in options():
+            promises.append(Promise.SHM_LIMIT)
+        elif spec.shm_bytes is not None:
+            lost.append("shm_bytes: this bubblewrap cannot limit /dev/shm")
+        if spec.disk_bytes is not None:
+            lost.append("disk_bytes: not limited")
         if not spec.network:
             promises.append(Promise.NETWORK_OFF)
         else:
@@ -140,10 +155,19 @@ class SandboxEnvironment(Supervised):
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )
 
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        assert self._pty is not None
+        return self._pty.spawn()
+
     def _trouble(self) -> str | None:
         if self._link and (status := self._link.process.poll()) is not None:
             return f"the sandbox ended with status {status}"
         return None
+
+    def _rescue(self) -> exporting.Archive:
+        if self._link:
+            end(self._link)
+        return exporting.of_directory(Path(self.spec.workspace or (self._place or Path()) / "workspace"))
 
     def _watched(self) -> Path | None:
         return self.spec.workspace or self._place or Path(tempfile.gettempdir())
@@ -151,5 +175,7 @@ class SandboxEnvironment(Supervised):
     def _remove(self) -> None:
         if self._link:
             end(self._link)
+        if self._pty:
+            self._pty.close()
         if self._place:
             remove_tree(self._place)

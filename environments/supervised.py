@@ -6,20 +6,16 @@ A kind of environment only says how its supervisor is started, looked at and rem
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
 import logging
-import os
 import posixpath
 import shlex
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from environments import archive as tar, digests, left_out
+from environments import archive as tar, digests, exporting, left_out, limits
 from environments.channel import Channel, Ready, Told
 from environments.listing import Listing
 from environments.promises import Promise
@@ -35,13 +31,14 @@ from environments.protocol import (
     Started,
 )
 
+if TYPE_CHECKING:
+    from environments.persistent import PersistentShell
+    from environments.terminal import Spawn
+
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
 FREE_BYTES = 128 << 20
 """With less space than this left, a trial ends before it damages its own record."""
-
-EVERYWHERE = (Promise.CHANGED_FILES,)
-"""What the supervisor keeps by itself, whatever the kind."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +52,7 @@ class Supervised(ABC):
         self._output_bytes = spec.output_bytes
         self._channel: Channel | None = None
         self._ready: Ready | None = None
+        self._shell: PersistentShell | None = None
         self._stopped = False
 
     # --- what a kind says ----------------------------------------------------------------------------
@@ -78,12 +76,30 @@ class Supervised(ABC):
         """Why the supervisor may not answer, in one line; None if it seems to run."""
 
     @abstractmethod
+    def _rescue(self) -> exporting.Archive:
+        """The workspace without the supervisor; whatever still runs is ended or held first.
+
+        Raises: EnvironmentLost if its files are gone too.
+        """
+
+    @abstractmethod
     def _remove(self) -> None:
         """End and remove everything; never raises; may run after a start that failed half-way."""
+
+    @abstractmethod
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        """A terminal for a persistent shell, with `command` on it unless the supervisor was told of its device (`tty`).
+
+        Raises: EnvironmentUnavailable.
+        """
 
     def _watched(self) -> Path | None:
         """A host directory on the file system that actions fill, if there is one."""
         return None
+
+    def _judged(self, done: Execution, channel: Channel) -> Execution:
+        """An action's outcome, where more is known of it than its supervisor could tell."""
+        return done
 
     # --- the protocol --------------------------------------------------------------------------------
 
@@ -92,14 +108,16 @@ class Supervised(ABC):
             raise EnvironmentLost("an environment is started once")
         try:
             self._guard_space()
-            self._channel = Channel(self._trouble)
+            self._channel = Channel(self._trouble, self._guard_space)
             self._ready = self._open(self._channel)
             started = self._started(self._ready)
-            return replace(started, promises=(*EVERYWHERE, *started.promises))
+            return self._with_shell(started) if self.spec.shell == "persistent" else started
         except BaseException as error:
             self.stop()
             if isinstance(error, OSError):
-                raise _full(error) or EnvironmentUnavailable(f"the {self.spec.kind} environment: {error}") from error
+                raise exporting.full(error) or EnvironmentUnavailable(
+                    f"the {self.spec.kind} environment: {error}"
+                ) from error
             if isinstance(error, EnvironmentLost) and not isinstance(error, DiskFull):
                 raise EnvironmentUnavailable(f"the {self.spec.kind} environment did not start: {error}") from error
             raise
@@ -116,15 +134,20 @@ class Supervised(ABC):
         separate: bool = False,
     ) -> Execution:
         self._guard_space()
-        return self._open_channel().run(
+        channel, own = self._open_channel(), cwd is not None or env or as_root or separate
+        cap = min(output_bytes or self._output_bytes, self._output_bytes)
+        if self._shell and not own:
+            return self._judged(self._shell.run(_encoded(script), deadline_s=deadline_s, cap=cap), channel)
+        done = channel.run(
             _encoded(script),
             cwd=self._inside(cwd or "."),
             exports="".join(f"export {name}={shlex.quote(value)}\n" for name, value in (env or {}).items()),
             deadline_s=deadline_s,
-            cap=min(output_bytes or self._output_bytes, self._output_bytes),
+            cap=cap,
             as_root=as_root,
             separate=separate,
         )
+        return self._judged(done, channel)
 
     def put(self, archive: BinaryIO, directory: str) -> None:
         channel, ready = self._open_channel(), self._ready
@@ -135,7 +158,7 @@ class Supervised(ABC):
         try:
             channel.put(_gathered(members), self._inside(directory), missing)
         except OSError as error:
-            raise _full(error) or EnvironmentFault(f"unpacking into {directory} failed: {error}") from error
+            raise exporting.full(error) or EnvironmentFault(f"unpacking into {directory} failed: {error}") from error
 
     def get(self, path: str) -> Iterator[bytes]:
         chunks = self._open_channel().get(self._inside(path), whole=False)
@@ -169,40 +192,17 @@ class Supervised(ABC):
         raise EnvironmentUnavailable(f"a {self.spec.kind} environment cannot be kept as an image; use --env docker")
 
     def export(self, to: Path) -> Export:
-        import zstandard
-
-        channel = self._open_channel()
-        judge = left_out.Unpackable()
-        outcome: list[tuple[int, str]] = []
-
-        def chunks() -> Iterator[bytes]:
-            outcome.append((yield from channel.get(self.workdir, whole=True)))
-
-        digest, size = hashlib.sha256(), 0
-        name = to.with_name(f".{to.name}.{os.getpid()}")
         try:
-            with name.open("wb") as file:
-                compressor = zstandard.ZstdCompressor(level=3).compressobj()
-                for piece in tar.filtered(chunks(), judge):
-                    data = compressor.compress(piece)
-                    digest.update(data)
-                    size += file.write(data)
-                data = compressor.flush()
-                digest.update(data)
-                size += file.write(data)
-                status, said = outcome[0]
-                skipped, rest = left_out.complaints(said)
-                if status > 1 or rest:
-                    raise EnvironmentFault(f"the workspace cannot be exported whole: {'; '.join(rest[:3])}")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, to)
-        except OSError as error:
-            raise _full(error) or EnvironmentFault(f"the workspace cannot be written to {to}: {error}") from error
-        finally:
-            with contextlib.suppress(OSError):
-                name.unlink()
-        return Export(size, digest.hexdigest(), judge.entries, tuple(judge.skipped + skipped))
+            return exporting.write(self._open_channel().get(self.workdir, whole=True), to)
+        except DiskFull:
+            raise
+        except EnvironmentLost as lost:
+            if self._ready is None or self._stopped:
+                raise
+            try:
+                return exporting.write(self._rescue(), to)
+            except EnvironmentLost as gone:
+                raise EnvironmentLost(f"{lost}; its files cannot be had: {gone}") from None
 
     def stop(self) -> None:
         if self._stopped:
@@ -211,6 +211,8 @@ class Supervised(ABC):
         try:
             if self._channel:
                 self._channel.close()
+            if self._shell:
+                self._shell.close()
         finally:
             try:
                 self._remove()
@@ -220,7 +222,39 @@ class Supervised(ABC):
     # --- inside --------------------------------------------------------------------------------------
 
     def _settings(self) -> dict[str, str]:
-        return {"workdir": self.workdir, "user": "", "home": "", "drop": "", "memory_kb": "0", "pids": "0"}
+        ulimits, _ = limits.for_bash(self.spec.ulimits)
+        return {
+            "workdir": self.workdir,
+            "user": "",
+            "home": "",
+            "drop": "",
+            "memory_kb": "0",
+            "pids": "0",
+            "tty": "",
+            "ulimits": ulimits,
+            "cgroup": "/sys/fs/cgroup",
+        }
+
+    def _resources(self, ready: Ready) -> tuple[list[Promise], list[str]]:
+        """What every kind can say alike of ulimits and peak memory: promises, and what is lost."""
+        _, lost = limits.for_bash(self.spec.ulimits)
+        promises: list[Promise] = []
+        if self.spec.ulimits and not lost and not any(line.startswith("ulimit ") for line in ready.lost):
+            promises.append(Promise.ULIMITS)
+        if ready.peak:
+            promises.append(Promise.PEAK_MEMORY)
+        return promises, [*lost, *ready.lost]
+
+    def _with_shell(self, started: Started) -> Started:
+        from environments.persistent import PersistentShell, with_persistent_shell
+
+        self._shell = PersistentShell(self._open_channel(), self._run_directory(), self._terminal)
+        self._shell.open()
+        return with_persistent_shell(started)
+
+    def _run_directory(self) -> str:
+        """The supervisor's own, as it sees it."""
+        return "/run/retrace"
 
     def _inside(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self.workdir, path))
@@ -272,9 +306,3 @@ def _encoded(script: str) -> bytes:
         return script.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # other lone surrogates, which a model's JSON may hold
         return script.encode("utf-8", "surrogatepass")
-
-
-def _full(error: OSError) -> DiskFull | None:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-        return DiskFull(f"no space left: {error}")
-    return None

@@ -49,7 +49,14 @@ def sandbox_problem() -> str | None:
     return None if done.returncode == 0 else f"bubblewrap makes no sandbox here ({done.stderr.strip()})"
 
 
-PROBES = {"docker": docker_problem, "sandbox": sandbox_problem}
+def podman_problem() -> str | None:
+    """Why no Podman service can be started here for the tests; None if one probably can."""
+    if shutil.which("podman") is None:
+        return "podman is not installed"
+    return "the tests start Podman's service as root" if os.geteuid() else None
+
+
+PROBES = {"docker": docker_problem, "sandbox": sandbox_problem, "podman": podman_problem}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from trajectories.errors import RecordError
 from trajectories.events import TrialStarted
 
 _CONDITIONS = ("image", "platform", "network", "cpus", "memory_bytes", "pids", "user", "env")
+_LATER: Mapping[str, Any] = {"disk_bytes": None, "shm_bytes": None, "ulimits": {}, "shell": "fresh"}
+"""Conditions that came later, with their defaults: left out where they have them, so that identities stay."""
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -31,7 +34,7 @@ def configuration_hash(start: TrialStarted) -> str:
     return sha256_of(
         {
             "task": start.task.digest,
-            "conditions": {key: value for key, value in start.environment_spec.items() if key in _CONDITIONS},
+            "conditions": _conditions(start.environment_spec),
             "model": [start.model.name, start.model.settings],
             "prompt": start.prompt.sha256,
             "plan": start.plan and start.plan.sha256,
@@ -42,6 +45,11 @@ def configuration_hash(start: TrialStarted) -> str:
             **({"injected": start.injected.sha256} if start.injected else {}),
         }
     )
+
+
+def _conditions(spec: Mapping[str, Any]) -> dict[str, Any]:
+    later = {key: spec[key] for key, usual in _LATER.items() if spec.get(key, usual) != usual}
+    return {key: value for key, value in spec.items() if key in _CONDITIONS} | later
 
 
 def claim_directory(

@@ -10,7 +10,7 @@ from agent.config import config_path, defaults, runs_dir
 from agent.errors import UserError
 from agent.order import Options
 from benchmarks.quantities import count, duration_s
-from environments.protocol import KINDS, Kind
+from environments.protocol import KINDS, SHELLS, Kind, Shell
 
 
 def parse_options(typed: Mapping[str, Any]) -> Options:
@@ -23,6 +23,9 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
     if not model:
         raise UserError(f"no model: give --model, or set a default in {config_path()}")
     env = environment_kind(chosen.get("env"))
+    shell: Shell = chosen.get("shell", "fresh")
+    if shell not in SHELLS:
+        raise UserError(f"--shell {shell!r} is none of {', '.join(SHELLS)}")
     return Options(
         model=str(model),
         task=typed["task"],
@@ -30,6 +33,7 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         image=typed["image"],
         workspace=typed["workspace"],
         env=env,
+        shell=shell,
         prompt=chosen.get("prompt"),
         plan=typed["plan"],
         **limits(chosen),

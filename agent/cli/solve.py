@@ -29,6 +29,9 @@ def solve(
         Path | None, typer.Option(help="Directory an ad-hoc task starts from; it is copied.", show_default=False)
     ] = None,
     env: Annotated[str | None, typer.Option(help="docker, sandbox or local.", show_default=False)] = None,
+    shell: Annotated[
+        str | None, typer.Option(help="fresh (one a command) or persistent [fresh].", show_default=False)
+    ] = None,
     prompt: Annotated[str | None, typer.Option(help="A prompt's name or file.", show_default=False)] = None,
     plan: Annotated[Path | None, typer.Option(help="A file with a plan to give the model.", show_default=False)] = None,
     step_limit: Annotated[str | None, typer.Option(help="Model calls [1000].", show_default=False)] = None,

@@ -52,7 +52,7 @@ remember() { # what runs before an action, with its time of birth
   done
 }
 
-find_fresh() { # in fresh: what was not there before and does not descend from what was
+find_fresh() { # in fresh: what was not there before and does not descend from what was (but from the persistent shell)
   local p ancestor
   fresh=()
   scan
@@ -61,10 +61,10 @@ find_fresh() { # in fresh: what was not there before and does not descend from w
     alive "$p" || continue
     if ((${#before[@]})); then
       lineage
-      [[ ${before[$p]-} == "$born" ]] && continue
+      [[ ${before[$p]-} == "$born" || $parent == "$keeper" ]] && continue
       ancestor=$parent
       while ((ancestor > 1)) && [[ $ancestor != "$$" ]]; do
-        [[ ${before[$ancestor]-} ]] && continue 2
+        [[ ${before[$ancestor]-} && ! ${shells[$ancestor]-} ]] && continue 2
         stat_of "$ancestor" || break
         lineage
         ancestor=$parent
@@ -109,7 +109,8 @@ make_room() { # bash leaves for good when it cannot fork, so what could eat all 
   local max= now= p held=-1
   frozen=()
   { read -r max <"$pids_cgroup.max" && read -r now <"$pids_cgroup.current"; } 2>/dev/null
-  [[ $max == [1-9]* && $now ]] && ((now * 4 > max)) || return
+  # Within a small limit a bomb is through before a second look.
+  [[ $max == [1-9]* && $now ]] && ((max < 1024 || now * 4 > max)) || return
   while ((held != ${#frozen[@]})); do
     held=${#frozen[@]}
     scan

@@ -9,7 +9,7 @@ release() { [[ $protected ]] || kill -CONT "${drainer[$1]}"; } 2>/dev/null
 relieve() { ! read -r -t 0 -u "${write_fd[$1]}" || release "$1"; }
 
 start_drainer() {
-  { exec "$cat" <"${fifo[$1]}" >>"$R/$1" 2>/dev/null 20>&- 21>&- 22<&- 23>&- 24<&-; } &
+  { exec "$cat" <"${fifo[$1]}" >>"$R/$1" 2>/dev/null 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
   drainer[$1]=$!
   helper[$!]=1
   disown $!
@@ -29,7 +29,7 @@ open_slot() {
 retire_slot() { # whoever still writes to it goes on unread and costs no space
   local pid=${drainer[$1]} old=${fifo[$1]}
   [[ $old ]] || return
-  { exec "$cat" <"$old" >/dev/null 2>&1 20>&- 21>&- 22<&- 23>&- 24<&-; } &
+  { exec "$cat" <"$old" >/dev/null 2>&1 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
   helper[$!]=1
   disown $!
   while alive $! && ! [[ /proc/$!/fd/0 -ef $old ]]; do :; done # it must hold the pipe before we let go

@@ -64,9 +64,18 @@ out_of_memory() { # whether the kernel killed something of this cgroup for memor
   oom_kills=$kills
 }
 
+highest=0 restless=0
+high_water() { # sets peak, the cgroup's high-water mark if it rose since the last look, else 0
+  local mark=0
+  peak=0
+  [[ $peak_file ]] || return
+  read -r mark <"$peak_file"
+  ((mark > highest)) && peak=$mark highest=$mark
+}
+
 run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   local seq=$1 deadline=$2 cap=$3 as_root=$4 separate=$5 cwd extra script
-  local main job= status signal=0 start stop user_s= system_s= note=- left ended=exited errors=out mark=$retrace_nonce:$1
+  local main job= status signal=0 start stop user_s= system_s= note=- left ended=exited errors=out mark=$retrace_nonce:$1 peak
   IFS= read -r -N "$6" cwd
   IFS= read -r -N "$7" extra
   IFS= read -r -N "$8" script
@@ -82,13 +91,19 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   hold out
   remember
   ((${#before[@]})) && make_room
+  if ((${#before[@]} || restless)); then # what background processes did since the last action is not this one's
+    out_of_memory
+    high_water
+  fi
   now_us
   start=$now
   { # bash may tell of a job's end on standard error before it is asked, and forget it
     {
+      echo 500 >/proc/self/oom_score_adj # raising it is always allowed: the kernel kills actions before the supervisor
       cd -- "$cwd" 2>/dev/null || { cd / && echo "retrace: cannot enter $cwd, running in / instead"; }
       ((retrace_memory_kb)) && ulimit -v "$retrace_memory_kb"
       ((retrace_pids)) && ulimit -u "$retrace_pids"
+      ((${#ulimits[@]} && !as_root)) && ulimit "${ulimits[@]}"
       retrace_image[BASH_ENV]=$R/profile${extra:+.action}
       set -- "${drop[@]}" "$bash" -l "$R/action"
       if ((as_root)); then
@@ -100,7 +115,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
       fi
       for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
       exec "$@"
-    } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- &
+    } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- 25<&- &
     main=$!
     go_on
     await "$main"
@@ -131,10 +146,13 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   load out
   ((separate)) && load err
   if out_of_memory && [[ $ended == exited ]]; then ended=oom; fi
-  answer "$seq" "$ended" "$status" "$signal" "$((stop - start))" "${user_s:--}" "${system_s:--}" "$left" "$note" \
+  high_water
+  answer "$seq" "$ended" "$status" "$signal" "$((${#EPOCHREALTIME} ? start : 0))" "$((stop - start))" \
+    "${user_s:--}" "${system_s:--}" "$peak" "$left" "$note" \
     "${size[out]}" "${total[out]}" "${size[err]}" "${total[err]}"
   send out
   ((separate)) && send err
+  restless=$((left + ${#before[@]}))
   go_on
 }
 

@@ -82,7 +82,7 @@ list() { # SEQ 0; answers whether anything runs that could write meanwhile
   make_room
   scan
   for p in "${pids[@]}"; do
-    [[ $p == "$$" || ${helper[$p]-} ]] || ! alive "$p" || { busy=1 && break; }
+    [[ $p == "$$" || ${helper[$p]-} || ${shells[$p]-} ]] || ! alive "$p" || { busy=1 && break; }
   done
   [[ $finder ]] || find_finder
   echo >"$R/moment"

@@ -97,20 +97,36 @@ fi >>"$R/profile"
 restore=$(<"$R/profile")
 rm -f "$R/image" "$R/names"
 
-oom_file=
+oom_file= peak_file=
 if [[ $$ == 1 && $retrace_drop == user ]]; then
-  for name in /sys/fs/cgroup/pids/pids /sys/fs/cgroup/pids; do [[ -r $name.max ]] && pids_cgroup=$name; done
-  for name in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
-    [[ -r $name ]] && oom_file=$name
+  for name in "$retrace_cgroup"/pids/pids "$retrace_cgroup"/pids; do [[ -r $name.max ]] && pids_cgroup=$name; done
+  for name in "$retrace_cgroup"/memory/memory.oom_control "$retrace_cgroup"/memory.events; do
+    [[ -r $name && $(<"$name") == *oom_kill\ * ]] && oom_file=$name
+  done
+  for name in "$retrace_cgroup"/memory/memory.max_usage_in_bytes "$retrace_cgroup"/memory.peak; do
+    [[ -r $name ]] && peak_file=$name
   done
   out_of_memory
+  high_water
 fi
+ulimits=()
+# shellcheck disable=SC2086
+set -- $retrace_ulimits
+while (($#)); do # NAME OPTION VALUE
+  if (ulimit "$2" "$3") 2>/dev/null; then
+    ulimits+=("$2" "$3")
+  else
+    lost+=("ulimit $1: $3 cannot be set here, $(ulimit -H "$2" 2>&1) holds")
+  fi
+  shift 3
+done
 protected=
 [[ $retrace_drop == user && ${#drop[@]} -gt 0 ]] && protected=1 # no action can kill our helpers
 open_slot out
 said=
 ((${#lost[@]})) && printf -v said '%s\n' "${lost[@]}"
-answer 0 ready "$BASH_VERSION" "${login:-$uid}" "$uid" "$gid" "$((uid && ${#drop[@]}))" "${#said}"
+answer 0 ready "$BASH_VERSION" "${login:-$uid}" "$uid" "$gid" "$((uid && ${#drop[@]}))" \
+  "$((${#oom_file} > 0))" "$((${#peak_file} > 0))" "${#said}"
 printf %s "$said"
 
 while IFS= read -r -N 1 request; do
@@ -125,6 +141,9 @@ while IFS= read -r -N 1 request; do
     l) list "$@" ;;
     f) files "$@" ;;
     h) digests "$@" ;;
+    o) open_terminal "$@" ;;
+    j) join_terminal "$@" ;;
+    x) turn "$@" ;;
     s) answer "$1" synchronised ;;
     *) break ;;
   esac

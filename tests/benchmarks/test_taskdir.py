@@ -52,7 +52,7 @@ workdir: /home/agent/work
 user: builder
 env: {LANG: C}
 network: true
-resources: {cpus: 1.5, memory: 2g, pids: 99}
+resources: {cpus: 1.5, memory: 2g, pids: 99, disk: 5g, shm: 256m, ulimits: {nofile: 1024, fsize: 1g}}
 limits: {steps: 5, time: 1h, tokens: 2M, cost: 3, command: 90s}
 prompt: other
 evaluation:
@@ -75,6 +75,8 @@ evaluation:
         True,
     )
     assert (spec.cpus, spec.memory_bytes, spec.pids, dict(spec.env)) == (1.5, 2 << 30, 99, {"LANG": "C"})
+    assert (spec.disk_bytes, spec.shm_bytes) == (5 << 30, 256 << 20)
+    assert dict(spec.ulimits) == {"nofile": 1024, "fsize": 1 << 30}
     assert spec.build is not None
     assert (spec.build.context, dict(spec.build.args)) == (directory / "image", {"A": "b"})
     assert task.limits == Limits(steps=5, time_s=3600, tokens=2_000_000, cost_usd=3, command_s=90)
@@ -99,6 +101,12 @@ evaluation:
         (LEAST + "limits: {time: soon}\n", "task.yaml: limits.time: 'soon' is no duration"),
         (LEAST + "limits: {steps: 0}\n", "task.yaml: limits.steps: Input should be greater than 0, not 0"),
         (LEAST + "resources: {memory: much}\n", "task.yaml: resources.memory: 'much' is no size"),
+        (LEAST + "resources: {shm: 0}\n", "task.yaml: resources.shm: Input should be greater than 0"),
+        (
+            LEAST + "resources: {ulimits: {files: 3}}\n",
+            "task.yaml: resources.ulimits: 'files' is no ulimit; known are as",
+        ),
+        (LEAST + "resources: {ulimits: {nofile: -1}}\n", "task.yaml: resources.ulimits.nofile: -1 is no size"),
         (LEAST + "workdir: work\n", "task.yaml: workdir: 'work' is not an absolute path"),
         (LEAST + "network: maybe\n", "task.yaml: network: Input should be a valid boolean"),
         (EVALUATED + "user: root\n", "task.yaml: user: the suite runs as root"),

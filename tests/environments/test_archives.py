@@ -96,50 +96,6 @@ def test_a_workspace_with_everything_odd_goes_out_and_in_again(start: object, la
     second.text("cd odd; [ $(stat -c %u plain) = $(id -u) ] && echo more >>empty")
 
 
-def test_get_is_a_tar_stream(place: Place) -> None:
-    place.text("mkdir -p sent/in; echo a >sent/a; echo b >sent/in/b; : >--odd")
-    with tarfile.open(fileobj=io.BytesIO(b"".join(place.environment.get("sent")))) as archive:
-        assert sorted(archive.getnames()) == ["sent", "sent/a", "sent/in", "sent/in/b"]
-        body = archive.extractfile("sent/in/b")
-        assert body is not None
-        assert body.read() == b"b\n"
-    absolute = b"".join(place.environment.get(f"{place.started.workdir}/--odd"))
-    with tarfile.open(fileobj=io.BytesIO(absolute)) as archive:
-        assert archive.getnames() == ["--odd"]
-    with pytest.raises(FileNotFoundError, match="missing"):
-        list(place.environment.get("missing"))
-    assert place.text("rm -r sent -- --odd; echo next") == "next\n"
-
-
-def test_a_get_that_is_given_up_half_way(place: Place) -> None:
-    place.text("head -c 30000000 /dev/urandom >big")
-    stream = place.environment.get("big")
-    assert next(stream)
-    stream.close()  # type: ignore[attr-defined]
-    assert place.text("rm big; echo next") == "next\n"
-
-
-def test_put_makes_the_directory_and_gives_files_to_the_user(place: Place) -> None:
-    archive = tar_of(file("a/b", b"body", mode=0o640, uid=12345, gid=54321, uname="someone"))
-    place.environment.put(archive, "new/er")
-    seen = place.text(
-        "stat -c '%u %g %a' new/er/a/b; cat new/er/a/b; echo; id -u; id -g; echo more >>new/er/a/b; rm -r new"
-    )
-    owner, body, uid, gid = seen.splitlines()
-    assert (owner, body) == (f"{uid} {gid} 640", "body")
-
-
-@pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_put_takes_every_format(place: Place, format: int) -> None:
-    name = "d/" * 60 + "f" if format == tarfile.USTAR_FORMAT else "d/" * 150 + "é" * 60
-    archive = tar_of(
-        file(name, b"deep", pax_headers={"comment": "c"}, uid=5 if format == tarfile.USTAR_FORMAT else 1 << 23),
-        format=format,
-    )
-    place.environment.put(archive, "formats")
-    assert place.text(f"cat formats/{name}; [ $(stat -c %u formats/{name}) = $(id -u) ] && rm -r formats") == "deep"
-
-
 CLIMBING = {
     "absolute": [file("/tmp/climbed")],
     "dots": [file("../climbed")],
@@ -161,22 +117,6 @@ def test_an_archive_that_reaches_out_is_refused(place: Place, how: str, format: 
     with pytest.raises(BadArchive, match="archive member"):
         place.environment.put(tar_of(*CLIMBING[how], format=format), "climbing")
     assert place.text("ls /tmp/climbed climbed ../climbed 2>/dev/null | wc -l; rm -rf climbing") == "0\n"
-
-
-@pytest.mark.parametrize("damage", ["short", "noise", "empty"])
-def test_a_damaged_archive_is_refused(place: Place, damage: str) -> None:
-    whole = tar_of(file("f", b"x" * 10_000)).getvalue()
-    raw = {"short": whole[:5000], "noise": b"noise" * 1000, "empty": b""}[damage]
-    with pytest.raises(BadArchive):
-        place.environment.put(io.BytesIO(raw), "damaged")
-    assert place.text("rm -rf damaged; echo next") == "next\n"
-
-
-def test_a_directory_that_cannot_be_made(place: Place) -> None:
-    place.text(": >file")
-    with pytest.raises(EnvironmentFault, match="file"):
-        place.environment.put(tar_of(file("f")), "file/below")
-    assert place.text("rm file; echo next") == "next\n"
 
 
 @pytest.mark.parametrize(
@@ -216,13 +156,6 @@ def test_a_big_archive_needs_little_memory(tmp_path: Path) -> None:
     assert int(done.stdout) < 32 << 10
 
 
-def test_nothing_of_an_action_s_runs_while_the_workspace_is_read(place: Place, tmp_path: Path) -> None:
-    place.text("mkdir growing; head -c 30000000 /dev/zero >growing/file")
-    place.text("(trap '' TERM; while sleep 0.001; do echo x; done >>growing/file) & echo $! >growing/pid")
-    assert not place.environment.export(tmp_path / "w.tar.zst").skipped
-    assert place.text("kill -0 $(cat growing/pid) 2>/dev/null || echo ended; rm -r growing") == "ended\n"
-
-
 def test_what_tar_complains_about_is_told_apart() -> None:
     skipped, rest = complaints(
         "tar: ./a: b\\n\\303\\251: file changed as we read it\ntar: ./s: socket ignored\n"
@@ -241,9 +174,3 @@ def test_what_cannot_be_read_is_an_error(place: Place, tmp_path: Path) -> None:
         place.environment.export(tmp_path / "w.tar.zst")
     assert not list(tmp_path.iterdir())
     place.text("rm -f locked")
-
-
-def test_an_export_to_where_nothing_can_be_written(place: Place, tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFault, match="no-such-directory"):
-        place.environment.export(tmp_path / "no-such-directory" / "w.tar.zst")
-    assert place.text("echo next") == "next\n"

@@ -33,49 +33,6 @@ def test_everything_that_an_action_started_is_ended(place: Place, how: str) -> N
     assert 0.3 <= done.duration_s < 1.3
 
 
-def test_earlier_background_work_lives_on(place: Place) -> None:
-    place.text("(while sleep 0.05; do date +%s%N >beat; done) >/dev/null 2>&1 & echo $! >beating")
-    try:
-        done = place.run("setsid sleep 1000 & sleep 1000", deadline_s=0.3)
-        assert done.ended == "deadline"
-        first = place.text("kill -0 $(cat beating) && cat beat; sleep 0.2")
-        assert place.text("cat beat") != first
-    finally:
-        place.text("kill $(cat beating); rm -f beat beating")
-
-
-def test_an_action_just_within_its_deadline(place: Place) -> None:
-    done = place.run("sleep 0.4; echo done", deadline_s=3)
-    assert (done.ended, done.output) == ("exited", b"done\n")
-    assert done.duration_s < 1.5
-
-
-def test_a_background_process_holds_nothing(place: Place) -> None:
-    began = time.monotonic()
-    done = place.run("(sleep 1; echo late) & echo now")
-    assert (done.ended, done.output) == ("exited", b"now\n")
-    assert done.left_running
-    assert time.monotonic() - began < 0.9
-    assert place.text("echo next; kill %% 2>/dev/null; true") == "next\n"
-    assert place.run("sleep 1.2; echo end").output == b"end\n"  # what it says late belongs to no later action
-
-
-def test_a_background_process_that_floods_disturbs_nobody(place: Place) -> None:
-    done = place.run("while echo y; do :; done & echo $! >flood; sleep 0.05; echo here >&2", separate=True)
-    assert (done.ended, done.stderr) == ("exited", b"here\n")
-    assert set(done.output.split()) <= {b"y"}
-    for i in range(5):
-        assert place.text(f"echo {i}") == f"{i}\n"
-    assert place.text("kill -0 $(cat flood) && echo alive; kill $(cat flood); rm flood") == "alive\n"
-
-
-def test_orphans_are_reaped(place: Place) -> None:
-    place.text("for i in $(seq 20); do (setsid sh -c 'sleep 0.05; exit 0' &) ; done")
-    place.text("sleep 0.5")
-    zombies = place.text("cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z ' || true")
-    assert int(zombies) <= (0 if place.label != "shared" else 50)
-
-
 @pytest.mark.parametrize("label", [SANDBOX, DOCKER])
 def test_kill_minus_one_ends_neither_the_action_nor_the_environment(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]

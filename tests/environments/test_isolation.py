@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import io
 import os
 import shutil
 import socket
 import struct
+import tarfile
 import tempfile
 import threading
 from pathlib import Path
@@ -107,6 +109,74 @@ def test_the_channel_is_out_of_reach(start: object, label: str) -> None:
     done = place.run(forge, deadline_s=5)
     assert (done.exit_code, done.output) == (0, b"")
     assert place.text("echo honest") == "honest\n"
+
+
+ATTACH = """
+use POSIX ":sys_wait_h";
+for my $pid (map { m{/proc/(\\d+)} } glob("/proc/[0-9]*")) {
+  next if $pid == $$ || $pid == getppid;
+  open(my $f, "<", "/proc/$pid/status") or next; my $status = join "", <$f>;
+  for my $request (16, 0x4206) {   # PTRACE_ATTACH, PTRACE_SEIZE
+    next if syscall(101, $request, $pid, 0, 0) != 0;
+    my ($name) = $status =~ /Name:\\s+(\\S+)/; print "traced $name\\n";
+    waitpid($pid, 0); syscall(101, 17, $pid, 0, 0); last;
+  }
+  for my $file ("mem", "environ", "fd/0", "fd/1", "fd/20", "fd/21", "root/etc/passwd", "maps") {
+    open(my $g, "+<", "/proc/$pid/$file") or open($g, "<", "/proc/$pid/$file") or next;
+    print "opened $file of $pid\\n" if sysread($g, my $x, 1);
+  }
+}
+"""
+
+
+@CONFINED
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="system calls by number, of x86-64")
+def test_no_process_of_the_supervisor_can_be_traced(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    assert Promise.NO_TRACING in place.started.promises
+    place.environment.put(_file("attach.pl", ATTACH), ".")
+    done = place.run("perl attach.pl", deadline_s=10)
+    assert (done.exit_code, done.output) == (0, b""), done
+    place.text("sleep 100 >/dev/null 2>&1 &")
+    assert b"traced sleep\n" in place.run("perl attach.pl", deadline_s=10).output  # what is the action's own can be
+    assert place.text("echo honest") == "honest\n"
+
+
+def _file(name: str, text: str) -> io.BytesIO:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text.encode()))
+    return io.BytesIO(data.getvalue())
+
+
+@CONFINED
+def test_signals_do_not_reach_the_supervisor(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    done = place.run("for s in $(seq 1 64); do kill -$s 1 2>/dev/null; done; echo after", deadline_s=10)
+    assert (done.ended, done.output) == ("exited", b"after\n")
+    helpers = (
+        "for p in /proc/[0-9]*; do p=${p#/proc/}; [[ $p == $$ || $p == $PPID ]] || kill -STOP $p -9 2>/dev/null; done"
+    )
+    place.run(helpers, deadline_s=10)
+    assert [place.run(f"echo {n}; exit {n}").exit_code for n in range(3)] == [0, 1, 2]
+    assert place.text("echo honest") == "honest\n"
+
+
+@CONFINED
+def test_no_privilege_can_be_gained(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    assert Promise.NO_NEW_PRIVILEGES in place.started.promises
+    status = place.text("cat /proc/self/status")
+    assert "NoNewPrivs:\t1" in status
+    for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+        assert f"{name}:\t{0:016x}" in status, name
+    if label == "docker":
+        place.text(
+            "cp /bin/bash /workspace/rootsh; chmod 4755 /workspace/rootsh; chown root /workspace/rootsh", as_root=True
+        )
+        assert place.text("./rootsh -p -c 'id -u'") == place.text("id -u")
 
 
 @pytest.mark.docker

@@ -68,18 +68,6 @@ def test_stop_is_quick_ends_everything_and_may_be_repeated(start: object, label:
         place.environment.start()
 
 
-@pytest.mark.parametrize("label", ALL)
-def test_an_environment_that_was_never_started(label: str) -> None:
-    made = environment(label)
-    with pytest.raises(EnvironmentLost, match="not started"):
-        made.execute("true", deadline_s=1)
-    made.stop()
-
-
-def in_memory() -> set[str]:
-    return {name for name in os.listdir("/dev/shm") if name.startswith(owner.this_process().prefix)}
-
-
 HARNESS = """
     import json, sys, time
     from tests.environments.conftest import environment
@@ -218,21 +206,3 @@ def test_a_workspace_that_is_missing(label: str, tmp_path: Path) -> None:
     with pytest.raises(EnvironmentUnavailable):
         made.start()
     made.stop()
-
-
-@pytest.mark.parametrize("label", ["local", "shared", SANDBOX])
-def test_no_directory_is_left(start: object, label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tempfile
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    tmp_path.chmod(0o755)
-    for directory in tmp_path.parents:
-        if directory.stat().st_uid == os.geteuid() and directory != Path("/"):
-            directory.chmod(directory.stat().st_mode | 0o111)
-    before = in_memory()
-    place: Place = start(label)  # type: ignore[operator]
-    place.text("mkdir -p a/b; echo x >a/b/c; chmod 0 a/b a; cd ~; mkdir locked; chmod 0 locked")
-    assert list(tmp_path.iterdir())
-    place.environment.stop()
-    assert not list(tmp_path.iterdir())
-    assert not [name for name in in_memory() if name not in before]

@@ -98,6 +98,7 @@ def test_a_plan_that_is_not_utf8_is_named_with_its_place(work: Path) -> None:
         (("--cost-limit", "cheap"), "--cost-limit"),
         (("--step-limit", "0"), "--step-limit"),
         (("--keep",), "--keep"),
+        (("--shell", "zsh"), "--shell"),
         (("--platform", "linux/arm64"), "--platform"),
         (("--platform", "foo"), "--platform"),
         (("--plan", "/dev/zero"), "/dev/zero"),

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from agent.actions import SUBMIT
 from tests.solve.command import AGENT, agent, environment, script
@@ -116,6 +117,31 @@ def test_a_container_removed_under_a_trial_ends_it_as_infrastructure(tmp_path: P
     summary = json.loads(out)
     assert (summary["exit"]["reason"], summary["exit"]["cause"]) == ("infrastructure", "environment_lost")
     assert summary["verdict"] is None
+
+
+@pytest.mark.docker
+def test_a_lost_container_s_workspace_is_exported_if_it_still_can_be(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [
+            *(*AGENT, "solve", "--task", "demo/ledger", "--env", "docker", "--json"),
+            *("--model", script(tmp_path, "echo work >made", "sleep 1000", SUBMIT)),
+        ],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    container = _container_of(tmp_path / "runs", '"action":"2.1"')
+    subprocess.run(["docker", "pause", container], check=True, capture_output=True)
+    out, _ = process.communicate(timeout=30)
+    summary = json.loads(out)
+    assert (summary["exit"]["reason"], summary["exit"]["cause"]) == ("infrastructure", "environment_lost")
+    assert summary["verdict"] is None
+    (exported,) = [event for event in read_events(tmp_path / summary["trial"]) if event.type == "workspace_exported"]
+    with zstandard.open(tmp_path / summary["trial"] / exported.path) as data:
+        assert b"./made" in data.read()
+    assert not _known(container)
 
 
 def _container_of(runs: Path, text: str, seconds: float = 60) -> str:

@@ -1,0 +1,80 @@
+"""What a check is: a function that tries out one promise and raises AssertionError where it is not kept.
+
+Checks say `same` and `holds` instead of `assert`: they hold under `python -O` too, and show the values without pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from environments.conformance.place import Place
+from environments.promises import Promise
+
+SHOWN = 300
+Body = Callable[[Place], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check. `broken` names the environments (`environments.conformance.broken`) that must fail it."""
+
+    topic: str
+    name: str
+    says: str
+    promise: Promise
+    broken: tuple[str, ...]
+    body: Body = field(repr=False)
+    alone: bool = False
+    """Whether it gets an environment of its own: it ends or damages it."""
+    severs: bool = False
+    """Whether it needs a way to kill the environment from outside."""
+    spec: Mapping[str, object] = field(default_factory=dict)
+    """Fields of `EnvironmentSpec` that it wants changed."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.topic}-{self.name}"
+
+
+_REGISTER: dict[str, list[Check]] = {}
+
+
+def check(
+    promise: Promise, *broken: str, alone: bool = False, severs: bool = False, **spec: object
+) -> Callable[[Body], Body]:
+    """Declare a function `check_...(place)` as a check; its docstring is the promise in words."""
+
+    def declare(body: Body) -> Body:
+        topic = body.__module__.rpartition(".")[2]
+        name = body.__name__.removeprefix("check_")
+        says = (body.__doc__ or "").strip()
+        own = Check(topic, name, says, promise, broken, body, alone or severs, severs, spec)
+        _REGISTER.setdefault(body.__module__, []).append(own)
+        return body
+
+    return declare
+
+
+def declared_in(module: str) -> list[Check]:
+    """The checks of a module that was imported, in its order."""
+    return _REGISTER.get(module, [])
+
+
+def same(got: object, expected: object, what: str = "") -> None:
+    """Raises: AssertionError with both values, where they differ."""
+    if got != expected:
+        raise AssertionError(f"{what + ': ' if what else ''}got {_short(got)}, expected {_short(expected)}")
+
+
+def holds(condition: object, what: str, seen: object = None) -> None:
+    """Raises: AssertionError that says `what` does not hold."""
+    if not condition:
+        raise AssertionError(f"not so: {what}" + ("" if seen is None else f"; seen: {_short(seen)}"))
+
+
+def _short(value: object) -> str:
+    if isinstance(value, bytes | str) and len(value) > SHOWN:
+        return f"{value[: SHOWN // 2]!r} ... {value[-SHOWN // 2 :]!r} ({len(value)} long)"
+    text = repr(value)
+    return text if len(text) <= 2 * SHOWN else f"{text[:SHOWN]} ... {text[-SHOWN:]}"

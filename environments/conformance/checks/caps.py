@@ -1,0 +1,88 @@
+"""An action that writes more than its cap; and what output costs meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from environments.conformance.checking import check, holds, same
+from environments.conformance.place import Place, in_child, kill_child
+from environments.promises import Promise
+
+
+@check(Promise.OUTPUT_CAP, "ForgetsCap")
+def check_one_byte_too_many(place: Place) -> None:
+    """One byte above the cap ends the action for that reason; what is within it is kept."""
+    for cap in (1, 1000, 100_000):
+        done = place.run(f"head -c {cap + 1} /dev/zero | tr '\\0' y", output_bytes=cap)
+        same((done.ended, done.exit_code, done.output), ("output_cap", None, b"y" * cap), f"cap {cap}")
+        same(done.counted, cap + 1, f"cap {cap}, counted")
+
+
+@check(Promise.OUTPUT_CAP, "CapOffByOne")
+def check_exactly_the_cap(place: Place) -> None:
+    """An output of exactly the cap is whole and no reason to end anything."""
+    for cap in (1, 1000, 100_000):
+        done = place.run(f"head -c {cap} /dev/zero | tr '\\0' y", output_bytes=cap)
+        same((done.ended, done.output, done.counted), ("exited", b"y" * cap, cap), f"cap {cap}")
+
+
+@check(Promise.OUTPUT_CAP, "Naive")
+def check_flood(place: Place) -> None:
+    """An action that floods is ended soon after the cap, not when it has written all it can."""
+    done = place.run("yes | head -c 300000000", output_bytes=1_000_000)
+    same((done.ended, len(done.output)), ("output_cap", 1_000_000))
+    holds(done.counted > 1_000_000, "more was counted than kept", done.counted)
+    holds(done.duration_s < 5, "it was ended soon", done.duration_s)
+    same(place.text("echo next"), "next\n")
+
+
+@check(Promise.OUTPUT_CAP, "CapsOnlyOutput")
+def check_each_stream(place: Place) -> None:
+    """Streams that come apart have the cap each."""
+    done = place.run("echo out; head -c 5000 /dev/zero >&2", output_bytes=1000, separate=True)
+    same((done.ended, done.output, len(done.stderr or b"")), ("output_cap", b"out\n", 1000))
+
+
+@check(Promise.OUTPUT_CAP, "TakesAnyCap", output_bytes=1000)
+def check_the_largest(place: Place) -> None:
+    """No action gets a larger cap than the spec's."""
+    done = place.run("head -c 100000 /dev/zero", output_bytes=10**9)
+    same((done.ended, len(done.output)), ("output_cap", 1000))
+
+
+def _memory_kb(name: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition(f"{name}:")[2].split()[0])
+
+
+@check(Promise.OUTPUT_CAP, "Copies")
+def check_memory(place: Place) -> None:
+    """64 MiB of output cost the harness at most 32 MiB besides."""
+
+    def measure(tell: object) -> None:
+        made = place.make()
+        made.start()
+        made.execute("head -c 1000000 /dev/zero", deadline_s=20)
+        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark is now what is in use
+        before = _memory_kb("VmRSS")
+        done = made.execute("head -c 67108864 /dev/zero", deadline_s=60)
+        after = _memory_kb("VmHWM")
+        made.stop()
+        tell(f"{done.ended} {len(done.output)} {after - before}")  # type: ignore[operator]
+
+    child, said = in_child(measure)
+    kill_child(child)
+    holds(said.startswith("exited 67108864 "), "all of it came back", said)
+    holds(int(said.split()[-1]) < (64 + 32) << 10, "it took less than 96 MiB at most (in KiB)", said)
+
+
+@check(Promise.OUTPUT_CAP, "Naive", output_bytes=1 << 20)
+def check_flood_from_the_background(place: Place) -> None:
+    """A background process may write on for ever: that fills nothing, holds nothing, and counts for nobody."""
+    done = place.run("(sleep 0.2; head -c 50000000 /dev/zero; echo done >finished) & true", 5)
+    same((done.ended, done.output), ("exited", b""))
+    try:
+        place.text("for i in $(seq 100); do [[ -s finished ]] && exit; sleep 0.1; done; exit 1")
+    finally:
+        place.run("rm -f finished")
+    same(place.text("echo next"), "next\n")

@@ -1,0 +1,39 @@
+"""The three kinds of this package as the kit takes them: how one is made, and how it is killed from outside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from environments.conformance.place import Make
+from environments.protocol import Environment, EnvironmentSpec
+
+
+def maker(spec: EnvironmentSpec) -> Make:
+    """Makes environments of this spec, with changes."""
+
+    def make(**changes: object) -> Environment:
+        from environments.choose import make as make_one
+
+        return make_one(replace(spec, **changes))  # type: ignore[arg-type]
+
+    return make
+
+
+def sever(environment: Environment) -> None:
+    """Pause the container (a killed one takes its files along), or kill the process of a sandbox or a local one."""
+    from environments.docker import DockerEnvironment
+    from environments.local import LocalEnvironment
+    from environments.sandbox import SandboxEnvironment
+
+    if isinstance(environment, DockerEnvironment):
+        from environments import daemon
+
+        api = daemon.connect()
+        assert environment._container is not None
+        api.pause(environment._container)
+        api.close()
+    elif isinstance(environment, LocalEnvironment | SandboxEnvironment):
+        assert environment._link is not None
+        environment._link.process.kill()
+    else:
+        raise TypeError(f"{type(environment).__name__} is no environment of this package")

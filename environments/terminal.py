@@ -1,0 +1,135 @@
+"""The harness's side of a terminal, driven with pexpect: typing a line, and keeping what was written to it.
+
+Knows bytes and signs; what is typed, and what the signs mean, is `persistent`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Protocol, cast
+
+RETYPE_S = 0.5
+"""A line that shows no effect for so long is typed again: a shell that was just coming up may have lost it."""
+KEPT_BYTES = 1 << 16
+"""Of what is written to the terminal between two signs."""
+
+
+class Spawn(Protocol):
+    """What is used of pexpect's `fdspawn` and `SocketSpawn`."""
+
+    def send(self, s: bytes) -> int:
+        """Raises: OSError."""
+
+    def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
+        """Raises: pexpect.TIMEOUT, pexpect.EOF, OSError."""
+
+    def close(self) -> None:
+        """Raises: OSError."""
+
+
+class Pty:
+    """A pseudo-terminal of this machine's, whose other side somebody opens by its name."""
+
+    def __init__(self, owner: int | None = None) -> None:
+        """`owner` may open it; None is whoever we are. Raises: OSError."""
+        self._master, slave = os.openpty()
+        try:
+            self.name = os.ttyname(slave)
+            if owner is not None:
+                os.fchown(slave, owner, -1)
+        finally:
+            os.close(slave)
+
+    def spawn(self) -> Spawn:
+        """pexpect's hold of it."""
+        from pexpect.fdpexpect import fdspawn
+
+        return cast(Spawn, fdspawn(os.dup(self._master), use_poll=True))
+
+    def close(self) -> None:
+        """Let go of it; what has it for its terminal is hung up."""
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
+
+
+class Terminal:
+    """A thread reads all that comes, so that nobody who writes to the terminal is held up."""
+
+    def __init__(self, spawn: Spawn) -> None:
+        self._spawn = spawn
+        self._changed = threading.Condition()
+        self._seen = bytearray()
+        self._first: bytes | None = None
+        self._line = b""
+        self._last = b"\n"
+        self._finished = False
+        self.ended = False
+        threading.Thread(target=self._read, name="retrace-terminal", daemon=True).start()
+
+    def type(self, line: bytes, first: bytes, last: bytes) -> None:
+        """Type `line`, until `first` appears; what comes from there to `last` is kept. Raises: OSError."""
+        with self._changed:
+            self._seen.clear()
+            self._first, self._last, self._finished = first, last, False
+            self._line = line
+        self._spawn.send(line)
+
+    def written(self, within_s: float) -> bytes:
+        """What came between the signs, once the last one has come, or the time is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._finished or self.ended, within_s)
+            self._finished = True
+            return b"" if self._first else bytes(self._seen[:KEPT_BYTES])
+
+    def close(self) -> None:
+        """Hang up."""
+        try:
+            self._spawn.close()
+        except OSError:
+            pass
+
+    def _read(self) -> None:
+        from pexpect.exceptions import EOF, TIMEOUT
+
+        while not self.ended:
+            try:
+                piece = self._spawn.read_nonblocking(1 << 16, timeout=RETYPE_S)
+            except TIMEOUT:
+                self._retype()
+                continue
+            except (EOF, OSError, ValueError):
+                piece = b""
+            with self._changed:
+                self._take(piece)
+                self.ended = not piece
+                self._changed.notify_all()
+
+    def _retype(self) -> None:
+        with self._changed:
+            wanted = self._first is not None and not self._finished
+        if wanted:
+            try:
+                self._spawn.send(self._line)
+            except OSError:
+                pass
+
+    def _take(self, piece: bytes) -> None:
+        if self._finished:
+            return
+        seen = self._seen
+        begin = max(0, len(seen) - 80)
+        seen += piece
+        if self._first is not None:
+            at = seen.find(self._first, begin)
+            del seen[: max(0, len(seen) - 80) if at < 0 else at + len(self._first)]
+            if at < 0:
+                return
+            self._first, begin = None, 0
+        at = seen.find(self._last, begin)
+        if at >= 0:
+            del seen[at:]
+            self._finished = True
+        elif len(seen) > KEPT_BYTES + 80:
+            del seen[KEPT_BYTES:-80]

@@ -1,0 +1,206 @@
+"""An environment that dies says how it died, soon: each way is told apart."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from environments import daemon, images, supervised
+from environments.protocol import DiskFull, EnvironmentLost
+
+from .conftest import _IMAGE, ALL, Place, environment
+from .second_daemon import SecondDaemon, problem
+
+NOTICED_S = 2.0
+"""By events and by the end of the stream; the promise is 5 s."""
+
+
+def api() -> object:
+    import docker
+
+    return docker.from_env().api
+
+
+def first_process(place: Place) -> int:
+    return int(api().inspect_container(place.started.container)["State"]["Pid"])  # type: ignore[attr-defined]
+
+
+WAYS: dict[str, tuple[Callable[[Place], object], str]] = {
+    "paused": (lambda place: api().pause(place.started.container), "was paused"),  # type: ignore[attr-defined]
+    "removed": (
+        lambda place: api().remove_container(place.started.container, force=True),  # type: ignore[attr-defined]
+        r"was removed \(killed through the daemon\)",
+    ),
+    "stopped": (
+        lambda place: api().kill(place.started.container),  # type: ignore[attr-defined]
+        r"was removed \(killed through the daemon\)|killed through the daemon \(signal 9\)",
+    ),
+    "lost PID 1": (
+        lambda place: os.kill(first_process(place), signal.SIGKILL),
+        "ended with status 137: its first process was killed by signal 9",
+    ),
+    "exited": (
+        lambda place: place.environment._link._socket.shutdown(1),  # type: ignore[attr-defined]
+        "ended with status 0",
+    ),
+}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("busy", [True, False], ids=["in an action", "between actions"])
+@pytest.mark.parametrize("how", WAYS)
+def test_the_ways_a_container_is_lost_are_told_apart(start: object, how: str, busy: bool) -> None:
+    place: Place = start("docker")  # type: ignore[operator]
+    end, said = WAYS[how]
+    began = time.monotonic()
+    if busy:
+        threading.Timer(0.3, end, [place]).start()
+    else:
+        end(place)
+    with pytest.raises(EnvironmentLost, match=said) as first:
+        place.run("sleep 1000", deadline_s=1000)
+    assert time.monotonic() - began < 0.3 + NOTICED_S
+    with pytest.raises(EnvironmentLost) as second:
+        place.run("true")
+    assert str(first.value) == str(second.value)
+
+
+@pytest.mark.docker
+def test_polling_tells_what_no_event_did(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    from environments import watch
+
+    monkeypatch.setattr(watch, "watch", lambda *_: watch.Watched())
+    place: Place = start("docker")  # type: ignore[operator]
+    threading.Timer(0.2, lambda: api().pause(place.started.container)).start()  # type: ignore[attr-defined]
+    began = time.monotonic()
+    with pytest.raises(EnvironmentLost, match="was paused"):
+        place.run("sleep 1000", deadline_s=1000)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.docker
+def test_one_thread_watches_for_all_environments(start: object) -> None:
+    def threads() -> int:
+        return sum(thread.name == "retrace-watch" for thread in threading.enumerate())
+
+    start("docker")  # type: ignore[operator]
+    before = threads()
+    start("docker")  # type: ignore[operator]
+    assert threads() == before >= 1
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "retrace-watch")
+
+
+# --- the daemon ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[SecondDaemon]:
+    if why := problem():
+        pytest.skip(why)
+    place = Path(tempfile.mkdtemp(prefix="retrace-test-daemon-"))
+    made = SecondDaemon(place)
+    try:
+        made.start()
+        client = daemon.connect()
+        tag = f"{images.BUILT}:{images.content_hash(_IMAGE, None)[:24]}"
+        if images.look_up(client, tag) is None:
+            environment("docker").start()
+        made.load(tag)
+        made.image = tag  # type: ignore[attr-defined]
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("how", "back", "said"),
+    [
+        (signal.SIGTERM, True, "the daemon was restarted|when the daemon was restarted"),
+        (signal.SIGKILL, True, "the daemon was restarted|when the daemon was restarted"),
+        (signal.SIGTERM, False, "the daemon is gone"),
+        (signal.SIGKILL, False, "the daemon is gone"),
+    ],
+    ids=["restarted", "killed and restarted", "stopped", "killed"],
+)
+@pytest.mark.parametrize("busy", [True, False], ids=["in an action", "between actions"])
+def test_a_daemon_that_restarts_or_is_gone(
+    second: SecondDaemon, monkeypatch: pytest.MonkeyPatch, how: int, back: bool, said: str, busy: bool
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", second.host)
+    made = environment("docker", build=None, image=second.image)  # type: ignore[attr-defined]
+    ended: list[float] = []
+
+    def end() -> None:
+        second.end(how)
+        ended.append(time.monotonic())
+        if back:
+            second.start()
+
+    try:
+        made.start()
+        assert made.execute("echo on", deadline_s=10).output == b"on\n"
+        thread = threading.Thread(target=end)
+        thread.start()
+        if not busy:
+            thread.join()
+        with pytest.raises(EnvironmentLost, match=said):
+            made.execute("sleep 1000", deadline_s=1000)
+        noticed = time.monotonic()
+        thread.join()
+        assert noticed - (ended[0] if busy else noticed) < 5
+    finally:
+        if not back:
+            second.start()
+        made.stop()
+
+
+@pytest.mark.docker
+def test_the_watch_goes_on_after_a_restart(second: SecondDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", second.host)
+    made = environment("docker", build=None, image=second.image)  # type: ignore[attr-defined]
+    made.start()
+    second.end()
+    second.start()
+    made.stop()
+    again = environment("docker", build=None, image=second.image)  # type: ignore[attr-defined]
+    try:
+        container = again.start().container
+        assert container is not None
+        time.sleep(1.5)
+        threading.Timer(0.2, lambda: second.docker("pause", container)).start()
+        began = time.monotonic()
+        with pytest.raises(EnvironmentLost, match="was paused"):
+            again.execute("sleep 1000", deadline_s=1000)
+        assert time.monotonic() - began < 0.2 + NOTICED_S
+    finally:
+        again.stop()
+
+
+# --- the disk ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_a_disk_that_fills_up_during_an_action_ends_it(
+    start: object, label: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    if place.environment._watched() is None:  # type: ignore[attr-defined]
+        pytest.skip("the daemon's files are not on this machine")
+    place.text("echo kept >kept")
+    threading.Timer(0.3, lambda: monkeypatch.setattr(supervised, "FREE_BYTES", 1 << 60)).start()
+    began = time.monotonic()
+    with pytest.raises(DiskFull, match="MiB left"):
+        place.run("sleep 1000", deadline_s=1000)
+    assert time.monotonic() - began < 3
+    monkeypatch.undo()
+    assert place.environment.export(tmp_path / "workspace").entries == 2
+    if label != "shared":
+        assert place.text("cat /proc/[0-9]*/comm | grep -x sleep || echo ended") == "ended\n"

@@ -1,0 +1,236 @@
+"""The persistent shell: what lives on, what ends with an action, and that nothing wedges it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from environments.promises import Promise
+
+from .conftest import ALL, Place, environment
+
+FULL_SCREEN = (
+    r"""perl -e 'open T,"+<","/dev/tty" or die; system "stty raw -echo </dev/tty"; """
+    r"""syswrite T,"\e[?1049hMENU"; sysread T,$x,1'"""
+)
+
+
+@pytest.fixture(scope="module", params=ALL)
+def shell(request: pytest.FixtureRequest) -> Iterator[Place]:
+    made = environment(request.param, shell="persistent")
+    try:
+        yield Place(made, made.start(), request.param)
+    finally:
+        made.stop()
+
+
+def kept(place: Place, script: str, **options: object) -> bytes:
+    done = place.run(script, **options)  # type: ignore[arg-type]
+    assert (done.ended, done.shell_lost) == ("exited", None), done
+    return done.output
+
+
+def test_it_is_promised_and_what_it_costs_is_said(shell: Place) -> None:
+    assert Promise.PERSISTENT_SHELL in shell.started.promises
+    assert not {Promise.UNFORGEABLE, Promise.FRESH_SHELL} & set(shell.started.promises)
+    assert any("forge" in lost for lost in shell.started.lost)
+
+
+def test_state_lives_on(shell: Place) -> None:
+    assert (
+        kept(
+            shell, "mkdir -p deep && cd deep && a=1; export b=2; f() { echo f$1; }; shopt -s extglob; alias x='echo al'"
+        )
+        == b""
+    )
+    assert kept(shell, "echo $a; bash -c 'echo $b'; f 3; basename $PWD; x") == b"1\n2\nf3\ndeep\nal\n"
+    assert kept(shell, "cd ..; unset -f f") == b""
+
+
+def test_given_a_directory_or_variables_an_action_has_a_shell_of_its_own(shell: Place) -> None:
+    kept(shell, "mine=1; cd /")
+    assert shell.text("echo ${mine-none} $PWD", cwd=".").split() == ["none", shell.started.workdir]
+    assert shell.text("echo ${mine-none} $v", env={"v": "w"}) == "none w\n"
+    assert kept(shell, "echo $mine $PWD; cd - >/dev/null") == b"1 /\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "read x; echo done",
+        "cat; echo done",
+        "bash; sh -i; echo done",
+        "less /etc/passwd >/dev/null; head -1 /etc/passwd >/dev/null; echo done",
+        "PS1='(venv) $ '; PS2='more '; PROMPT_COMMAND='echo noise'; echo done",
+        "set -x; set -v; echo done; set +xv",
+        "exec >/dev/null; exec 3<&-; echo lost; echo done >/dev/tty",
+        "stty raw echo </dev/tty; echo done",
+        "trap 'echo trapped' DEBUG; trap - DEBUG; echo done",
+    ],
+)
+def test_nothing_that_asks_wedges_it(shell: Place, script: str) -> None:
+    done = shell.run(script, deadline_s=5)
+    assert done.ended == "exited", done
+    assert b"done\n" in done.output, done
+    assert b"noise" not in done.output.replace(b"'echo noise'", b"")
+    assert kept(shell, "echo next").endswith(b"next\n")
+
+
+@pytest.mark.parametrize("waits", ["less /etc/passwd </dev/tty >/dev/tty", "read x </dev/tty", FULL_SCREEN])
+def test_what_waits_at_the_terminal_is_ended_and_the_state_kept(shell: Place, waits: str) -> None:
+    kept(shell, "state=here")
+    done = shell.run(f"echo before; {waits}; sleep 100", deadline_s=0.4)
+    assert done.ended == "deadline", done
+    assert done.output.startswith(b"before\n")
+    assert done.shell_lost is None
+    assert kept(shell, "echo $state") == b"here\n"
+
+
+def test_what_a_program_writes_to_the_terminal_is_shown(shell: Place) -> None:
+    assert kept(shell, "echo out; echo Password: >/dev/tty") == b"out\nPassword:\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "lost"),
+    [
+        ("{sleep} 1000", False),
+        ("while sleep 0.01; do {sleep} 1000; done", False),
+        ("setsid {sleep} 1000 & {sleep} 1000 & nohup {sleep} 1000", False),
+        ("bash -c \"trap '' INT TERM HUP; {sleep} 1000; {sleep} 1000\"", False),
+        ("while :; do :; done", False),
+        ("(trap '' INT TERM; {sleep} 1000); true", False),
+        ("trap '' INT TERM; while :; do :; done; {sleep} 1000", True),
+        ("kill -STOP $$", True),
+    ],
+)
+def test_a_deadline_ends_what_the_action_started(shell: Place, script: str, lost: bool) -> None:
+    sleep = f"wedge-{abs(hash(script)) % 10**6}"
+    kept(
+        shell,
+        f"cp $(type -P sleep) {sleep}; PATH=$PATH:$PWD; (while sleep 0.05; do date +%s%N >beat; done) & "
+        "echo $! >beating",
+    )
+    began = time.monotonic()
+    done = shell.run("state=here; echo partial; " + script.replace("{sleep}", sleep), deadline_s=0.3)
+    again = shell.run(
+        f"echo ${{state-gone}}; grep -l '[w]{sleep[1:]}' /proc/[0-9]*/cmdline 2>/dev/null; rm -f {sleep}; true"
+    )
+    took = time.monotonic() - began
+    try:
+        if "STOP" not in script:
+            assert done.ended == "deadline", done
+            assert done.output.startswith(b"partial\n")
+        assert bool(done.shell_lost) == lost, done
+        assert again.output == (b"gone\n" if lost else b"here\n"), again
+        assert took < 0.3 + 1 + 0.5
+        beat = kept(shell, "cat beat; sleep 0.2")
+        assert kept(shell, "cat beat") != beat  # what ran before lives on
+    finally:
+        shell.run("kill $(cat beating); rm -f beat beating; unset state")
+
+
+@pytest.mark.parametrize(
+    ("script", "code"), [("exit 3", 3), ("exec false", 1), ("set -e; false; echo no", 1), ("kill -9 $$", 137)]
+)
+def test_a_shell_that_ended_is_said_and_replaced(shell: Place, script: str, code: int) -> None:
+    done = shell.run(f"cd /; v=1; echo x; {script}")
+    assert (done.ended, done.exit_code, done.output) == ("exited", code, b"x\n")
+    assert done.shell_lost
+    assert kept(shell, "echo ${v-none} $PWD").decode().split() == ["none", shell.started.workdir]
+
+
+def test_scripts_of_every_shape(shell: Place) -> None:
+    assert kept(shell, "cat <<'E'\na $b\nE\nfor i in 1 2\ndo echo $i\ndone") == b"a $b\n1\n2\n"
+    assert kept(shell, f": {'x' * 300_000}\necho end") == b"end\n"
+    for broken in ("echo 'unterminated", "if true; then", "cat <<E\nnever ends", ")"):
+        assert shell.run(broken, deadline_s=5).ended == "exited"
+        assert kept(shell, "echo next") == b"next\n"
+    assert shell.run("(exit 7)").exit_code == 7
+    assert shell.run("return 5").exit_code == 5
+    assert kept(shell, "echo hi !! $(echo sub) \\\n more") == b"hi !! sub more\n"
+
+
+def test_output_comes_to_the_byte(shell: Place) -> None:
+    assert kept(shell, r"printf 'a\0\377\r\n\033[31mb\tc'") == b"a\0\xff\r\n\x1b[31mb\tc"
+    done = shell.run("head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end >&2")
+    assert (done.counted, done.output[-6:]) == (20_000_005, b"x\nend\n")
+
+
+def test_too_much_output_ends_the_action_and_keeps_the_state(shell: Place) -> None:
+    kept(shell, "state=here")
+    done = shell.run("yes", output_bytes=100_000)
+    assert (done.ended, len(done.output)) == ("output_cap", 100_000)
+    assert kept(shell, "echo $state") == b"here\n"
+
+
+def test_the_terminal_may_be_flooded(shell: Place) -> None:
+    done = shell.run("head -c 3000000 /dev/zero | tr '\\0' x >/dev/tty; echo end", deadline_s=10)
+    assert (done.ended, done.output[:4]) == ("exited", b"end\n")
+    assert len(done.output) < 100_000
+
+
+def test_background_work_lives_on_and_holds_nothing(shell: Place) -> None:
+    began = time.monotonic()
+    done = shell.run("(sleep 0.5; echo late) & echo now")
+    assert (done.output, done.left_running is not None and done.left_running > 0) == (b"now\n", True), done
+    assert time.monotonic() - began < 0.45
+    assert kept(shell, "sleep 0.7; jobs; echo end").endswith(b"end\n")
+    assert shell.run("true").left_running == 0
+
+
+def test_two_hundred_actions(shell: Place) -> None:
+    began = time.monotonic()
+    for i in range(200):
+        assert kept(shell, f"n={i}; echo $n") == f"{i}\n".encode()
+    assert (time.monotonic() - began) / 200 < 0.1
+
+
+def test_an_interrupt_leaves_a_usable_shell(shell: Place) -> None:
+    kept(shell, "state=here")
+    previous = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            shell.run("sleep 100.1", deadline_s=100)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert kept(shell, "echo $state; grep -l '[s]leep.100.1' /proc/[0-9]*/cmdline 2>/dev/null; true") == b"here\n"
+
+
+def test_an_export_ends_it_and_a_new_one_comes(shell: Place, tmp_path: Path) -> None:
+    kept(shell, "state=here; echo x >file")
+    shell.environment.export(tmp_path / "w.tar.zst")
+    done = shell.run("echo ${state-gone}; cat file")
+    assert done.output == b"gone\nx\n"
+    assert done.shell_lost
+    assert kept(shell, "echo on") == b"on\n"
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_a_killed_harness_leaves_nothing(label: str) -> None:
+    name = f"orphan-{os.getpid()}-{label}"
+    program = (
+        "from tests.environments.conftest import environment\n"
+        f"e = environment({label!r}, shell='persistent'); e.start()\n"
+        f"e.execute('setsid bash -c \"exec -a {name} sleep 1000\" & sleep 0.1', deadline_s=9)\n"
+        "print('up', flush=True)\n"
+        f"e.execute('exec -a {name} sleep 1000', deadline_s=100)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "up\n"
+    child.kill()
+    child.wait()
+    until = time.monotonic() + 10
+    while (
+        found := subprocess.run(["pgrep", "-f", f"^{name}"], capture_output=True).stdout
+    ) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not found

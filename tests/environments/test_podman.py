@@ -1,0 +1,186 @@
+"""The docker environment over Podman's Docker-compatible socket: what differs there is found here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from environments import daemon, images
+from environments.protocol import Environment, EnvironmentLost, EnvironmentUnavailable, Promise, Started
+from tests.conftest import LEFT_OUT
+
+from .conftest import _IMAGE, Place, environment
+
+pytestmark = pytest.mark.podman
+LIFE_S = 300
+START_S = 10
+
+
+def left_out(why: str) -> None:
+    pytest.skip(f"{LEFT_OUT}podman: {why}")
+
+
+class Service:
+    """`podman system service` over a storage of its own, ended by itself after a time."""
+
+    def __init__(self, place: Path, runtime: str, driver: str) -> None:
+        self.host = f"unix://{place}/sock"
+        self.command = ["podman", "--root", f"{place}/root", "--runroot", f"{place}/run", "--storage-driver", driver]
+        self.command += ["--cgroup-manager=cgroupfs", "--runtime", runtime]
+        with (place / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                ["timeout", "--foreground", str(LIFE_S), *self.command, "system", "service", "--time=0", self.host],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until = time.monotonic() + START_S
+        while not (place / "sock").exists():
+            if time.monotonic() > until or self.process.poll() is not None:
+                self.end()
+                left_out(f"its service does not start ({(place / 'log').read_text()[-300:]})")
+            time.sleep(0.05)
+
+    def podman(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([*self.command, *words], capture_output=True, timeout=60, check=False)
+
+    def end(self) -> None:
+        with suppress(ProcessLookupError):  # asked politely, it waits for whoever listens to its events
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(20)
+
+
+def image(place: Path) -> Path:
+    """The test image as a file, from the Docker daemon that has built it."""
+    tag = f"{images.BUILT}:{images.content_hash(_IMAGE, None)[:24]}"
+    try:
+        api = daemon.connect()
+        made = environment("docker")
+        if images.look_up(api, tag) is None:
+            made.start()
+            made.stop()
+    except EnvironmentUnavailable as error:
+        left_out(f"there is no test image for it ({error})")
+    subprocess.run(["docker", "save", "-o", str(place / "image.tar"), tag], check=True, timeout=120)
+    return place / "image.tar"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
+        place = Path(name)
+        tar = image(place)
+        made = None
+        said = ""
+        for runtime in ("crun", "runc"):  # crun refuses a hybrid of cgroups v1 and v2
+            made = Service(place, runtime, "overlay")
+            loaded = made.podman("load", "-i", str(tar))
+            tag = loaded.stdout.decode().split()[-1] if loaded.stdout else "none"
+            tried = made.podman(
+                *("run", "--rm", "--network=none", "--ulimit=nofile=1024", "--ulimit=nproc=1024"),
+                *("--entrypoint=true", tag),
+            )
+            if tried.returncode == 0:
+                break
+            said = tried.stderr.decode()[-300:]
+            made.end()
+            (place / "sock").unlink(missing_ok=True)
+        else:
+            left_out(f"it runs no container here ({said.strip()})")
+        assert made is not None
+        made.image = tag  # type: ignore[attr-defined]
+        try:
+            yield made
+        finally:
+            made.end()
+            for mount in [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()][::-1]:
+                if mount.startswith(f"{place}/"):
+                    subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
+
+
+@pytest.fixture
+def place(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setenv("DOCKER_HOST", service.host)
+    made = environment("docker", build=None, image=service.image, memory_bytes=64 << 20)  # type: ignore[attr-defined]
+    try:
+        yield Place(made, made.start(), "podman")
+    finally:
+        made.stop()
+
+
+def containers(service: Service) -> list[str]:
+    return service.podman("ps", "-aq").stdout.decode().split()
+
+
+def test_start_and_execute(place: Place) -> None:
+    started: Started = place.started
+    assert {Promise.UNFORGEABLE, Promise.MEMORY_LIMIT, Promise.PIDS_LIMIT, Promise.RESCUE} <= set(started.promises)
+    assert place.text('id -un; pwd; echo "$GREETING"; tail -n +3 /proc/net/dev | cut -d: -f1') == (
+        "agent\n/workspace\nhello  from the image\n    lo\n"
+    )
+    assert place.run("exit 7").exit_code == 7
+    assert place.run("echo to stderr >&2", separate=True).stderr == b"to stderr\n"
+    assert place.run("perl -e '$x = q(a) x 300_000_000'").ended == "oom"
+    assert place.run("head -c 3M /dev/zero").counted == 3 << 20
+
+
+def test_a_deadline_ends_everything(place: Place) -> None:
+    marker = f"6{os.getpid()}.{time.monotonic_ns()}"
+    began = time.monotonic()
+    done = place.run(f"trap '' TERM; setsid nohup sleep {marker} & echo begun; sleep {marker}", deadline_s=1)
+    assert (done.ended, done.output) == ("deadline", b"begun\n")
+    assert time.monotonic() - began < 2
+    assert place.text("cat /proc/[0-9]*/comm | grep -cx sleep || true") == "0\n"
+    place.run("kill -9 -1")
+    assert place.text("echo on") == "on\n"
+
+
+def test_archives(place: Place, tmp_path: Path) -> None:
+    import io
+    import tarfile
+
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        member = tarfile.TarInfo("in/it")
+        member.size = 3
+        archive.addfile(member, io.BytesIO(b"hi\n"))
+    place.environment.put(io.BytesIO(data.getvalue()), ".")
+    assert place.text("cat in/it; stat -c %U in/it") == "hi\nagent\n"
+    with tarfile.open(fileobj=io.BytesIO(b"".join(place.environment.get("in")))) as archive:
+        assert archive.getnames() == ["in", "in/it"]
+    assert place.environment.export(tmp_path / "usual").entries == 3
+
+
+def test_a_pause_is_noticed_and_the_workspace_rescued(place: Place, service: Service, tmp_path: Path) -> None:
+    place.text("mkdir a; echo x >a/b")
+    assert place.started.container is not None
+    threading.Timer(0.2, service.podman, ["pause", place.started.container]).start()
+    began = time.monotonic()
+    with pytest.raises(EnvironmentLost, match="was paused"):
+        place.run("sleep 1000", deadline_s=1000)
+    assert time.monotonic() - began < 5
+    assert place.environment.export(tmp_path / "workspace").entries >= 2
+
+
+def test_a_stop_leaves_nothing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", service.host)
+    assert not containers(service)
+    made: Environment = environment("docker", build=None, image=service.image)  # type: ignore[attr-defined]
+    with suppress(EnvironmentLost):
+        made.start()
+        made.execute("setsid sleep 1000 & sleep 0.05", deadline_s=5)
+        assert len(containers(service)) == 1
+    began = time.monotonic()
+    made.stop()
+    assert time.monotonic() - began < 3
+    assert not containers(service)

@@ -1,0 +1,148 @@
+"""Limits that hold, limits that cannot be given, and what becomes of an action that runs into one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from environments import watch
+from environments.docker import DockerEnvironment
+from environments.protocol import Promise
+
+from .conftest import ALL, DOCKER, SANDBOX, Place, environment
+
+EAT = "perl -e '$x = q(a) x 300_000_000'"
+
+
+@pytest.mark.parametrize("label", [DOCKER, SANDBOX])
+def test_shm_has_the_size_that_was_asked_for(start: object, label: str) -> None:
+    place: Place = start(label, shm_bytes=8 << 20)  # type: ignore[operator]
+    assert Promise.SHM_LIMIT in place.started.promises
+    assert place.text("df -k --output=size /dev/shm | tail -1").strip() == str(8 << 10)
+    done = place.run("head -c 20M /dev/zero >/dev/shm/x")
+    assert b"No space left" in done.output
+    assert place.text("rm /dev/shm/x; echo y >/dev/shm/y; cat /dev/shm/y") == "y\n"
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_ulimits_hold_for_actions_and_not_for_the_supervisor(start: object, label: str) -> None:
+    asked = {"nofile": 100, "fsize": 64 << 10, "core": 0, "cpu": 77, "stack": 4 << 20}
+    place: Place = start(label, ulimits=asked)  # type: ignore[operator]
+    assert Promise.ULIMITS in place.started.promises
+    assert place.text("ulimit -n -f -c -t -s | sed 's/.* //'") == "100\n64\n0\n77\n4096\n"
+    assert place.text("ulimit -H -n") == "100\n"
+    assert place.run("head -c 100K /dev/zero >x; ls -l x | cut -d' ' -f5").output.split()[-1] == b"65536"
+    assert place.run("head -c 1M /dev/zero").counted == 1 << 20
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_ulimits_that_cannot_be_given_are_said(start: object, label: str) -> None:
+    place: Place = start(label, ulimits={"nonsense": 1, "nofile": 1 << 40, "fsize": 1 << 20})  # type: ignore[operator]
+    assert Promise.ULIMITS not in place.started.promises
+    said = [line for line in place.started.lost if line.startswith("ulimit")]
+    assert [line.partition(":")[0] for line in said] == ["ulimit nonsense", "ulimit nofile"]
+    assert place.text("ulimit -f") == "1024\n"
+
+
+@pytest.mark.docker
+def test_a_disk_limit_is_given_or_said(start: object) -> None:
+    place: Place = start("docker", disk_bytes=1 << 30)  # type: ignore[operator]
+    lost = [line for line in place.started.lost if line.startswith("disk_bytes")]
+    assert (Promise.DISK_LIMIT in place.started.promises) == (not lost)
+    assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", ["local", SANDBOX])
+def test_what_only_a_container_can_limit_is_said(start: object, label: str) -> None:
+    place: Place = start(label, disk_bytes=1 << 30)  # type: ignore[operator]
+    assert any(line.startswith("disk_bytes") for line in place.started.lost)
+    assert Promise.DISK_LIMIT not in place.started.promises
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_the_kernel_prefers_an_action_to_the_supervisor(start: object, label: str) -> None:
+    place: Place = start(label)  # type: ignore[operator]
+    own = int(place.text("cat /proc/self/oom_score_adj"))
+    assert own == 500
+    assert place.text("sleep 1 & cat /proc/$!/oom_score_adj; kill $!") == "500\n"
+    if label != "shared":
+        assert int(place.text("cat /proc/1/oom_score_adj")) < own
+
+
+@pytest.mark.docker
+def test_an_action_that_runs_out_of_memory_is_said_to_have(start: object) -> None:
+    place: Place = start("docker", memory_bytes=64 << 20)  # type: ignore[operator]
+    assert {Promise.MEMORY_LIMIT, Promise.OOM_REPORTED} <= set(place.started.promises)
+    done = place.run(EAT)
+    assert (done.ended, done.exit_code) == ("oom", 137)
+    assert place.run(f"{EAT}; echo went on").ended == "oom"
+    assert place.run("exit 137").ended == "exited"
+    # What a background process of an earlier action does between two actions is not the later one's.
+    place.text(f"(sleep 0.3; {EAT}) >/dev/null 2>&1 &")
+    time.sleep(1.5)
+    assert place.run("true").ended == "exited"
+
+
+class Blind(DockerEnvironment):
+    """Its supervisor cannot read the control group's files, as on hosts that hide them."""
+
+    def _settings(self) -> dict[str, str]:
+        return super()._settings() | {"cgroup": "/nonexistent"}
+
+
+@pytest.mark.docker
+def test_the_daemon_s_event_tells_where_the_control_group_cannot_be_read() -> None:
+    made = Blind(environment("docker", memory_bytes=64 << 20).spec)
+    try:
+        started = made.start()
+        assert Promise.OOM_REPORTED in started.promises
+        assert Promise.PEAK_MEMORY not in started.promises
+        assert made.execute(EAT, deadline_s=20).ended == "oom"
+        # Never booked on a later action, also if it comes right behind.
+        assert made.execute("kill -9 $$", deadline_s=20).ended == "exited"
+        time.sleep(0.6)
+        began = time.monotonic()
+        assert made.execute("true", deadline_s=20).ended == "exited"
+        assert time.monotonic() - began < 0.4
+        assert made.execute("exit 137", deadline_s=20).ended == "exited"
+        assert made.execute(f"{EAT}; exit 137", deadline_s=20).ended == "oom"
+    finally:
+        made.stop()
+
+
+def test_a_late_event_is_not_booked_on_a_later_action() -> None:
+    """The times that are compared are the daemon's and the container's, which have one clock."""
+    heard = watch.Watched()
+    heard.hear("oom", {"timeNano": 1_000_200_000_000})
+    assert heard.ooms == [1000.2]
+    assert heard.wait(lambda seen: any(at >= 1000.1 for at in seen.ooms), 0)
+    assert not heard.wait(lambda seen: any(at >= 1000.3 for at in seen.ooms), 0)
+
+
+@pytest.mark.docker
+def test_an_action_s_peak_of_memory(start: object) -> None:
+    place: Place = start("docker", memory_bytes=512 << 20)  # type: ignore[operator]
+    if Promise.PEAK_MEMORY not in place.started.promises:
+        assert place.run("true").peak_memory_bytes is None
+        pytest.skip("this kernel shows no high-water mark of memory")
+    big = place.run("perl -e '$x = q(a) x 100_000_000'").peak_memory_bytes
+    assert big is not None
+    assert 100_000_000 < big < 300_000_000
+    assert place.run("perl -e '$x = q(a) x 10_000_000'").peak_memory_bytes is None
+    bigger = place.run("perl -e '$x = q(a) x 180_000_000'").peak_memory_bytes
+    assert bigger is not None
+    assert bigger > big
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("where", ["/dev/shm/x", "/run/retrace/out"])
+def test_memory_that_is_filled_by_files_does_not_end_the_environment(start: object, where: str) -> None:
+    place: Place = start("docker", memory_bytes=64 << 20, shm_bytes=256 << 20, output_bytes=16 << 20)  # type: ignore[operator]
+    assert [one.limit for one in place.started.lowered] == ["output_bytes", "shm_bytes"]
+    script = "yes" if "retrace" in where else f"head -c 200M /dev/zero >{where}"
+    done = place.run(script, deadline_s=30)
+    assert done.ended in ("oom", "output_cap") or b"No space left" in done.output, done
+    assert place.text("echo alive") == "alive\n"
+    assert place.run(EAT).ended == "oom"
+    assert place.text("rm -f /dev/shm/*; echo alive") == "alive\n"
