@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from trajectories.exits import Exit
 from trajectories.parts import (
     Change as Change,
+    Imported as Imported,
     Json as Json,
     Limits as Limits,
     Lowered as Lowered,
@@ -58,7 +59,8 @@ class TrialStarted(BaseEvent):
     prompt: TextRef
     plan: TextRef | None = None
     limits: Limits
-    environment: Literal["docker", "sandbox", "local"]
+    environment: Literal["docker", "sandbox", "local", "unknown"]
+    """Unknown only where another program's file does not say it (`imported`)."""
     environment_spec: Json = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     prices: PriceRef | None = None
@@ -68,6 +70,8 @@ class TrialStarted(BaseEvent):
     variant: str | None = None
     turn: int | None = None
     tier: str | None = None
+    imported: Imported | None = None
+    """Where the trial comes from if it is not a recording of our own."""
 
 
 class EnvStarted(BaseEvent):
@@ -151,7 +155,7 @@ class CallFinished(BaseEvent):
     costs: Costs = Costs()
     model_requested: str
     model_served: str | None = None
-    latency_s: float
+    latency_s: float | None
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -189,7 +193,7 @@ class CallFailed(BaseEvent):
     usage: Usage | None = None
     costs: Costs | None = None
     """None if nothing says that the try was billed."""
-    latency_s: float
+    latency_s: float | None
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -202,10 +206,14 @@ class ActionStarted(BaseEvent):
     step: int
     script: str
     tool_call_id: str | None = None
-    deadline_s: float
+    deadline_s: float | None
+    """None only in an imported trial whose file does not say it."""
 
 
-Ended = Literal["exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost"]
+Ended = Literal[
+    "exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost", "unknown"
+]
+"""Unknown only where another program's file does not say how a command ended."""
 
 
 class ActionFinished(BaseEvent):
@@ -218,7 +226,7 @@ class ActionFinished(BaseEvent):
     ended: Ended
     exit_code: int | None = None
     signal: int | None = None
-    duration_s: float
+    duration_s: float | None
     cpu_s: float | None = None
     peak_memory_bytes: int | None = None
     """The environment's high-water mark, page cache included, if this action raised it."""

@@ -45,11 +45,14 @@ class Recorder:
         masker: Masker | None = None,
         pool: Path | None = None,
         observer: Callable[[BaseEvent], None] | None = None,
+        clock: Callable[[], tuple[str, float]] | None = None,
     ) -> None:
+        """`clock` gives `t` and `mono_s` of the next event, for a record of something that happened before."""
         self.directory = directory
         self._masker = masker or Masker()
         self._blobs = BlobStore(directory / "blobs", pool)
         self._observer = observer
+        self._clock = clock or self._now
         self._seq = 0
         self._began = time.monotonic()
         self._fd = os.open(directory / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
@@ -66,8 +69,8 @@ class Recorder:
 
         Raises: RecordFull, after the event was written if what was reserved sufficed.
         """
-        stamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(self.now_s, 6)})
+        stamp, mono_s = self._clock()
+        event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(mono_s, 6)})
         event, line = self._storable(event)
         with held():
             full = self._write(line + b"\n")
@@ -80,6 +83,9 @@ class Recorder:
             except Exception:  # a view that cannot be drawn (a closed terminal) never ends a trial
                 self._observer = None
         return event
+
+    def _now(self) -> tuple[str, float]:
+        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), self.now_s
 
     def _storable(self, event: E) -> tuple[E, bytes]:
         """The event as it can be written, and its line: secrets masked, lone surrogates replaced."""
