@@ -1,4 +1,4 @@
-"""How large, how deep and with what numbers a reply may be: beyond it no reader could read the record again."""
+"""How large, how deep and with what numbers a reply or a document may be: beyond it no reader could read the record."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _TOO_LONG = 10**MAX_DIGITS
 
 
 class OutOfBounds(ValueError):
-    """A reply that cannot be taken; the message completes "the reply is not usable: ..."."""
+    """A reply or a document that cannot be taken; the message completes "it is not usable: ..."."""
 
 
-def check_bytes(count: int) -> None:
+def check_bytes(count: int, most: int = MAX_BYTES) -> None:
     """Raises: OutOfBounds for a body of more bytes than a reply may have."""
-    if count > MAX_BYTES:
-        raise OutOfBounds(f"it is larger than {MAX_BYTES >> 20} MiB")
+    if count > most:
+        raise OutOfBounds(f"it is larger than {most >> 20} MiB")
 
 
-def check(value: object, *, finite: bool = True) -> None:
+def check(value: object, *, finite: bool = True, most_bytes: int = MAX_BYTES) -> None:
     """Look through a JSON value; `finite` refuses infinities and NaN too, which no request could send back.
 
     Raises: OutOfBounds.
@@ -38,7 +38,7 @@ def check(value: object, *, finite: bool = True) -> None:
             waiting += [(part, depth + 1) for part in item]
         elif isinstance(item, str):
             size += len(item)
-            check_bytes(size)
+            check_bytes(size, most_bytes)
         elif isinstance(item, int) and not -_TOO_LONG < item < _TOO_LONG:
             raise OutOfBounds(f"it holds a number of more than {MAX_DIGITS} digits")
         elif finite and isinstance(item, float) and not math.isfinite(item):
