@@ -6,10 +6,14 @@ Readers make these and `trial` writes them; None is "the file does not say".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from trajectories.events import Ended, FailureClass, Imported, Json, Limits, Reply, Why
 from trajectories.exits import Exit
 from trajectories.usage import Costs, Usage
+
+Place = Literal["docker", "sandbox", "local", "unknown"]
+Role = Literal["system", "user", "tool"]
 
 UNKNOWN_COSTS = Costs()
 
@@ -27,7 +31,7 @@ class Command:
 class Said:
     """A message to the model; `at` is in Unix seconds, here and below."""
 
-    role: str
+    role: Role
     text: str
     why: Why
     tool_call_id: str | None = None
@@ -111,7 +115,7 @@ class Run:
     prompt: tuple[str, str]
     """Name and sha256 of what the prompt was rendered from."""
     limits: Limits
-    environment: str
+    environment: Place
     environment_spec: Json
     options: Json
     items: tuple[Item, ...]

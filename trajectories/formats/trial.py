@@ -12,7 +12,6 @@ import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from trajectories.conveniences import write_conveniences
 from trajectories.conversation import Conversation
@@ -119,7 +118,7 @@ def _write(directory: Path, run: Run, document: Document, identity: str, name: s
                 model=ModelRef(asked=storable(run.model), name=storable(run.model), settings=run.settings),
                 prompt=TextRef(name=run.prompt[0], sha256=run.prompt[1]),
                 limits=run.limits,
-                environment=_kind(run.environment),
+                environment=run.environment,
                 environment_spec=run.environment_spec,
                 options=run.options,
                 imported=run.imported.model_copy(update={"submission": submission}),
@@ -295,7 +294,7 @@ class _Writer:
         message = self._recorder.append(
             Message(
                 id=self._next_id(),
-                role=_role(said.role),
+                role=said.role,
                 content=storable(said.text),
                 why=said.why,
                 tool_call_id=said.tool_call_id,
@@ -313,13 +312,3 @@ def _output(recorder: Recorder, text: str, left_out: int = 0) -> Output:
     """An output from its text; of what the file left out only the characters are known: a lower bound in bytes."""
     data = storable(text).encode()
     return recorder.output(data, len(data) + left_out)
-
-
-def _role(role: str) -> Literal["system", "user", "tool"]:
-    return "system" if role == "system" else "tool" if role == "tool" else "user"
-
-
-def _kind(kind: str) -> Literal["docker", "sandbox", "local", "unknown"]:
-    return (
-        "docker" if kind == "docker" else "sandbox" if kind == "sandbox" else "local" if kind == "local" else "unknown"
-    )

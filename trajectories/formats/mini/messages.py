@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from trajectories.events import Reply, Why
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Called, Command, Inherited, Item, Observed, Said, Typed
+from trajectories.formats.items import Called, Command, Inherited, Item, Observed, Role, Said, Typed
 from trajectories.formats.mini import observations, replies
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.usage import Costs
@@ -69,7 +69,7 @@ class Reader:
         else:
             raise BadDocument(f"neither a role nor a type that is known: {str(role or kind)[:40]!r}", place)
 
-    def _ours(self, message: dict[str, Any], role: str, why: Why, place: str) -> Item:
+    def _ours(self, message: dict[str, Any], role: Role, why: Why, place: str) -> Item:
         """A message that `write` wrote."""
         said = self._said(message, place, why, 0)
         id = message.get("tool_call_id")
@@ -167,7 +167,7 @@ class Reader:
                 yield Said("user", block["text"], "notice")
 
     def _observed(
-        self, message: dict[str, Any], role: str, key: str, id: Any, extra: dict[str, Any], place: str
+        self, message: dict[str, Any], role: Role, key: str, id: Any, extra: dict[str, Any], place: str
     ) -> Item:
         text = text_of(message.get(key), f"{place}.{key}")
         at = time_of(extra.get("timestamp", message.get("timestamp")), f"{place}.extra.timestamp", self.oddities)
@@ -191,7 +191,7 @@ class Reader:
             f"{place}.timestamp",
             self.oddities,
         )
-        role = "system" if message.get("role") == "system" else "user"
+        role: Role = "system" if message.get("role") == "system" else "user"
         return Said(role, text_of(message.get("content"), f"{place}.content"), why, at=at)
 
 

@@ -8,7 +8,7 @@ from trajectories.events import Imported, Json, Limits
 from trajectories.formats.detect import MINI, require_mini
 from trajectories.formats.document import Document
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Called, Failed, Inherited, Item, Observed, Run
+from trajectories.formats.items import Called, Failed, Inherited, Item, Observed, Place, Run
 from trajectories.formats.mini.exits import exit_of, model_error
 from trajectories.formats.mini.fields import Oddities, amount, count, part, text_of, word
 from trajectories.formats.mini.messages import Reader
@@ -51,7 +51,7 @@ def read(document: Document) -> Run:
     )
     kind = _environment_kind(config, environment, whole["messages"])
     return Run(
-        task=word(whole.get("instance_id")) or word(info.get("instance_id")) or document.name.partition(".")[0] or "-",
+        task=word(whole.get("instance_id")) or word(info.get("instance_id")) or _stem(document.name),
         benchmark=MINI,
         model=word(model.get("model_name")) or _served(found) or "unknown",
         settings=part(model, "model_kwargs", "info.config.model"),
@@ -139,6 +139,10 @@ def _served(found: list[Item]) -> str | None:
     return next((item.served for item in found if isinstance(item, Called | Inherited) and item.served), None)
 
 
+def _stem(name: str) -> str:
+    return name.removesuffix(".json").removesuffix(".traj") or "-"
+
+
 def _prompt(agent: Json) -> tuple[str, str]:
     templates = [agent.get("system_template"), agent.get("instance_template")]
     return (MINI, sha256_of(templates)) if any(templates) else ("unknown", "")
@@ -149,7 +153,7 @@ def _limit(config: Json, name: str, place: str, oddities: Oddities) -> float | N
     return amount(config.get(name), f"{name} of", f"{place}.{name}", oddities) or None
 
 
-def _environment_kind(config: Json, environment: Json, messages: list[Any]) -> str:
+def _environment_kind(config: Json, environment: Json, messages: list[Any]) -> Place:
     """By the class's name or the settings; the earliest files show it only in their observations."""
     name = str(config.get("environment_type") or environment.get("environment_class") or "").rpartition(".")[2].lower()
     if "docker" in name or (not name and "image" in environment):

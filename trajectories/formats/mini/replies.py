@@ -193,6 +193,7 @@ def listed_commands(extra: dict[str, Any], place: str, deadline_s: float | None)
         if not isinstance(script, str):
             raise BadDocument("an action without a command", f"{place}.extra.actions[{n}]")
         deadline = action.get("deadline_s", deadline_s)
-        known = isinstance(deadline, int | float) and not isinstance(deadline, bool) and deadline > 0
-        found.append(Command(script, word(action.get("tool_call_id")), float(deadline) if known else None))
+        if isinstance(deadline, bool) or not isinstance(deadline, int | float) or deadline <= 0:
+            deadline = None
+        found.append(Command(script, word(action.get("tool_call_id")), deadline))
     return tuple(found)
