@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import doctor, importing, models, show, solve, tasks
+from agent.cli import doctor, exporting, importing, models, show, solve, tasks
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("solve")(solve.solve)
 app.command("show")(show.show)
 app.command("trials")(show.trials)
 app.command("import")(importing.import_)
+app.command("export")(exporting.export)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.command("doctor")(doctor.doctor)

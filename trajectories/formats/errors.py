@@ -1,6 +1,9 @@
-"""What a reader or a writer of another program's format raises."""
+"""What readers and writers of other programs' formats raise, and the one way they write JSON."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 from trajectories.errors import RecordError
 
@@ -15,3 +18,14 @@ class BadDocument(RecordError):
 
 class CannotExport(RecordError):
     """A trial that cannot be written in the format that was asked for."""
+
+
+def dumped(value: Any, *, indent: int | None = None) -> bytes:
+    """A value as JSON text, ASCII only.
+
+    Raises: CannotExport for NaN and infinities, which JSON has not.
+    """
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False).encode()
+    except ValueError:
+        raise CannotExport("the trial holds a number that JSON cannot say (NaN or an infinity)") from None

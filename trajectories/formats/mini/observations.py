@@ -37,6 +37,7 @@ class OursOfObservation(BaseModel):
     exit_code: int | None = None
     signal: int | None = None
     duration_s: float | None = None
+    stdout: str | None = None
     stderr: str | None = None
     executed: bool = True
 
@@ -56,7 +57,13 @@ def from_extra(extra: dict[str, Any], content: str, place: str, oddities: Odditi
         except ValidationError as error:
             raise BadDocument(error.errors()[0]["msg"], f"{place}.extra.retrace") from None
         outcome = Outcome(
-            ours.ended, output, ours.exit_code, ours.signal, ours.stderr, duration_s=ours.duration_s, left_out=left_out
+            ours.ended,
+            output if ours.stdout is None else ours.stdout,
+            exit_code=ours.exit_code,
+            signal=ours.signal,
+            stderr=ours.stderr,
+            left_out=left_out,
+            duration_s=ours.duration_s,
         )
         return (outcome, True) if ours.executed else (None, False)
     exception = extra.get("exception_info")

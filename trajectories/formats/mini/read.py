@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import ValidationError
+
 from trajectories.events import Imported, Json, Limits
+from trajectories.exits import Exit
 from trajectories.formats.detect import MINI, require_mini
 from trajectories.formats.document import Document
 from trajectories.formats.errors import BadDocument
@@ -61,7 +64,8 @@ def read(document: Document) -> Run:
         environment_spec=_environment_spec(environment),
         options={"mini_config": config} if config else {},
         items=tuple(found),
-        exit=exit_of(
+        exit=_our_exit(info)
+        or exit_of(
             reader.status,
             exception,
             calls=calls,
@@ -137,6 +141,17 @@ def _layout(value: Any, labels: set[str]) -> str:
 
 def _served(found: list[Item]) -> str | None:
     return next((item.served for item in found if isinstance(item, Called | Inherited) and item.served), None)
+
+
+def _our_exit(info: Json) -> Exit | None:
+    """The exit of a trial of ours that `write` wrote."""
+    ours = info.get("retrace")
+    if not isinstance(ours, dict) or not isinstance(ours.get("exit"), dict):
+        return None
+    try:
+        return Exit.model_validate(ours["exit"])
+    except ValidationError as error:
+        raise BadDocument(error.errors()[0]["msg"], "info.retrace.exit") from None
 
 
 def _stem(name: str) -> str:
