@@ -121,15 +121,8 @@ def test_the_official_packager_takes_a_run_with_our_trajectory(tmp_path: Path) -
     folder.mkdir(parents=True)
     trajectory = export(RECORDINGS[0], "mini")
     (folder / f"{instance}.traj.json").write_bytes(trajectory)
-    (folder / f"{instance}.eval.json").write_text(
-        json.dumps(
-            {
-                "instance_id": instance,
-                "test_results": [{"name": "tests/test_a.py::test_b", "branch": "x", "status": "passed", "extra": {}}],
-                "log": [],
-            }
-        )
-    )
+    results = [{"name": "tests/test_a.py::test_b", "branch": "x", "status": "passed", "extra": {}}]
+    (folder / f"{instance}.eval.json").write_text(json.dumps({"test_results": results, "log": []}))
     (folder / "submission.tar.gz").write_bytes(b"")
     done = subprocess.run(
         [
