@@ -36,6 +36,8 @@ class Said:
     why: Why
     tool_call_id: str | None = None
     at: float | None = None
+    inherited: bool = False
+    """A copy from the trial that this one was forked from."""
 
 
 @dataclass(frozen=True)

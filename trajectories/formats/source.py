@@ -87,6 +87,10 @@ class Source:
         """The commands of a step, in order."""
         return self.by_step.get(step, [])
 
+    def result_of(self, message: Message) -> ActionFinished | None:
+        """How the command ended that a message answers; an inherited message's is in the parent."""
+        return None if message.inherited or message.action is None else self.finished.get(message.action)
+
     def data(self, output: Output) -> bytes:
         """The kept bytes of an output.
 

@@ -299,6 +299,7 @@ class _Writer:
                 why=said.why,
                 tool_call_id=said.tool_call_id,
                 action=action,
+                inherited=said.inherited,
             )
         )
         self._conversation.add(message)

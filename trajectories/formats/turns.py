@@ -60,7 +60,7 @@ def turns(source: Source) -> Iterator[Turn | Message]:
             if call is None:
                 waiting.append(event)
             else:
-                call.answer, call.result = event, source.finished.get(event.action or "")
+                call.answer, call.result = event, source.result_of(event)
             continue
         if turn is not None:
             yield turn

@@ -51,7 +51,7 @@ class Reader:
         role, kind = message.get("role"), message.get("type")
         ours = extra.get("retrace")
         if isinstance(ours, dict) and ours.get("why") in _WHYS and role in ("system", "user", "tool"):
-            yield self._ours(message, role, ours["why"], place)
+            yield self._ours(message, role, ours, place)
         elif replies.is_reply(message):
             yield self._reply(message, extra, place)
         elif role == "system":
@@ -69,12 +69,15 @@ class Reader:
         else:
             raise BadDocument(f"neither a role nor a type that is known: {str(role or kind)[:40]!r}", place)
 
-    def _ours(self, message: dict[str, Any], role: Role, why: Why, place: str) -> Item:
+    def _ours(self, message: dict[str, Any], role: Role, ours: dict[str, Any], place: str) -> Item:
         """A message that `write` wrote."""
+        why: Why = ours["why"]
         said = self._said(message, place, why, 0)
         id = message.get("tool_call_id")
-        said = replace(said, role=role, tool_call_id=id if isinstance(id, str) else None)
-        return Observed(said, None, executed=False) if why == "not_executed" else said
+        tool_call_id = id if isinstance(id, str) else None
+        said = replace(said, role=role, tool_call_id=tool_call_id, inherited=ours.get("inherited") is True)
+        executed = why != "not_executed" or said.inherited
+        return said if executed else Observed(said, None, executed=False)
 
     def _reply(self, message: dict[str, Any], extra: dict[str, Any], place: str) -> Item:
         ours = replies.ours_of(extra, place)

@@ -105,14 +105,15 @@ def _message(source: Source, event: Message) -> dict[str, Any]:
     message: dict[str, Any] = {"role": event.role, "content": event.content}
     if event.tool_call_id is not None:
         message["tool_call_id"] = event.tool_call_id
-    result = source.finished.get(event.action or "")
+    result = source.result_of(event)
     extra: dict[str, Any] = {"timestamp": unix_s(event)}
+    ours = {"why": event.why, "inherited": True} if event.inherited else {"why": event.why}
     if result is not None:
         extra |= _result(source, result)
     elif event.why == "not_executed":
-        extra |= {"raw_output": "", "returncode": -1, "exception_info": NOT_EXECUTED, "retrace": {"why": event.why}}
+        extra |= {"raw_output": "", "returncode": -1, "exception_info": NOT_EXECUTED, "retrace": ours}
     else:
-        extra["retrace"] = {"why": event.why}
+        extra["retrace"] = ours
     message["extra"] = extra
     return message
 
