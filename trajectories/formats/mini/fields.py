@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
@@ -10,6 +9,10 @@ from trajectories.formats.errors import BadDocument
 
 _LATEST = 253_402_300_799.0
 """The end of the year 9999, in Unix seconds."""
+
+
+_MOST = 1e15
+"""A figure above this is no count, no time and no price."""
 
 
 class Oddities:
@@ -80,7 +83,7 @@ def amount(value: Any, what: str, place: str, oddities: Oddities) -> float | Non
     """A figure that cannot be negative; None, with a note, if it is none."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
         oddities.add(f"{what} {str(value)[:40]} is no possible figure and counts as unknown", place)
         return None
     return float(value)

@@ -18,7 +18,7 @@ _SUBMITS = re.compile(
     r"\becho\s+[\"']?(MICRO_SWE_AGENT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b"
 )
 
-_WHYS = frozenset(get_args(Why))
+_WHYS: tuple[Why, ...] = get_args(Why)
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Reader:
         elif "returncode" in extra:
             yield self._observed(message, "user", "content", None, extra, place)
         elif "actions" in extra:
-            commands = replies.listed_commands(extra, place, self.deadline_s)
+            commands = replies.listed_commands(extra, place, self.deadline_s, self.oddities)
             self._pending = commands
             yield Typed(self._said(message, place, "hint", n), commands)
         elif last and not extra and n > 1 and self._is_end(text_of(content, place)):

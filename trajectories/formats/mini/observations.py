@@ -48,7 +48,7 @@ def from_extra(extra: dict[str, Any], content: str, place: str, oddities: Odditi
     Raises: BadDocument if the return code is no whole number.
     """
     code = extra.get("returncode")
-    if code is not None and (isinstance(code, bool) or not isinstance(code, int)):
+    if code is not None and (isinstance(code, bool) or not isinstance(code, int) or not -(2**31) <= code < 2**32):
         raise BadDocument(f"{str(code)[:40]!r} is no return code", f"{place}.extra.returncode")
     output, left_out = _output(extra, content, place, oddities)
     if isinstance(extra.get("retrace"), dict):
@@ -94,7 +94,7 @@ def _oldest(content: str) -> Outcome | None:
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     code, out, err = (value.get(key) for key in ("returncode", "stdout", "stderr"))
-    if not isinstance(code, int) or not isinstance(out, str) or not isinstance(err, str):
+    if not isinstance(code, int) or abs(code) >= 2**32 or not isinstance(out, str) or not isinstance(err, str):
         return None
     outcome = _outcome(code, "", out, 0)
     return Outcome(outcome.ended, out, outcome.exit_code, outcome.signal, stderr=err)

@@ -68,7 +68,7 @@ def called(message: dict[str, Any], place: str, deadline_s: float | None, odditi
         costs = Costs(billed=amount(extra.get("cost"), "a cost of", f"{place}.extra.cost", oddities))
     return Called(
         reply=answered.reply if ours is None else answered.reply.model_copy(update={"refusal": ours.refusal}),
-        commands=_commands(message, extra, answered.reply, place, deadline_s),
+        commands=_commands(extra, answered.reply, place, deadline_s, oddities),
         usage_raw=usage_raw,
         usage=usage,
         costs=costs,
@@ -171,18 +171,20 @@ def _tool_call(id: Any, name: Any, arguments: Any) -> ToolCall:
 
 
 def _commands(
-    message: dict[str, Any], extra: dict[str, Any], reply: Reply, place: str, deadline_s: float | None
+    extra: dict[str, Any], reply: Reply, place: str, deadline_s: float | None, oddities: Oddities
 ) -> tuple[Command, ...]:
     """What `extra.actions` lists; without it, the one fenced block of the text (none or several: a format error)."""
     if "actions" in extra:
-        return listed_commands(extra, place, deadline_s)
+        return listed_commands(extra, place, deadline_s, oddities)
     if reply.tool_calls:
         return ()
     blocks = _FENCE.findall(reply.text)
     return (Command(blocks[0], deadline_s=deadline_s),) if len(blocks) == 1 else ()
 
 
-def listed_commands(extra: dict[str, Any], place: str, deadline_s: float | None) -> tuple[Command, ...]:
+def listed_commands(
+    extra: dict[str, Any], place: str, deadline_s: float | None, oddities: Oddities
+) -> tuple[Command, ...]:
     """`extra.actions`.
 
     Raises: BadDocument.
@@ -192,8 +194,7 @@ def listed_commands(extra: dict[str, Any], place: str, deadline_s: float | None)
         script = action.get("command", action.get("action"))
         if not isinstance(script, str):
             raise BadDocument("an action without a command", f"{place}.extra.actions[{n}]")
-        deadline = action.get("deadline_s", deadline_s)
-        if isinstance(deadline, bool) or not isinstance(deadline, int | float) or deadline <= 0:
-            deadline = None
-        found.append(Command(script, word(action.get("tool_call_id")), deadline))
+        where = f"{place}.extra.actions[{n}].deadline_s"
+        deadline = amount(action.get("deadline_s", deadline_s), "a deadline of", where, oddities)
+        found.append(Command(script, word(action.get("tool_call_id")), deadline or None))
     return tuple(found)
