@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 MAX_BYTES = 32 << 20
 MAX_DEPTH = 100
@@ -27,19 +30,23 @@ def check(value: object, *, finite: bool = True, most_bytes: int = MAX_BYTES) ->
     Raises: OutOfBounds.
     """
     size = 0
-    waiting = [(value, 1)]
-    while waiting:
-        item, depth = waiting.pop()
-        if depth > MAX_DEPTH:
-            raise OutOfBounds(f"it is nested deeper than {MAX_DEPTH} levels")
-        if isinstance(item, dict):
-            waiting += [(part, depth + 1) for pair in item.items() for part in pair]
-        elif isinstance(item, list | tuple):
-            waiting += [(part, depth + 1) for part in item]
-        elif isinstance(item, str):
-            size += len(item)
-            check_bytes(size, most_bytes)
-        elif isinstance(item, int) and not -_TOO_LONG < item < _TOO_LONG:
-            raise OutOfBounds(f"it holds a number of more than {MAX_DIGITS} digits")
-        elif finite and isinstance(item, float) and not math.isfinite(item):
-            raise OutOfBounds(f"it holds {item}, which is no number in JSON")
+    open_: list[Iterator[Any]] = [iter((value,))]
+    while open_:
+        for item in open_[-1]:
+            if len(open_) > MAX_DEPTH:
+                raise OutOfBounds(f"it is nested deeper than {MAX_DEPTH} levels")
+            if isinstance(item, dict):
+                open_.append(chain.from_iterable(item.items()))
+                break
+            if isinstance(item, list | tuple):
+                open_.append(iter(item))
+                break
+            if isinstance(item, str):
+                size += len(item)
+                check_bytes(size, most_bytes)
+            elif isinstance(item, int) and not -_TOO_LONG < item < _TOO_LONG:
+                raise OutOfBounds(f"it holds a number of more than {MAX_DIGITS} digits")
+            elif finite and isinstance(item, float) and not math.isfinite(item):
+                raise OutOfBounds(f"it holds {item}, which is no number in JSON")
+        else:
+            open_.pop()

@@ -137,7 +137,7 @@ def test_a_gigabyte_is_refused_at_once_by_its_size(tmp_path: Path) -> None:
     with file.open("wb") as sparse:
         sparse.truncate(1 << 30)
     began = time.monotonic()
-    with pytest.raises(BadDocument, match="1073741824 bytes; more than 128 MiB are not read"):
+    with pytest.raises(BadDocument, match="1073741824 bytes; more than 64 MiB are not read"):
         import_file(file, tmp_path / "batch")
     assert time.monotonic() - began < 1
 
@@ -355,6 +355,29 @@ def test_the_time_out_of_the_text_layouts(tmp_path: Path) -> None:
     events = taken(tmp_path, value)
     (late,) = [event for event in events if isinstance(event, ActionFinished)]
     assert (late.ended, late.exit_code, late.output.text, late.mono_s) == ("deadline", None, "partial\n", 30.0)
+
+
+def test_format_errors_and_limits_before_2(tmp_path: Path) -> None:
+    """1.x: a reply with two blocks is complained about in the next message; the last message says why the run ended."""
+    value = minimal(trajectory_format="mini-swe-agent-1")
+    value["messages"][2:] = [
+        {"role": "assistant", "content": "```bash\nls\n```\n```bash\npwd\n```", "timestamp": 1.0},
+        {"role": "user", "content": "exactly ONE action, found 2"},
+        {"role": "assistant", "content": "```bash\nls\n```"},
+        {"role": "user", "content": "<returncode>0</returncode>\n<output>\n</output>"},
+        {"role": "user", "content": "a person says something"},
+        {"role": "assistant", "content": "no block"},
+        {"role": "user", "content": "LimitsExceeded"},
+    ]
+    events = taken(tmp_path, value)
+    assert [event.why for event in events if isinstance(event, Message)] == [
+        *("system", "task", "format_error", "observation", "notice"),
+    ]
+    head = events[0]
+    assert isinstance(head, TrialStarted)
+    assert head.imported is not None
+    assert (head.imported.submission, head.imported.exit_status) == (None, "LimitsExceeded")
+    assert [event.action for event in events if isinstance(event, ActionFinished)] == ["2.1"]
 
 
 # the command

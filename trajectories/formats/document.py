@@ -1,7 +1,7 @@
 """A file of somebody else's as a JSON value: bounded, and every refusal says where.
 
 Tolerated: a byte order mark, lone surrogates and NUL within strings, doubled keys (the last one counts).
-Refused: more than 128 MiB, anything but a regular file, no UTF-8, no JSON, NaN and infinities, nesting
+Refused: more than 64 MiB, anything but a regular file, no UTF-8, no JSON, NaN and infinities, nesting
 beyond what a record can hold.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from trajectories import bounds
 from trajectories.formats.errors import BadDocument
 
-MOST_BYTES = 128 << 20
+MOST_BYTES = 64 << 20
 _OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>NaN|-?Infinity)', re.DOTALL)
 
 

@@ -34,6 +34,8 @@ class Reader:
     submission: str | None = None
     exception: str = ""
     _pending: tuple[Command, ...] = ()
+    _unusable: bool = False
+    """The last reply asked for nothing, and nobody has said so yet."""
 
     def read(self, messages: list[Any]) -> Iterator[Item]:
         """What the messages say.
@@ -86,6 +88,7 @@ class Reader:
             return Inherited(answered.reply, ours.inherited_step, answered.served)
         call = replies.called(message, place, self.deadline_s, self.oddities)
         self._pending = call.commands
+        self._unusable = not call.commands and not call.reply.tool_calls
         if "output" in message:
             self.labels.add("responses")
         elif isinstance(message.get("content"), list) and call.reply.tool_calls:
@@ -111,20 +114,24 @@ class Reader:
             commands = replies.listed_commands(extra, place, self.deadline_s, self.oddities)
             self._pending = commands
             yield Typed(self._said(message, place, "hint", n), commands)
-        elif last and not extra and n > 1 and self._is_end(text_of(content, place)):
-            self.submission = text_of(content, place) if self.status in (None, "Submitted") else ""
-            if self.status not in (None, "Submitted"):
+        elif last and not extra and n > 1 and self._is_end():
+            if self.status in (None, "Submitted"):
+                self.submission = text_of(content, place)
+            else:
                 self.exception = text_of(content, place)
         elif self._pending and not extra:
             yield self._text_observation(message, place)
         else:
             why: Why = "task" if n <= 1 and not self.labels else "notice"
-            if self.labels and not self._pending and not extra:
-                why = "format_error"  # 1.x: the turn before had not exactly one block
+            if self._unusable and not extra:
+                why = "format_error"  # 1.x: the reply before had not exactly one block
+            self._unusable = False
             yield self._said(message, place, why, n)
 
-    def _is_end(self, text: str) -> bool:
+    def _is_end(self) -> bool:
         """Before 2.x the last user message is what ended the run: the submission, or why it ended."""
+        if not self.labels <= {"text"}:
+            return False
         if self.status is not None:
             return True
         return bool(self._pending) and _SUBMITS.search(self._pending[-1].script) is not None
