@@ -71,6 +71,8 @@ def initial(
     if env is not None:
         changes["env"] = env
     if image is None and workspace is None:
+        if first.imported is not None:
+            raise UserError(f"{trial.name} was imported: say in what its commands are to run: --image or --workspace")
         order = order_of(trial, first, same_task=False, **changes)
         changed = order.task.digest != first.task.digest
         return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")

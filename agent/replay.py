@@ -101,7 +101,9 @@ def replay(directory: Path, initial: Initial, *, to: int | None = None, say: Cal
     try:
         with interruptible():
             report.not_restored = initial.start(environment)
-            _Replay(directory, environment, report, say).run(events, steps if to is None else to)
+            _Replay(directory, environment, initial.order.limits.command_s, report, say).run(
+                events, steps if to is None else to
+            )
             if report.workspace_equal is None and to in (None, steps):
                 _compare_final(directory, environment, report)
     finally:
@@ -112,7 +114,11 @@ def replay(directory: Path, initial: Initial, *, to: int | None = None, say: Cal
 
 
 class _Replay:
-    def __init__(self, directory: Path, environment: Environment, report: Report, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, directory: Path, environment: Environment, deadline_s: float, report: Report, say: Callable[[str], None]
+    ) -> None:
+        """`deadline_s` is for commands of which no deadline was recorded."""
+        self._deadline_s = deadline_s
         self._environment = environment
         self._report = report
         self._say = say
@@ -144,7 +150,7 @@ class _Replay:
                     self._compare_step(event, action)
 
     def _run(self, started: ActionStarted, then: ActionFinished) -> None:
-        now = self._environment.execute(started.script, deadline_s=started.deadline_s)
+        now = self._environment.execute(started.script, deadline_s=started.deadline_s or self._deadline_s)
         report = self._report
         report.actions += 1
         ends_equal = _end_of(then) == _end_of(now)

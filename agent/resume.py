@@ -91,6 +91,8 @@ def order_of(directory: Path, first: TrialStarted, *, same_task: bool = True, **
 
     Raises: UserError where it cannot be had again (a task that changed, a script that is gone).
     """
+    if first.imported is not None and "model" not in first.options:
+        raise UserError(f"{directory.name} was imported: its file does not say what a trial needs to go on")
     options = first.options or {"task": first.task.id, "model": first.model.asked}
     if not options.get("instruction") and first.task.benchmark == ADHOC:
         raise UserError(f"{directory.name}: its record does not say in what it ran: give --image or --workspace")
@@ -133,7 +135,7 @@ def _go_on(found: Standing, order: Order, recorder: Recorder, environment: Envir
         lost += restore(environment, state_at(recorder.directory, found.snapshot))
         snapshots = Snapshots(environment, recorder, checkpoint_every=every, after=found.snapshot)
     for began, finished in found.rerun:
-        _rerun(recorder, environment, began, finished)
+        _rerun(order, recorder, environment, began, finished)
     rerun = tuple(began.action for began, _ in found.rerun)
     recorder.append(Resumed(lost=tuple(lost), restored_step=found.snapshot, rerun=rerun))
     loop = Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
@@ -146,9 +148,11 @@ def _go_on(found: Standing, order: Order, recorder: Recorder, environment: Envir
     return driver
 
 
-def _rerun(recorder: Recorder, environment: Environment, began: ActionStarted, finished: ActionFinished) -> None:
+def _rerun(
+    order: Order, recorder: Recorder, environment: Environment, began: ActionStarted, finished: ActionFinished
+) -> None:
     """A finished command once more, for what it did to the workspace; what the model saw stays as it was."""
-    done = environment.execute(began.script, deadline_s=began.deadline_s)
+    done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
     now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
     if now != then:
         text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"

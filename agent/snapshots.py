@@ -12,7 +12,7 @@ from typing import Literal
 
 from agent.chunks import as_file
 from environments.listing import Changed, Listing
-from environments.protocol import Environment
+from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
 from trajectories.events import Checkpoint, Snapshot
 from trajectories.interrupts import interruptible
 from trajectories.recorder import Recorder
@@ -57,6 +57,8 @@ class Snapshots:
             self._keep(step)
         self._step = step
         if self._every is not None and step and step % self._every == 0:
+            if not isinstance(self._environment, Checkpointing):
+                raise EnvironmentUnavailable(f"{self._environment.spec.kind} environments cannot be kept as an image")
             with interruptible():
                 image = self._environment.checkpoint(f"{self._recorder.directory.name}-{step}")
             self._recorder.append(Checkpoint(step=step, image=image))

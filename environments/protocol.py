@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Literal, Protocol
+from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 from environments.listing import Listing as Listing
 from environments.promises import Promise as Promise
@@ -212,12 +212,6 @@ class Environment(Protocol):
         Raises: EnvironmentLost.
         """
 
-    def checkpoint(self, name: str) -> str:
-        """Keep all of the environment as an image, what is installed outside of the workspace too; its reference.
-
-        Raises: EnvironmentUnavailable where this kind of environment cannot; EnvironmentLost, DiskFull.
-        """
-
     def export(self, to: Path) -> Export:
         """Write the workspace to `to` as tar.zst, read as administrator, complete or an error.
 
@@ -229,3 +223,14 @@ class Environment(Protocol):
 
     def stop(self) -> None:
         """End everything that runs in it and remove it. May be called twice."""
+
+
+@runtime_checkable
+class Checkpointing(Protocol):
+    """An environment that can be kept as a whole, with what is installed outside of the workspace."""
+
+    def checkpoint(self, name: str) -> str:
+        """Keep it as an image under a name; the image's reference.
+
+        Raises: EnvironmentUnavailable, EnvironmentLost, DiskFull.
+        """

@@ -188,9 +188,6 @@ class Supervised(ABC):
             raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
         return Listing(raw, busy=told.facts == ["1"], unlisted=unlisted)
 
-    def checkpoint(self, name: str) -> str:
-        raise EnvironmentUnavailable(f"a {self.spec.kind} environment cannot be kept as an image; use --env docker")
-
     def export(self, to: Path) -> Export:
         try:
             return exporting.write(self._open_channel().get(self.workdir, whole=True), to)

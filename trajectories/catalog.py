@@ -52,6 +52,16 @@ def listed(directory: Path) -> Listed:
         return Listed(directory, None, str(error))
 
 
+def batch_folder(runs: Path, name: str) -> Path:
+    """The folder of a batch under `runs`.
+
+    Raises: RecordError for a name that is no single visible folder there.
+    """
+    if not name or name.startswith(".") or "/" in name or "\0" in name:
+        raise RecordError(f"{name!r} is no name for a batch: use one that is a folder's, without / and no dot in front")
+    return runs / name
+
+
 def find_trial(name: str, runs: Path) -> Path:
     """The trial that is this directory, or whose id begins with this text.
 

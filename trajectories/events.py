@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from trajectories.exits import Exit
 from trajectories.parts import (
     Change as Change,
+    Imported as Imported,
     Json as Json,
     Limits as Limits,
     Lowered as Lowered,
@@ -29,6 +30,7 @@ from trajectories.parts import (
 )
 from trajectories.usage import Costs, Usage
 from trajectories.verdict import Verdict
+from trajectories.words import CUT_OFF as CUT_OFF, Ended as Ended, FailureClass as FailureClass, Why as Why
 
 SCHEMA_VERSION = "1.0"
 
@@ -58,7 +60,8 @@ class TrialStarted(BaseEvent):
     prompt: TextRef
     plan: TextRef | None = None
     limits: Limits
-    environment: Literal["docker", "sandbox", "local"]
+    environment: Literal["docker", "sandbox", "local", "unknown"]
+    """Unknown only where another program's file does not say it (`imported`)."""
     environment_spec: Json = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     prices: PriceRef | None = None
@@ -70,6 +73,8 @@ class TrialStarted(BaseEvent):
     variant: str | None = None
     turn: int | None = None
     tier: str | None = None
+    imported: Imported | None = None
+    """Where the trial comes from if it is not a recording of our own."""
 
 
 class EnvStarted(BaseEvent):
@@ -88,11 +93,6 @@ class EnvStarted(BaseEvent):
     lowered: tuple[Lowered, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
     seconds: float
-
-
-Why = Literal[
-    "system", "task", "plan", "observation", "format_error", "not_executed", "hint", "feedback", "reply", "notice"
-]
 
 
 class Message(BaseEvent):
@@ -153,26 +153,9 @@ class CallFinished(BaseEvent):
     costs: Costs = Costs()
     model_requested: str
     model_served: str | None = None
-    latency_s: float
+    latency_s: float | None
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-FailureClass = Literal[
-    "rate_limit",
-    "server_error",
-    "timeout",
-    "connection",
-    "malformed",
-    "authentication",
-    "bad_request",
-    "context_overflow",
-    "not_found",
-    "gave_up",
-    "budget",
-    "interrupted",
-    "other",
-]
 
 
 class CallFailed(BaseEvent):
@@ -191,7 +174,7 @@ class CallFailed(BaseEvent):
     usage: Usage | None = None
     costs: Costs | None = None
     """None if nothing says that the try was billed."""
-    latency_s: float
+    latency_s: float | None
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -204,14 +187,8 @@ class ActionStarted(BaseEvent):
     step: int
     script: str
     tool_call_id: str | None = None
-    deadline_s: float
-
-
-Ended = Literal["exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost"]
-
-
-CUT_OFF: frozenset[Ended] = frozenset({"interrupted", "supervisor_lost", "environment_lost"})
-"""Ends of an action that are not its own: it is run again when the trial goes on."""
+    deadline_s: float | None
+    """None only in an imported trial whose file does not say it."""
 
 
 class ActionFinished(BaseEvent):
@@ -224,7 +201,7 @@ class ActionFinished(BaseEvent):
     ended: Ended
     exit_code: int | None = None
     signal: int | None = None
-    duration_s: float
+    duration_s: float | None
     cpu_s: float | None = None
     peak_memory_bytes: int | None = None
     """The environment's high-water mark, page cache included, if this action raised it."""

@@ -141,6 +141,33 @@ class Change(Part):
     """False: the content is too large to be kept, or could not be read; only its hash is known, if that."""
 
 
+class Imported(Part):
+    """Where an imported trial comes from, and what its file says of the whole run; None is "the file does not say".
+
+    The events hold what the file says call by call; `calls`, `billed_usd` and `exit_status` are its own totals, kept
+    because they can differ from what its messages add up to.
+    """
+
+    format: str
+    """For instance `mini-swe-agent`."""
+    layout: str
+    """Which of the format's layouts, for instance `chat`."""
+    version: str | None = None
+    """Of the program that wrote the file."""
+    file: str
+    """Its name, without the directory."""
+    sha256: str
+    """Of its bytes, which are kept as the blob of this name."""
+    bytes: int
+    calls: int | None = None
+    billed_usd: float | None = None
+    exit_status: str | None = None
+    submission: Output | None = None
+    """What the agent handed in, if it was a text."""
+    not_said: tuple[str, ...] = ()
+    """What a record of our own holds and this file does not."""
+
+
 class Skipped(Part):
     """A path that an export left out, and why."""
 

@@ -47,12 +47,17 @@ class Recorder:
         pool: Path | None = None,
         observer: Callable[[BaseEvent], None] | None = None,
         after: BaseEvent | None = None,
+        clock: Callable[[], tuple[str, float]] | None = None,
     ) -> None:
-        """A new record, or with `after`, its last event, the continuation of one: a torn last line is cut off."""
+        """A new record, or with `after`, its last event, the continuation of one: a torn last line is cut off.
+
+        `clock` gives `t` and `mono_s` of the next event, for a record of something that happened before.
+        """
         self.directory = directory
         self._masker = masker or Masker()
         self.blobs = BlobStore(directory / "blobs", pool)
         self._observer = observer
+        self._clock = clock or self._now
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
         if after is None:
@@ -75,8 +80,8 @@ class Recorder:
 
         Raises: RecordFull, after the event was written if what was reserved sufficed.
         """
-        stamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(self.now_s, 6)})
+        stamp, mono_s = self._clock()
+        event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(mono_s, 6)})
         event, line = self._storable(event)
         with held():
             full = self._write(line + b"\n")
@@ -89,6 +94,9 @@ class Recorder:
             except Exception:  # a view that cannot be drawn (a closed terminal) never ends a trial
                 self._observer = None
         return event
+
+    def _now(self) -> tuple[str, float]:
+        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), self.now_s
 
     def _storable(self, event: E) -> tuple[E, bytes]:
         """The event as it can be written, and its line: secrets masked, lone surrogates replaced."""

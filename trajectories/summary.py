@@ -63,6 +63,7 @@ class Summary(BaseModel):
     attempt: int
     environment: str
     started: str
+    """The first time that the record says."""
     exit: ExitSummary | None = None
     steps: int
     commands: int
@@ -71,8 +72,9 @@ class Summary(BaseModel):
     unmetered_calls: int
     usage: Usage
     cost_usd: Costs
-    wall_s: float
-    working_s: float
+    wall_s: float | None
+    """None where the record has no times (an import of a file without any)."""
+    working_s: float | None
     verdict: VerdictSummary | None = None
 
 
@@ -88,9 +90,10 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     tally = Tally()
     exit: Exit | None = None
     verdict: Verdict | None = None
-    last_s = 0.0
+    last_s, first_t = 0.0, start.t
     for event in stream:
         tally.feed(event)
+        first_t = first_t or event.t
         last_s = event.mono_s
         match event:
             case Exited():
@@ -103,15 +106,23 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         model=start.model.asked,
         attempt=start.attempt,
         environment=start.environment,
-        started=start.t,
+        started=first_t,
         exit=ExitSummary.of(exit) if exit else None,
         steps=tally.steps,
         commands=tally.commands,
         failed_calls=tally.failed_calls,
         unmetered_calls=tally.unmetered_calls,
         usage=tally.usage,
-        cost_usd=tally.costs,
-        wall_s=round(tally.wall_s(last_s), 3),
-        working_s=round(tally.working_s(last_s), 3),
+        cost_usd=_costs(start, tally),
+        wall_s=round(tally.wall_s(last_s), 3) if first_t else None,
+        working_s=round(tally.working_s(last_s), 3) if first_t else None,
         verdict=VerdictSummary.of(verdict) if verdict else None,
     )
+
+
+def _costs(start: TrialStarted, tally: Tally) -> Costs:
+    """Of an imported trial whose calls do not all have a figure of their own, the file's total is what was billed."""
+    costs = tally.costs
+    if costs.billed is None and start.imported is not None:
+        return costs.model_copy(update={"billed": start.imported.billed_usd})
+    return costs

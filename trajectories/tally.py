@@ -81,7 +81,7 @@ class Tally:
             case CallFailed():
                 self._in_flight = False
                 self.failed_calls += 1
-                self._waits_s += event.latency_s
+                self._waits_s += event.latency_s or 0.0
                 self._wait = (event.mono_s, event.wait_s)
                 if event.usage is not None or event.costs is not None or event.error in MAYBE_BILLED:
                     self._meter(event.usage, event.costs or Costs())

@@ -11,7 +11,22 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import analyze, checkout, clean, diff, doctor, gc, models, replay, resume, show, solve, tasks
+from agent.cli import (
+    analyze,
+    checkout,
+    clean,
+    diff,
+    doctor,
+    exporting,
+    gc,
+    importing,
+    models,
+    replay,
+    resume,
+    show,
+    solve,
+    tasks,
+)
 from trajectories import interrupts
 
 app = typer.Typer(
@@ -30,6 +45,8 @@ app.command("replay")(replay.replay)
 app.command("show")(show.show)
 app.command("trials")(show.trials)
 app.command("analyze")(analyze.analyze)
+app.command("import")(importing.import_)
+app.command("export")(exporting.export)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.command("doctor")(doctor.doctor)

@@ -175,9 +175,9 @@ def one_line(script: str) -> str:
 def result_of(event: ActionFinished) -> str:
     """How an action ended, in a word or two."""
     if event.ended != "exited":
-        return f"{event.ended} after {event.duration_s:.1f} s"
+        return f"{event.ended} after {event.duration_s or 0.0:.1f} s"
     how = f"signal {event.signal}" if event.signal is not None else f"exit {event.exit_code}"
-    return f"{how}, {event.duration_s:.1f} s"
+    return f"{how}, {event.duration_s or 0.0:.1f} s"
 
 
 def _of(name: str, used: object, limit: object | None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent.models import bounds
+from trajectories import bounds
 
 if TYPE_CHECKING:
     import httpx

@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from agent.models import bounds
 from agent.models.exchange import Exchange
 from agent.models.protocol import CallFailure
 from agent.models.redaction import one_line
 from agent.models.replies import raw_usage
-from agent.models.usage import billed_usd, to_usage
+from trajectories import bounds
 from trajectories.events import FailureClass, Json
+from trajectories.provider_usage import billed_usd, to_usage
 from trajectories.text import storable_json
 
 _OVERFLOW = re.compile(

@@ -11,10 +11,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from agent.models import bounds
 from agent.models.protocol import Answer
-from agent.models.usage import billed_usd, known_shape, to_usage
+from trajectories import bounds
 from trajectories.events import Json, Reply, ToolCall
+from trajectories.provider_usage import billed_usd, known_shape, to_usage
 from trajectories.text import storable, storable_json
 
 REFUSED = "the provider's filter stopped the reply"

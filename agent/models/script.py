@@ -25,8 +25,8 @@ from pydantic import ValidationError
 from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free import FREE, NO_TOKENS
 from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
-from agent.models.usage import MOST
 from trajectories.events import FailureClass, ModelRef, Reply, ToolCall
+from trajectories.provider_usage import MOST
 from trajectories.text import storable
 from trajectories.usage import Usage
 

@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agent.models import bounds
 from agent.models.protocol import AssistantTurn
 from agent.models.providers import CacheMarks
+from trajectories import bounds
 from trajectories.events import Json, Message, Reply
 from trajectories.text import cut_middle, storable_json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agent.models.usage import billed_usd, to_usage
+from trajectories.provider_usage import billed_usd, to_usage
 from trajectories.usage import Usage
 
 

@@ -36,7 +36,7 @@ def _cells(row: Listed) -> tuple[str, ...]:
         summary.exit.cause if summary.exit else "not closed",
         str(summary.steps),
         "unknown" if cost is None else f"${cost:.2f}",
-        f"{summary.wall_s:.0f} s",
+        "unknown" if summary.wall_s is None else f"{summary.wall_s:.0f} s",
         quality,
         summary.started[:16].replace("T", " "),
     )

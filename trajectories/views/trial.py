@@ -74,7 +74,11 @@ class TrialView:
         self._rule(Rule(Text(printable(event.trial), "bold")))
         line = f"task {event.task.id}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
         self._console.print(Text(printable(line)), soft_wrap=True)
-        self._note(f"{event.t}   prompt {event.prompt.name}   record {event.schema_version}")
+        self._note(f"{event.t or 'time unknown'}   prompt {event.prompt.name}   record {event.schema_version}")
+        if event.imported is not None:
+            self._note(f"imported from {event.imported.file} ({event.imported.format}, layout {event.imported.layout})")
+            for missing in event.imported.not_said:
+                self._note(f"not in the file: {missing}")
 
     def _message(self, event: Message) -> None:
         if event.why == "observation" and not self._full:
@@ -86,7 +90,8 @@ class TrialView:
         tokens = f"{usage.prompt} + {usage.output or 0} tokens" if usage else "usage unknown"
         cost = "" if event.costs.best is None else f"   ${event.costs.best:.4f}"
         self._rule(Rule(Text(f"step {event.step}"), style="dim"))
-        self._note(f"{event.latency_s:.2f} s   {tokens}{cost}")
+        latency = "" if event.latency_s is None else f"{event.latency_s:.2f} s   "
+        self._note(f"{latency}{tokens}{cost}")
         if event.reply.text.strip():
             self._block("model", event.reply.text, "green")
         if event.reply.refusal:
@@ -101,7 +106,8 @@ class TrialView:
             how = event.ended
         ended = "" if event.ended in ("exited", how) else f", {event.ended}"
         good = event.exit_code == 0 and event.ended == "exited"
-        line = f"{how}{ended}   {event.duration_s:.2f} s   {event.output.bytes} bytes"
+        took = "" if event.duration_s is None else f"{event.duration_s:.2f} s   "
+        line = f"{how}{ended}   {took}{event.output.bytes} bytes"
         text = "" if self._full else event.output.text  # in full, the observation says it as the model saw it
         self._block(line, text, "dim" if good else "red")
 
@@ -158,7 +164,7 @@ def summary_table(summary: Summary) -> Table:
             f"input {_tokens(usage.input)}, cache read {_tokens(usage.cache_read)}, output {_tokens(usage.output)}",
         ),
         ("cost", f"billed {_usd(cost.billed)}, computed {_usd(cost.computed)}, list {_usd(cost.list)}"),
-        ("time", f"{summary.wall_s:.1f} s, {summary.working_s:.1f} s of it working"),
+        ("time", f"{_seconds(summary.wall_s)}, {_seconds(summary.working_s)} of it working"),
     ]
     for name, value in rows:
         table.add_row(name, Text(printable(value), overflow="fold"))
@@ -167,6 +173,10 @@ def summary_table(summary: Summary) -> Table:
 
 def _tokens(count: int | None) -> str:
     return "unknown" if count is None else f"{count:,}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "unknown" if seconds is None else f"{seconds:.1f} s"
 
 
 def _usd(amount: float | None) -> str:

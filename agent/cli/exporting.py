@@ -1,0 +1,50 @@
+"""`agent export`: a trial in another program's format."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class _Format(StrEnum):
+    mini = "mini"
+    atif = "atif"
+    openai = "openai"
+    asciicast = "asciicast"
+
+
+def export(
+    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    format: Annotated[_Format, typer.Option(help="mini-swe-agent, ATIF 1.8, OpenAI messages (JSONL), asciicast v2.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write [standard output].", show_default=False)
+    ] = None,
+    reasoning: Annotated[bool, typer.Option("--reasoning", help="openai: with what the model thought.")] = False,
+    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object about what was written.")] = False,
+) -> None:
+    """Write a trial as another program's file."""
+    from agent.cli.output import emit_json
+    from agent.config import runs_dir
+    from agent.errors import UserError
+    from trajectories.catalog import find_trial
+    from trajectories.formats.export import export as exported
+    from trajectories.formats.write_file import write_file
+
+    if json and output is None:
+        raise UserError("--json tells what was written, and standard output is taken: give --output FILE too")
+    if reasoning and format is not _Format.openai:
+        raise UserError(f"--reasoning means nothing in {format.value}: leave it out, or choose --format openai")
+    directory = find_trial(trial, runs_dir(runs))
+    data = exported(directory, format.value, reasoning=reasoning)
+    if output is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    write_file(output, data)
+    if json:
+        emit_json({"trial": str(directory), "format": format.value, "output": str(output), "bytes": len(data)})

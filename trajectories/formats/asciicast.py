@@ -1,0 +1,60 @@
+"""A trial as an asciicast v2: the commands and what they printed, at the times that the record says.
+
+A header and events `[seconds, "o" or "i", text]`: a command is input and is echoed after `$ `; an output
+comes when its command ended, all at once, since the record has no finer times; terminal escapes stay as they are.
+Seconds count from the trial's beginning. No time is made up: what an imported file does not stamp (the start of
+a command) stands at the last time before it, and a trial without any time is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trajectories.events import ActionFinished, ActionStarted
+from trajectories.formats.errors import CannotExport, dumped
+from trajectories.formats.source import Source, unix_s
+
+_WIDTHS = (80, 160)
+_HEIGHT = 40
+
+
+def write(source: Source) -> bytes:
+    """The lines of the cast.
+
+    Raises: CannotExport if no event has a time; RecordError if an output's blob is damaged.
+    """
+    stamped = [(event, at) for event in source.events if (at := unix_s(event)) is not None]
+    if not stamped:
+        raise CannotExport(f"{source.directory}: the record has no times, and a cast is made of them")
+    events: list[tuple[float, str, str]] = []
+    for event in source.events:
+        if isinstance(event, ActionStarted):
+            text = _for_terminal(event.script)
+            events += [(event.mono_s, "i", f"{text}\r\n"), (event.mono_s, "o", f"$ {text}\r\n")]
+        elif isinstance(event, ActionFinished):
+            outputs = (event.output, *(() if event.stderr is None else (event.stderr,)))
+            text = _for_terminal("".join(source.text(output) for output in outputs))
+            if text:
+                events.append((event.mono_s, "o", text if text.endswith("\n") else f"{text}\r\n"))
+    first, at = stamped[0]
+    longest = max((len(line) for _, kind, text in events if kind == "o" for line in text.split("\n")), default=0)
+    header: dict[str, Any] = {
+        "version": 2,
+        "width": min(max(longest, _WIDTHS[0]), _WIDTHS[1]),
+        "height": _HEIGHT,
+        "timestamp": int(at - first.mono_s),
+        "title": f"{source.start.task.id} by {source.start.model.asked}",
+    }
+    if events:
+        header["duration"] = events[-1][0]
+    lines = [dumped(header)]
+    clock_s = 0.0
+    for seconds, kind, text in events:
+        clock_s = max(clock_s, seconds)
+        lines.append(dumped([round(clock_s, 6), kind, text]))
+    return b"\n".join(lines) + b"\n"
+
+
+def _for_terminal(text: str) -> str:
+    """A terminal in raw mode needs the carriage return that a file has not."""
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")

@@ -1,0 +1,111 @@
+"""A file of somebody else's as a JSON value: bounded, and every refusal says where.
+
+Tolerated: a byte order mark, lone surrogates and NUL within strings, doubled keys (the last one counts).
+Refused: more than 64 MiB, anything but a regular file, no UTF-8, no JSON, NaN and infinities, nesting
+beyond what a record can hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from trajectories import bounds
+from trajectories.formats.errors import BadDocument
+
+MOST_BYTES = 64 << 20
+_OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>NaN|-?Infinity)', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file's name, bytes and value."""
+
+    name: str
+    data: bytes
+    value: Any
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def read_document(path: Path) -> Document:
+    """The JSON document in a file.
+
+    Raises: BadDocument, naming the place but not the file.
+    """
+    data = _read(path)
+    return Document(path.name, data, parse_json(data))
+
+
+def parse_json(data: bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises: BadDocument.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadDocument("not UTF-8", f"byte {error.start}") from None
+    if not text.strip():
+        raise BadDocument("the file is empty" if not text else "the file holds only white space")
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        bounds.check(value, most_bytes=MOST_BYTES)
+    except _Constant as constant:
+        raise BadDocument(f"{constant} is no number in JSON", _place_of_constant(text)) from None
+    except json.JSONDecodeError as error:
+        cut = " (the file is cut off?)" if error.pos >= len(text.rstrip()) - 1 else ""
+        raise BadDocument(f"not JSON: {error.msg}{cut}", f"line {error.lineno}, column {error.colno}") from None
+    except bounds.OutOfBounds as error:
+        raise BadDocument(f"the document is not usable: {error}") from None
+    except RecursionError:
+        raise BadDocument(f"the document is nested deeper than {bounds.MAX_DEPTH} levels") from None
+    except ValueError as error:  # an integer of more than 4,300 digits
+        raise BadDocument(f"not JSON: {str(error).partition(';')[0]}") from None
+    return value
+
+
+class _Constant(Exception):
+    pass
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _Constant(name)
+
+
+def _place_of_constant(text: str) -> str:
+    for match in _OUTSIDE_STRINGS.finditer(text):
+        if match["constant"]:
+            line_start = text.rfind("\n", 0, match.start()) + 1
+            return f"line {text.count(chr(10), 0, match.start()) + 1}, column {match.start() - line_start + 1}"
+    return ""
+
+
+def _read(path: Path) -> bytes:
+    try:
+        # non-blocking, so that a named pipe without a writer is refused instead of waited for
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise BadDocument("is no regular file")
+            if status.st_size > MOST_BYTES:
+                raise BadDocument(f"has {status.st_size} bytes; more than {MOST_BYTES >> 20} MiB are not read")
+            data = file.read(MOST_BYTES + 1)
+    except IsADirectoryError:
+        raise BadDocument("is a directory; name the files in it") from None
+    except OSError as error:
+        raise BadDocument(f"cannot be read ({error.strerror})") from None
+    except ValueError:  # a NUL in the name
+        raise BadDocument("is no name of a file") from None
+    if len(data) > MOST_BYTES:
+        raise BadDocument(f"has more than {MOST_BYTES >> 20} MiB, which are not read")
+    return data

@@ -1,0 +1,209 @@
+"""The messages of a trajectory, one after the other, as what they say; the shape of each one decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from trajectories.events import Reply, Why
+from trajectories.formats.errors import BadDocument
+from trajectories.formats.items import Called, Command, Inherited, Item, Observed, Role, Said, Typed
+from trajectories.formats.mini import observations, replies
+from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
+from trajectories.usage import Costs
+
+_SUBMITS = re.compile(
+    r"\becho\s+[\"']?(MICRO_SWE_AGENT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b"
+)
+
+_WHYS: tuple[Why, ...] = get_args(Why)
+
+
+@dataclass
+class Reader:
+    """Reads messages in order."""
+
+    deadline_s: float | None
+    status: str | None
+    """`info.exit_status`."""
+    oddities: Oddities
+    labels: set[str] = field(default_factory=set)
+    """The layouts that occurred."""
+    submission: str | None = None
+    exception: str = ""
+    _pending: tuple[Command, ...] = ()
+    _unusable: bool = False
+    """The last reply asked for nothing, and nobody has said so yet."""
+
+    def read(self, messages: list[Any]) -> Iterator[Item]:
+        """What the messages say.
+
+        Raises: BadDocument.
+        """
+        for n, message in enumerate(messages):
+            place = f"messages[{n}]"
+            if not isinstance(message, dict):
+                raise BadDocument("no object", place)
+            yield from self._one(message, place, n, last=n == len(messages) - 1)
+
+    def _one(self, message: dict[str, Any], place: str, n: int, *, last: bool) -> Iterator[Item]:
+        extra = part(message, "extra", place)
+        role, kind = message.get("role"), message.get("type")
+        ours = extra.get("retrace")
+        if isinstance(ours, dict) and ours.get("why") in _WHYS and role in ("system", "user", "tool"):
+            yield self._ours(message, role, ours, place)
+        elif replies.is_reply(message):
+            yield self._reply(message, extra, place)
+        elif role == "system":
+            yield self._said(message, place, "system", n)
+        elif role == "exit":
+            self._exit(message, extra, place)
+        elif kind == "function_call_output":
+            self.labels.add("responses")
+            yield self._observed(message, "tool", "output", message.get("call_id"), extra, place)
+        elif role == "tool":
+            self.labels.add("chat")
+            yield self._observed(message, "tool", "content", message.get("tool_call_id"), extra, place)
+        elif role == "user" or kind == "message":
+            yield from self._user(message, extra, place, n, last=last)
+        else:
+            raise BadDocument(f"neither a role nor a type that is known: {str(role or kind)[:40]!r}", place)
+
+    def _ours(self, message: dict[str, Any], role: Role, ours: dict[str, Any], place: str) -> Item:
+        """A message that `write` wrote."""
+        why: Why = ours["why"]
+        said = self._said(message, place, why, 0)
+        id = message.get("tool_call_id")
+        tool_call_id = id if isinstance(id, str) else None
+        said = replace(said, role=role, tool_call_id=tool_call_id, inherited=ours.get("inherited") is True)
+        executed = why != "not_executed" or said.inherited
+        return said if executed else Observed(said, None, executed=False)
+
+    def _reply(self, message: dict[str, Any], extra: dict[str, Any], place: str) -> Item:
+        ours = replies.ours_of(extra, place)
+        if ours is not None and ours.inherited_step is not None:
+            answered = replies.answer(message, part(extra, "response", f"{place}.extra"), place)
+            return Inherited(answered.reply, ours.inherited_step, answered.served)
+        call = replies.called(message, place, self.deadline_s, self.oddities)
+        self._pending = call.commands
+        self._unusable = not call.commands and not call.reply.tool_calls
+        if "output" in message:
+            self.labels.add("responses")
+        elif isinstance(message.get("content"), list) and call.reply.tool_calls:
+            self.labels.add("anthropic")
+        elif call.reply.tool_calls:
+            self.labels.add("chat")
+        else:
+            self.labels.add("text")
+        return call
+
+    def _user(
+        self, message: dict[str, Any], extra: dict[str, Any], place: str, n: int, *, last: bool
+    ) -> Iterator[Item]:
+        content = message.get("content")
+        if extra.get("interrupt_type") == "FormatError":
+            yield from self._format_error(message, extra, place, n)
+        elif isinstance(content, list) and any(_is_result(block) for block in content):
+            self.labels.add("anthropic")
+            yield from self._results(content, items(extra, "observations", f"{place}.extra"), place, n)
+        elif "returncode" in extra:
+            yield self._observed(message, "user", "content", None, extra, place)
+        elif "actions" in extra:
+            commands = replies.listed_commands(extra, place, self.deadline_s, self.oddities)
+            self._pending = commands
+            yield Typed(self._said(message, place, "hint", n), commands)
+        elif last and not extra and n > 1 and self._is_end():
+            if self.status in (None, "Submitted"):
+                self.submission = text_of(content, place)
+            else:
+                self.exception = text_of(content, place)
+        elif self._pending and not extra:
+            yield self._text_observation(message, place)
+        else:
+            why: Why = "task" if n <= 1 and not self.labels else "notice"
+            if self._unusable and not extra:
+                why = "format_error"  # 1.x: the reply before had not exactly one block
+            self._unusable = False
+            yield self._said(message, place, why, n)
+
+    def _is_end(self) -> bool:
+        """Before 2.x the last user message is what ended the run: the submission, or why it ended."""
+        if not self.labels <= {"text"}:
+            return False
+        if self.status is not None:
+            return True
+        return bool(self._pending) and _SUBMITS.search(self._pending[-1].script) is not None
+
+    def _text_observation(self, message: dict[str, Any], place: str) -> Item:
+        said = self._said(message, place, "observation", 2)
+        outcome = observations.from_text(said.text)
+        if outcome is None:
+            self.oddities.add("what a command came to cannot be read from the message after it", place)
+            return Said("user", said.text, "notice", at=said.at)
+        self._pending = self._pending[1:]
+        return Observed(said, outcome)
+
+    def _format_error(self, message: dict[str, Any], extra: dict[str, Any], place: str, n: int) -> Iterator[Item]:
+        """The answer is not among the messages: up to 2.3.0 it is lost, later it is in `extra.response`."""
+        response = extra.get("response")
+        self._pending = ()
+        if isinstance(response, dict):
+            answered = replies.answer({}, response, place)
+            yield Called(
+                answered.reply,
+                usage_raw=answered.usage_raw,
+                usage=replies.usage_of(answered.usage_raw, place, self.oddities),
+                costs=Costs(billed=amount(extra.get("cost"), "a cost of", f"{place}.extra.cost", self.oddities)),
+                served=answered.served,
+                finish_reason=answered.finish_reason,
+            )
+        else:
+            self.oddities.add("a reply that was a format error is not in the file, nor are its tokens and cost", place)
+            yield Called(Reply())
+        yield self._said(message, place, "format_error", n)
+
+    def _results(self, content: list[Any], extras: list[dict[str, Any]], place: str, n: int) -> Iterator[Item]:
+        """Anthropic's blocks; `extra.observations` holds one object for each result."""
+        results = 0
+        for k, block in enumerate(content):
+            where = f"{place}.content[{k}]"
+            if _is_result(block):
+                extra = extras[results] if results < len(extras) else {}
+                results += 1
+                yield self._observed(block, "tool", "content", block.get("tool_use_id"), extra, where)
+            elif isinstance(block, dict) and isinstance(block.get("text"), str):
+                yield Said("user", block["text"], "notice")
+
+    def _observed(
+        self, message: dict[str, Any], role: Role, key: str, id: Any, extra: dict[str, Any], place: str
+    ) -> Item:
+        text = text_of(message.get(key), f"{place}.{key}")
+        at = time_of(extra.get("timestamp", message.get("timestamp")), f"{place}.extra.timestamp", self.oddities)
+        tool_call_id = id if isinstance(id, str) else None
+        if not extra:
+            outcome, executed = observations.from_text(text), True
+        else:
+            outcome, executed = observations.from_extra(extra, text, place, self.oddities)
+        why: Why = "observation" if executed else "not_executed"
+        return Observed(Said(role, text, why, tool_call_id, at), outcome, executed)
+
+    def _exit(self, message: dict[str, Any], extra: dict[str, Any], place: str) -> None:
+        self.exception = text_of(extra.get("exception_str"), f"{place}.extra.exception_str")
+        self.status = self.status or word(extra.get("exit_status"))
+        if self.status == "Submitted":
+            self.submission = text_of(extra.get("submission", message.get("content")), f"{place}.extra.submission")
+
+    def _said(self, message: dict[str, Any], place: str, why: Why, n: int) -> Said:
+        at = time_of(
+            part(message, "extra", place).get("timestamp", message.get("timestamp")),
+            f"{place}.timestamp",
+            self.oddities,
+        )
+        role: Role = "system" if message.get("role") == "system" else "user"
+        return Said(role, text_of(message.get("content"), f"{place}.content"), why, at=at)
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"

@@ -1,0 +1,67 @@
+"""A trial as OpenAI-style messages for fine-tuning: one line of JSON, `messages` and `tools`.
+
+The conversation as the model saw it. Reasoning is left out unless asked for (`reasoning_content`). Left out in
+any case: replies that an imported file did not keep, and tool calls in mid-conversation that were never answered
+(the format refuses them). Replies inherited by a fork have weight 0: they were another trial's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trajectories.events import InheritedReply, Message
+from trajectories.formats.errors import CannotExport, dumped
+from trajectories.formats.reasoning import reasoning_of
+from trajectories.formats.source import BASH_TOOL, Source
+from trajectories.formats.turns import Turn, turns
+
+
+def write(source: Source, *, reasoning: bool = False) -> bytes:
+    """One line.
+
+    Raises: CannotExport if there is no conversation.
+    """
+    messages: list[dict[str, Any]] = []
+    found = list(turns(source))
+    last = max((n for n, item in enumerate(found) if isinstance(item, Turn)), default=-1)
+    for n, item in enumerate(found):
+        if isinstance(item, Message):
+            messages.append({"role": "user" if item.role == "tool" else item.role, "content": item.content})
+        elif not item.lost:
+            messages += _turn(item, last=n == last, reasoning=reasoning)
+    if not any(message["role"] == "assistant" for message in messages):
+        raise CannotExport(f"{source.directory}: holds no reply of a model, so there is nothing to train on")
+    line: dict[str, Any] = {"messages": messages}
+    if any("tool_calls" in message for message in messages):
+        line["tools"] = [BASH_TOOL]
+    return dumped(line) + b"\n"
+
+
+def _turn(turn: Turn, *, last: bool, reasoning: bool) -> list[dict[str, Any]]:
+    calls = [call for call in turn.calls if not call.fenced and (call.answer is not None or last)]
+    reply: dict[str, Any] = {"role": "assistant", "content": turn.event.reply.text or None}
+    thought = reasoning_of(turn.event.reply) if reasoning else ""
+    if thought:
+        reply["reasoning_content"] = thought
+    if turn.event.reply.refusal:
+        reply["refusal"] = turn.event.reply.refusal
+    if isinstance(turn.event, InheritedReply):
+        reply["weight"] = 0
+    if calls:
+        reply["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.call.name, "arguments": call.call.arguments},
+            }
+            for call in calls
+        ]
+    elif reply["content"] is None:
+        reply["content"] = ""
+    answers = [
+        {"role": "tool", "tool_call_id": call.id, "content": call.answer.content}
+        for call in calls
+        if call.answer is not None
+    ]
+    shown = (call.answer for call in turn.calls if call.fenced and call.answer is not None)
+    return [reply, *answers, *({"role": "user", "content": answer.content} for answer in shown)]

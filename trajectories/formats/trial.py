@@ -1,0 +1,128 @@
+"""Writes what a foreign file says as a trial: a real directory with events and blobs, not a format of its own.
+
+The file's bytes are kept as a blob. A trial appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from trajectories.conveniences import write_conveniences
+from trajectories.errors import RecordError
+from trajectories.events import (
+    Exited,
+    ModelRef,
+    TaskRef,
+    TextRef,
+    TrialStarted,
+    Warned,
+)
+from trajectories.formats.document import Document, read_document
+from trajectories.formats.errors import BadDocument
+from trajectories.formats.items import Run
+from trajectories.formats.mini.read import read
+from trajectories.formats.transcribe import Clock, Transcriber, output_of
+from trajectories.identity import claim_directory, sha256_of
+from trajectories.reader import read_events
+from trajectories.recorder import EVENTS, Recorder
+from trajectories.store import BlobStore
+from trajectories.summary import Summary
+from trajectories.text import storable
+
+_IMPORT = "import of a file"
+
+
+@dataclass(frozen=True)
+class ImportedTrial:
+    """Where a file's trial is; `already` if an earlier import made it."""
+
+    directory: Path
+    summary: Summary
+    already: bool
+    oddities: tuple[str, ...] = ()
+
+
+def import_file(path: Path, folder: Path) -> ImportedTrial:
+    """Make a trial of a file in a batch's folder, or find the one made of the same bytes before, in any batch beside.
+
+    Raises: BadDocument, naming file and place; RecordError if the trial cannot be written.
+    """
+    try:
+        document = read_document(path)
+        run = read(document)
+    except BadDocument as error:
+        raise BadDocument(f"{path}: {error}") from None
+    identity = sha256_of([_IMPORT, document.sha256])
+    earlier = _earlier(folder.parent, identity)
+    if earlier is not None:
+        return ImportedTrial(earlier, write_conveniences(earlier), already=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=".import-", dir=folder))
+    except OSError as error:
+        raise RecordError(
+            f"cannot write trials to {folder}: {error.strerror}; choose another place with --runs"
+        ) from None
+    try:
+        os.chmod(unfinished, 0o755)
+        directory, attempt = claim_directory(folder, run.task, run.model, identity)
+        try:
+            _write(unfinished, run, document, identity, directory.name, attempt, folder / ".pool")
+            os.replace(unfinished, directory)
+        except BaseException:
+            directory.rmdir()
+            raise
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    return ImportedTrial(directory, write_conveniences(directory), already=False, oddities=run.oddities)
+
+
+def _earlier(runs: Path, identity: str) -> Path | None:
+    for events in runs.glob(f"*/*.{identity[:8]}.*/{EVENTS}"):
+        try:
+            start = next(iter(read_events(events.parent)), None)
+        except (RecordError, OSError):
+            continue
+        if isinstance(start, TrialStarted) and start.identity == identity:
+            return events.parent
+    return None
+
+
+def _write(directory: Path, run: Run, document: Document, identity: str, name: str, attempt: int, pool: Path) -> None:
+    clock = Clock()
+    recorder = Recorder(directory, pool=pool, clock=clock.read)
+    try:
+        BlobStore(directory / "blobs", pool).put(document.data)
+        submission = None if run.submission is None else output_of(recorder, run.submission)
+        recorder.append(
+            TrialStarted(
+                trial=name,
+                identity=identity,
+                attempt=attempt,
+                task=TaskRef(id=storable(run.task), benchmark=run.benchmark, digest=""),
+                model=ModelRef(asked=storable(run.model), name=storable(run.model), settings=run.settings),
+                prompt=TextRef(name=run.prompt[0], sha256=run.prompt[1]),
+                limits=run.limits,
+                environment=run.environment,
+                environment_spec=run.environment_spec,
+                options=run.options,
+                imported=run.imported.model_copy(update={"submission": submission}),
+            )
+        )
+        for oddity in run.oddities:
+            recorder.append(Warned(kind="import", text=storable(oddity)))
+        writer = Transcriber(recorder, clock, storable(run.model))
+        for item in run.items:
+            writer.write(item)
+        writer.end()
+        if clock.went_back:
+            recorder.append(Warned(kind="import", text=f"the file's times go back {clock.went_back} times"))
+        if run.exit is not None:
+            recorder.append(Exited(exit=run.exit, steps=writer.steps))
+    finally:
+        recorder.close()
