@@ -16,6 +16,7 @@ from trajectories.events import (
     Exited,
     Message,
     Resumed,
+    TrialStarted,
 )
 
 _ADDRESS = re.compile(r"([1-9]\d{0,8})\.([1-9]\d{0,8})")
@@ -43,6 +44,8 @@ class Actions:
         self._again: set[str] = set()
         """What may start, or be finished, a second time."""
         self._cut_off: set[str] = set()
+        self._imported = False
+        """The submitting command of another harness ran, and its file does not say how it ended."""
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
@@ -66,7 +69,9 @@ class Actions:
                 if self._running is not None:
                     self._again.add(self._running.action)
                     self._running = None
-            case Exited() if self._running is not None and event.exit.cause not in _CUT_SHORT:
+            case TrialStarted():
+                self._imported = event.imported is not None
+            case Exited() if self._running is not None and event.exit.cause not in _CUT_SHORT and not self._imported:
                 yield f"action {self._running.action} is still running at the exit"
 
     def end(self) -> Iterator[str]:

@@ -31,6 +31,7 @@ class Order:
         self._seq = -1
         self._mono_s = 0.0
         self._exited = False
+        self._imported = False
         self._resumable = False
         """Whether the exit was not the loop's own end, so that the trial may go on after it."""
 
@@ -43,6 +44,8 @@ class Order:
         self._seq = event.seq if event.seq >= 0 else expected
         if isinstance(event, TrialStarted) and expected > 0:
             yield "a second trial_started"
+        if isinstance(event, TrialStarted):
+            self._imported = event.imported is not None
         yield from self._times(event)
         if self._exited and isinstance(event, Exited):
             yield "a second exit"
@@ -64,6 +67,8 @@ class Order:
             yield f"time running backwards: mono_s {event.mono_s:g} after {self._mono_s:g}"
         if math.isfinite(event.mono_s):
             self._mono_s = event.mono_s
+        if self._imported and not event.t:  # its file gives no time
+            return
         try:
             zone = datetime.fromisoformat(event.t).utcoffset()
         except ValueError:
