@@ -105,6 +105,7 @@ kill_everything() {
 
 pids_cgroup=
 frozen=()
+resting= # how many processes there were when the last action was over, while others lived on
 make_room() { # bash leaves for good when it cannot fork, so what could eat all process ids is held while we fork
   local max= now= p held=-1
   frozen=()
@@ -122,9 +123,16 @@ make_room() { # bash leaves for good when it cannot fork, so what could eat all 
     done
   done 2>/dev/null
   read -r now <"$pids_cgroup.current"
-  ((max - now > max / 8)) && return
+  # What has doubled while nothing was asked of it goes on doubling: it would take the next action's ids.
+  ((max - now > max / 8 && (!resting || now < 2 * resting || now * 4 < max))) && return
   before=() frozen=()
   kill_fresh
+  # The dead count until they are reaped, and bash does not wait for that: a fork that fails is tried again only as
+  # long as no signal comes, and each of them sends one.
+  for ((held = 0; held < 500 && max - now <= max / 8; held++)); do
+    nap 0.002
+    read -r now <"$pids_cgroup.current"
+  done
   note=made_room
 }
 

@@ -91,6 +91,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   hold out
   remember
   ((${#before[@]})) && make_room
+  resting=
   if ((${#before[@]} || restless)); then # what background processes did since the last action is not this one's
     out_of_memory
     high_water
@@ -152,7 +153,8 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
     "${size[out]}" "${total[out]}" "${size[err]}" "${total[err]}"
   send out
   ((separate)) && send err
-  restless=$((left + ${#before[@]}))
+  restless=$((left + ${#before[@]})) resting=
+  ((restless)) && [[ $pids_cgroup ]] && read -r resting <"$pids_cgroup.current"
   go_on
 }
 
