@@ -68,6 +68,11 @@ class Listing:
         return "{}.{:09d}".format(*divmod(self._moment_ns - _MARGIN_NS, 10**9))
 
     @property
+    def is_followed(self) -> bool:
+        """Whether another listing took over its tree."""
+        return self._next is not None
+
+    @property
     def is_settled(self) -> bool:
         """Whether all in it is older than itself, so that no later change can have a time that it has seen."""
         return self._newest_ns is not None and self._newest_ns < self._moment_ns
