@@ -113,7 +113,7 @@ tell_rest() { # SEQ STATUS: what follows the bytes
 }
 
 list() { # SEQ 0 SECONDS: since when, 0 for everything; answers whether anything runs that could write, and which it is
-  local note p busy=0 how=whole
+  local note p busy=0 how=whole status
   make_room
   scan
   for p in "${pids[@]}"; do
@@ -124,17 +124,31 @@ list() { # SEQ 0 SECONDS: since when, 0 for everything; answers whether anything
   echo >"$R/moment"
   answer "$1" "$busy" "$how"
   if [[ $how == since ]]; then
-    (cd -- "$retrace_workdir" && list_since "$3") </dev/null 2>"$R/error"
+    { cd -- "$retrace_workdir" && list_since "$3"; } </dev/null 2>"$R/error"
   else
     (cd -- "$retrace_workdir" && "$finder") </dev/null 2>"$R/error"
   fi
-  tell_rest "$1" $?
+  status=$?
+  cd /
+  tell_rest "$1" "$status"
+}
+
+take_paths() { # BYTES, then paths, each ended by NUL: into a file
+  local name left=$1
+  if (($1 > 1000)); then
+    "$head" -c "$1" >"$R/list"
+  else # without a process
+    while ((left > 0)) && IFS= read -r -d '' name; do
+      printf '%s\0' "$name"
+      ((left -= ${#name} + 1))
+    done >"$R/list"
+  fi
 }
 
 files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name with its own content
   local note
   make_room
-  "$head" -c "$2" >"$R/list"
+  take_paths "$2"
   answer "$1"
   LC_ALL=C "$tar" -c -S -f - --numeric-owner --owner=0 --group=0 --hard-dereference --quoting-style=escape \
     -C "$retrace_workdir" --no-recursion --no-unquote --null -T "$R/list" </dev/null 2>"$R/error"
@@ -145,7 +159,7 @@ digests() { # SEQ BYTES SECONDS, then paths, each ended by NUL: lines of sha256s
   local note timeout
   make_room
   timeout=$(type -P timeout)
-  "$head" -c "$2" >"$R/list"
+  take_paths "$2"
   answer "$1"
   (
     cd -- "$retrace_workdir" || exit
