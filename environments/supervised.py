@@ -13,15 +13,15 @@ import os
 import posixpath
 import shlex
 import shutil
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from environments import archive as tar, digests, left_out
-from environments.channel import Channel, Ready, Told
+from environments.channel import Channel, Ready
+from environments.lister import Lister, whole
 from environments.listing import Listing
 from environments.promises import Promise
 from environments.protocol import (
@@ -35,7 +35,6 @@ from environments.protocol import (
     Export,
     Started,
 )
-from environments.tree import Unclear
 
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
@@ -44,9 +43,6 @@ FREE_BYTES = 128 << 20
 
 EVERYWHERE = (Promise.CHANGED_FILES,)
 """What the supervisor keeps by itself, whatever the kind."""
-_SET_BACK_S = 0.02
-"""Less than the time by which listings overlap."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -60,8 +56,7 @@ class Supervised(ABC):
         self._channel: Channel | None = None
         self._ready: Ready | None = None
         self._stopped = False
-        self._last: Listing | None = None
-        self._clock = _Clock()
+        self._lister = Lister()
 
     # --- what a kind says ----------------------------------------------------------------------------
 
@@ -161,40 +156,10 @@ class Supervised(ABC):
         if not paths:
             return {}
         stream = self._open_channel().read("h", paths, DIGEST_S, within_s=DIGEST_S + START_S)
-        return digests.of_lines(_whole(stream)[0])
+        return digests.of_lines(whole(stream)[0])
 
     def listing(self) -> Listing:
-        last, self._last = self._last, None
-        if last is None or self._clock.went_back():
-            listing = self._list("")
-        else:
-            try:
-                listing = self._list(last.look_after, last)
-            except Unclear:
-                listing = self._list("")
-        self._last = listing
-        return listing
-
-    def _list(self, after: str, last: Listing | None = None) -> Listing:
-        """What changed after a moment of the `last` listing, or everything.
-
-        Raises: Unclear, EnvironmentFault.
-        """
-        channel = self._open_channel()
-        raw, told = _whole(channel.read("l", (), after or "0"))
-        busy, how = told.facts
-        if how == "since" and last is not None:
-            if told.status or told.said:
-                raise Unclear(told.said)
-            listing = last.followed_by(raw, busy=busy == "1")
-            if listing.is_settled:
-                channel.need_not_wait()
-            return listing
-        unlisted, rest = left_out.unlisted(told.said)
-        if told.status > 1 or rest or (told.status and not told.said):
-            why = "; ".join(rest[:3]) or f"its lister ended with status {told.status}"
-            raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
-        return Listing(raw, busy=busy == "1", unlisted=unlisted)
+        return self._lister.listing(self._open_channel())
 
     def checkpoint(self, name: str) -> str:
         raise EnvironmentUnavailable(f"a {self.spec.kind} environment cannot be kept as an image; use --env docker")
@@ -271,29 +236,9 @@ class Supervised(ABC):
                 raise DiskFull(f"{where}: only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed")
 
 
-class _Clock:
-    """Whether the clock was set back since the last look; it may be slewed."""
-
-    def __init__(self) -> None:
-        self._ahead_s = time.time() - time.monotonic()
-
-    def went_back(self) -> bool:
-        before_s, self._ahead_s = self._ahead_s, time.time() - time.monotonic()
-        return self._ahead_s < before_s - _SET_BACK_S
-
-
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
     """What an action sees where no image says it: nothing of the harness's own environment."""
     return {"HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
-
-
-def _whole(stream: Generator[bytes, None, Told]) -> tuple[bytes, Told]:
-    pieces: list[bytes] = []
-    while True:
-        try:
-            pieces.append(next(stream))
-        except StopIteration as end:
-            return b"".join(pieces), end.value
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -34,7 +34,7 @@ class Tree:
         before: dict[bytes, bytes | None] = {}
         try:
             self._take_in(seen, before)
-        except Unclear:
+        except BaseException:
             for path, facts in before.items():
                 self._put(path, facts)
             raise
