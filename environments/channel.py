@@ -33,6 +33,8 @@ UNPACK_S = 600.0
 """From the last byte of an archive to the answer."""
 CLOCK_TICK_S = time.clock_getres(5)
 """Of CLOCK_REALTIME_COARSE, which files are stamped with (before Linux 6.13: all of them)."""
+_READING = frozenset("lfhgs")
+"""Operations that change nothing in the workspace."""
 
 SHELL_LOST: Mapping[str, str] = {
     "ended": "the shell ended (exit, exec, `set -e` or a signal); a new one was started",
@@ -211,7 +213,7 @@ class Channel:
         raise FileNotFoundError(path)
 
     def read(
-        self, op: str, paths: Sequence[str] = (), *numbers: int, within_s: float = 0
+        self, op: str, paths: Sequence[str] = (), *numbers: int | str, within_s: float = 0
     ) -> Generator[bytes, None, Told]:
         """The bytes that an operation of `supervisor/52-listing.sh` gives for these paths of the workspace.
 
@@ -233,6 +235,10 @@ class Channel:
             if op == "l":
                 self._not_before_s = time.monotonic() + CLOCK_TICK_S
         return Told(facts, int(status), said)
+
+    def need_not_wait(self) -> None:
+        """Nothing that the last listing saw has the time of the listing itself."""
+        self._not_before_s = 0.0
 
     def close(self) -> None:
         """End it; the supervisor leaves and takes what it started with it."""
@@ -261,9 +267,11 @@ class Channel:
                 self._resynchronise(self._in)
             raise
 
-    def _request(self, op: str, *numbers: int) -> None:
+    def _request(self, op: str, *numbers: int | str) -> None:
         self._seq += 1
-        if self._not_before_s and op != "l":  # what is changed now must not have the time that a listing just saw
+        if (
+            self._not_before_s and op not in _READING
+        ):  # what is changed now must not have the time that a listing just saw
             time.sleep(max(0.0, self._not_before_s - time.monotonic()))
             self._not_before_s = 0.0
         self._send(" ".join([op, str(self._seq), *map(str, numbers)]).ljust(96).encode("ascii"))

@@ -11,12 +11,13 @@ import posixpath
 import shlex
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from environments import archive as tar, digests, exporting, left_out, limits
-from environments.channel import Channel, Ready, Told
+from environments.channel import Channel, Ready
+from environments.lister import Lister, whole
 from environments.listing import Listing
 from environments.promises import Promise
 from environments.protocol import (
@@ -54,6 +55,7 @@ class Supervised(ABC):
         self._ready: Ready | None = None
         self._shell: PersistentShell | None = None
         self._stopped = False
+        self._lister = Lister()
 
     # --- what a kind says ----------------------------------------------------------------------------
 
@@ -178,15 +180,10 @@ class Supervised(ABC):
         if not paths:
             return {}
         stream = self._open_channel().read("h", paths, DIGEST_S, within_s=DIGEST_S + START_S)
-        return digests.of_lines(_whole(stream)[0])
+        return digests.of_lines(whole(stream)[0])
 
     def listing(self) -> Listing:
-        raw, told = _whole(self._open_channel().read("l"))
-        unlisted, rest = left_out.unlisted(told.said)
-        if told.status > 1 or rest or (told.status and not told.said):
-            why = "; ".join(rest[:3]) or f"its lister ended with status {told.status}"
-            raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
-        return Listing(raw, busy=told.facts == ["1"], unlisted=unlisted)
+        return self._lister.listing(self._open_channel())
 
     def export(self, to: Path) -> Export:
         try:
@@ -274,15 +271,6 @@ class Supervised(ABC):
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
     """What an action sees where no image says it: nothing of the harness's own environment."""
     return {"HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
-
-
-def _whole(stream: Generator[bytes, None, Told]) -> tuple[bytes, Told]:
-    pieces: list[bytes] = []
-    while True:
-        try:
-            pieces.append(next(stream))
-        except StopIteration as end:
-            return b"".join(pieces), end.value
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -106,7 +106,7 @@ class BlobBatch:
         else:
             for directory in {self._blobs.path(digest).parent for digest in self._found}:
                 sync_directory(directory)
-            sync_directory(self._blobs.directory)
+            self._blobs.sync_directories()
         self._found.clear()
 
     def __enter__(self) -> Self:

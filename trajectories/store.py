@@ -40,6 +40,7 @@ class BlobStore:
         self.directory = directory
         self._here = os.fspath(directory)
         self._shared = None if pool is None else os.fspath(pool)
+        self._new_directories = True
 
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their sha256 in hex."""
@@ -128,7 +129,7 @@ class BlobStore:
             data = source.read_bytes()
         except FileNotFoundError:
             return False
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self._make_parent(path)
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=TEMPORARY)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -142,12 +143,12 @@ class BlobStore:
         """
         path = self._at(self._here, digest)
         if self._shared is None or not self._link(temporary, path):  # the latter: no hard links here
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            self._make_parent(path)
             os.replace(temporary, path)
             return
         pooled = self._at(self._shared, digest)
         try:
-            _with_parent(os.replace, temporary, pooled)
+            self._with_parent(os.replace, temporary, pooled)
         except OSError:  # the pool is on another file system
             os.unlink(temporary)
 
@@ -158,29 +159,38 @@ class BlobStore:
         """
         return Path(self._at(self._here, digest))
 
+    def sync_directories(self) -> None:
+        """Make the names of the directories that blobs are in survive a power failure, if any may be new."""
+        if self._new_directories:
+            sync_directory(self.directory)
+            sync_directory(self.directory.parent)
+            self._new_directories = False
+
     @staticmethod
     def _at(root: str, digest: str) -> str:
         if not _SHA256.fullmatch(digest):
             raise RecordError(f"{digest[:80]!r} is no sha256, so there is no blob of it")
         return f"{root}/{digest[:2]}/{digest[2:]}.zst"
 
-    @staticmethod
-    def _link(source: str, path: str) -> bool:
+    def _link(self, source: str, path: str) -> bool:
         """Whether there is such a file at `path` now."""
         if not os.path.exists(source):
             return False
         try:
-            _with_parent(os.link, source, path)
+            self._with_parent(os.link, source, path)
         except FileExistsError:
             return True
         except OSError:
             return False
         return True
 
+    def _with_parent(self, make: Callable[[str, str], None], source: str, path: str) -> None:
+        try:
+            make(source, path)
+        except FileNotFoundError:
+            self._make_parent(path)
+            make(source, path)
 
-def _with_parent(make: Callable[[str, str], None], source: str, path: str) -> None:
-    try:
-        make(source, path)
-    except FileNotFoundError:
+    def _make_parent(self, path: str) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        make(source, path)
+        self._new_directories = True

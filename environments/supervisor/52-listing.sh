@@ -6,7 +6,7 @@
 # find calls it; `!` for a directory that is not gone into. Directories have no size and no times, which their content
 # changes, and neither have pipes and devices, which are used without being changed.
 
-finder=
+finder= stamped= mounted= mounted_below=
 deepest=$(printf '%3840s')
 deepest=${deepest// /?} # see left_out.py; deeper, tar and a shell come to the end of what a path may be
 
@@ -14,13 +14,48 @@ find_finder() {
   local said
   finder=list_by_names find=$(type -P find) stat_program=$(type -P stat)
   [[ $find ]] && said=$("$find" --version 2>/dev/null) && [[ $said == *GNU* ]] && finder=list_by_find
-}
+  mounted_below=$(cd -P -- "$retrace_workdir" && printf %s "$PWD")
+  mounted_below=${mounted_below//\\/\\134}
+  mounted_below=${mounted_below// /\\040}
+  mounted_below=${mounted_below//$'\t'/\\011}
+  mounted_below=${mounted_below//$'\n'/\\012}
+  said=$("$stat_program" -f -c %T -- "$retrace_workdir") # a server's clock may be another
+  [[ $said == @(ext2/ext3|xfs|btrfs|tmpfs|overlayfs|zfs|f2fs) ]] && stamped=1
+} 2>/dev/null
 
 list_by_find() { # in one process; the first record is the moment, the second the workspace itself
-  LC_ALL=C "$find" "$R/moment" . -type d \
-    \( -path "$deepest*" -prune -printf '!0 0 0 0 %P\0' -o -printf 'd%m 0 0 0 %P\0' \) \
+  LC_ALL=C exec "$find" "$R/moment" . -type d \
+    \( -path "$deepest*" -prune -printf '!0 0 0 0 %P\0' -o -printf 'd%m 0 %i 0 %P\0' \) \
     -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %P\0' -o -printf '%y%m 0 %i 0 %P\0'
 }
+
+# Only what has a status time after SECONDS, then an empty record and all that is in the directories among them.
+list_since() { # SECONDS
+  local name names=() bytes=0
+  LC_ALL=C "$find" "$R/moment" . -newerct "@$1" \( \
+    -type d \( -path "$deepest*" -prune -printf '!0 0 0 0 %P\0' \
+    -o -printf 'd%m 0 %i 0 %P\0' -fprintf "$R/changed" '%p\0' \) \
+    -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %P\0' -o -printf '%y%m 0 %i 0 %P\0' \) || return
+  [[ -s $R/changed ]] || return 0
+  printf '\0'
+  while IFS= read -r -d '' name; do
+    names+=("$name")
+    (((bytes += ${#name} + 16) > 100000)) && { list_inside "${names[@]}" || return; } && names=() bytes=0
+  done <"$R/changed"
+  ((!${#names[@]})) || list_inside "${names[@]}"
+}
+
+list_inside() {
+  LC_ALL=C "$find" "$@" -mindepth 1 -maxdepth 1 \( -type d -printf 'd%m 0 %i 0 %p\0' \
+    -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %p\0' -o -printf '%y%m 0 %i 0 %p\0' \)
+}
+
+tells_by_time() { # whether every change in the workspace gets a time of this machine's clock, and where it lies stays
+  local mounts= before=$mounted
+  IFS= read -r -d '' -N 4000000 mounts </proc/self/mountinfo
+  [[ $mounts == *" $mounted_below/"* ]] && mounted=1 || mounted=
+  [[ $finder == list_by_find && $stamped && ! $before && ! $mounted ]]
+} 2>/dev/null
 
 list_by_names() { # where there is no GNU find: the same records in another order
   local queue=('') directory name f=() l=() d=() p=() s=() o=() bytes=0
@@ -61,7 +96,7 @@ list_by_names() { # where there is no GNU find: the same records in another orde
 tell_names() { # of list_by_names
   ((${#f[@]})) && "$stat_program" --printf 'f%a %s %i %.10Z %n\0' -- "${f[@]}"
   ((${#l[@]})) && "$stat_program" --printf 'l%a %s %i %.10Z %n\0' -- "${l[@]}"
-  ((${#d[@]})) && "$stat_program" --printf 'd%a 0 0 0 %n\0' -- "${d[@]}"
+  ((${#d[@]})) && "$stat_program" --printf 'd%a 0 %i 0 %n\0' -- "${d[@]}"
   ((${#p[@]})) && "$stat_program" --printf 'p%a 0 %i 0 %n\0' -- "${p[@]}"
   ((${#s[@]})) && "$stat_program" --printf 's%a 0 %i 0 %n\0' -- "${s[@]}"
   ((${#o[@]})) && "$stat_program" --printf 'c%a 0 %i 0 %n\0' -- "${o[@]}"
@@ -77,24 +112,43 @@ tell_rest() { # SEQ STATUS: what follows the bytes
   printf '%s %s\n%s' "$retrace_nonce:$1 $2" "${user_s:--} ${system_s:--} ${#error}" "$error"
 }
 
-list() { # SEQ 0; answers whether anything runs that could write meanwhile
-  local note p busy=0
+list() { # SEQ 0 SECONDS: since when, 0 for everything; answers whether anything runs that could write, and which it is
+  local note p busy=0 how=whole status
   make_room
   scan
   for p in "${pids[@]}"; do
     [[ $p == "$$" || ${helper[$p]-} || ${shells[$p]-} ]] || ! alive "$p" || { busy=1 && break; }
   done
   [[ $finder ]] || find_finder
+  tells_by_time && [[ $3 != 0 ]] && how=since
   echo >"$R/moment"
-  answer "$1" "$busy"
-  (cd -- "$retrace_workdir" && "$finder") </dev/null 2>"$R/error"
-  tell_rest "$1" $?
+  answer "$1" "$busy" "$how"
+  if [[ $how == since ]]; then
+    { cd -- "$retrace_workdir" && list_since "$3"; } </dev/null 2>"$R/error"
+  else
+    (cd -- "$retrace_workdir" && "$finder") </dev/null 2>"$R/error"
+  fi
+  status=$?
+  cd /
+  tell_rest "$1" "$status"
+}
+
+take_paths() { # BYTES, then paths, each ended by NUL: into a file
+  local name left=$1
+  if (($1 > 1000)); then
+    "$head" -c "$1" >"$R/list"
+  else # without a process
+    while ((left > 0)) && IFS= read -r -d '' name; do
+      printf '%s\0' "$name"
+      ((left -= ${#name} + 1))
+    done >"$R/list"
+  fi
 }
 
 files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name with its own content
   local note
   make_room
-  "$head" -c "$2" >"$R/list"
+  take_paths "$2"
   answer "$1"
   LC_ALL=C "$tar" -c -S -f - --numeric-owner --owner=0 --group=0 --hard-dereference --quoting-style=escape \
     -C "$retrace_workdir" --no-recursion --no-unquote --null -T "$R/list" </dev/null 2>"$R/error"
@@ -105,7 +159,7 @@ digests() { # SEQ BYTES SECONDS, then paths, each ended by NUL: lines of sha256s
   local note timeout
   make_room
   timeout=$(type -P timeout)
-  "$head" -c "$2" >"$R/list"
+  take_paths "$2"
   answer "$1"
   (
     cd -- "$retrace_workdir" || exit

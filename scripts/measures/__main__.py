@@ -8,7 +8,7 @@ import sys
 
 from scripts.measures.figures import machine
 
-GROUPS = ("trial", "environments")
+GROUPS = ("trial", "environments", "record")
 
 
 def main(names: list[str]) -> int:

@@ -42,7 +42,7 @@ def step_time(steps: int = 200) -> Figure:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "true.json")
         script.write_text(json.dumps(["true"] * steps + [SUBMIT]))
-        trial = _solve(folder, f"script:{script}", "--no-evaluate")
+        trial = solve(folder, f"script:{script}", "--no-evaluate")
         image = _image_of(trial)
         ends = [event.mono_s for event in read_events(trial) if isinstance(event, CallFinished)]
         ours = median_gap(ends)
@@ -64,10 +64,10 @@ def whole_trial() -> Figure:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "submit.json")
         script.write_text(json.dumps([SUBMIT]))
-        first = _solve(folder, f"script:{script}")
+        first = solve(folder, f"script:{script}")
         assert json.loads((first / "trial.json").read_text())["exit"]["cause"] == "submitted"
         image = _image_of(first)
-        ours, plain = interleaved(lambda: _solve(folder, f"script:{script}"), lambda: _plain_trial(image), runs=5)
+        ours, plain = interleaved(lambda: solve(folder, f"script:{script}"), lambda: _plain_trial(image), runs=5)
     return Figure(
         "a whole trial that submits at once, over plain Docker calls",
         ours - plain,
@@ -97,7 +97,8 @@ def prefix_cache() -> Iterator[Figure]:
         )
 
 
-def _solve(folder: str, model: str, *options: str) -> Path:
+def solve(folder: str, model: str, *options: str) -> Path:
+    """A trial of the demo task in Docker; its directory."""
     done = subprocess.run(
         [*AGENT, "solve", "--task", TASK, "--env", "docker", "--model", model, "--runs", folder, "--json", *options],
         check=True,

@@ -97,14 +97,17 @@ def test_a_rewrite_right_behind_a_mark(empty: Place) -> None:
 
 
 def test_a_background_process_that_writes_while_it_is_listed(empty: Place) -> None:
-    empty.text("(while echo >>grows; do echo >new; mv new old; sleep 0.001; done) >/dev/null 2>&1 & echo $! >/tmp/busy")
+    empty.text(
+        "(while echo >>grows; do echo >new; mv new old; sleep 0.001; done) >/dev/null 2>&1 & "
+        "echo $! >/tmp/${PWD##*/}.busy"
+    )
     empty.text("until [ -s grows ]; do sleep 0.01; done")
     grown = "size=$(stat -c %s grows); while [ $(stat -c %s grows) = $size ]; do sleep 0.01; done"
     try:
         for _ in range(5):
             assert ("modified", "grows") in changes(empty, grown)
     finally:
-        empty.text("kill $(cat /tmp/busy); rm /tmp/busy")
+        empty.text("kill $(cat /tmp/${PWD##*/}.busy); rm /tmp/${PWD##*/}.busy")
     mark = empty.environment.listing()
     assert empty.environment.listing().since(empty.environment.listing()) == []
     assert {one.entry.path for one in empty.environment.listing().since(mark)} <= {"grows", "new", "old"}
