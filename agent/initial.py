@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tarfile
 import tempfile
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
@@ -78,6 +80,7 @@ def initial(
     if workspace is not None and not workspace.is_dir():
         if not workspace.is_file():
             raise UserError(f"--workspace {workspace}: no such directory or archive")
+        _check_archive(workspace)
         archive, workspace = workspace, None
     if image is None and workspace is None:
         workspace = scratch = Path(tempfile.mkdtemp(prefix=this_process().prefix))
@@ -85,6 +88,24 @@ def initial(
     order = resolve(options)
     spec = replace(order.spec, user=first.environment_spec.get("user"), env=first.environment_spec.get("env") or {})
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+
+
+def _check_archive(path: Path) -> None:
+    """Read an archive to its end before anything is started.
+
+    Raises: UserError if it is none, or leads out of the workspace.
+    """
+    import zstandard
+
+    try:
+        with _opened(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
+            for member in archive:
+                if member.name.startswith("/") or ".." in member.name.split("/"):
+                    raise UserError(f"--workspace {path}: {member.name[:200]!r} in it leads out of the workspace")
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, zlib.error, OSError, ValueError) as error:
+        raise UserError(
+            f"--workspace {path}: neither a directory nor a whole tar, tar.gz or tar.zst ({error})"
+        ) from None
 
 
 def _opened(path: Path) -> IO[bytes]:
