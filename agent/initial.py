@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
+from agent.beginnings import order_of
 from agent.errors import UserError
 from agent.options import Options
 from agent.order import Order, resolve
 from agent.restore import restore
-from agent.resume import order_of
 from environments.owner import this_process
 from environments.protocol import Environment, Kind
 from trajectories.events import TrialStarted
+from trajectories.lines import complete_lines, kind_of
+from trajectories.reader import events_file
 from trajectories.states import NoSnapshots, state_at
 
 
@@ -73,7 +75,7 @@ def initial(
     if env is not None:
         changes["env"] = env
     if image is None and workspace is None:
-        order = order_of(trial, first, same_task=False, **changes)
+        order = order_of(trial, first, kept=_kept(trial), same_task=False, **changes)
         changed = order.task.digest != first.task.digest
         return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
     archive = scratch = None
@@ -88,6 +90,11 @@ def initial(
     order = resolve(options)
     spec = replace(order.spec, user=first.environment_spec.get("user"), env=first.environment_spec.get("env") or {})
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+
+
+def _kept(trial: Path) -> bool:
+    """Whether the record holds the workspace that it began with."""
+    return any(kind_of(line) == "snapshot" for _, line in complete_lines(events_file(trial)))
 
 
 def _check_archive(path: Path) -> None:

@@ -6,6 +6,7 @@ The environment lists and reads, `trajectories.snapshots` stores; here is only w
 from __future__ import annotations
 
 import os
+import secrets
 import tarfile
 from pathlib import PurePosixPath
 from typing import Literal
@@ -58,7 +59,9 @@ class Snapshots:
         self._step = step
         if self._every is not None and step and step % self._every == 0:
             with interruptible():
-                image = self._environment.checkpoint(f"{self._recorder.directory.name}-{step}")
+                # trials of other runs directories may have the same name
+                name = f"{self._recorder.directory.name}-{step}-{secrets.token_hex(4)}"
+                image = self._environment.checkpoint(name)
             self._recorder.append(Checkpoint(step=step, image=image))
 
     def _keep(self, step: int) -> Snapshot:

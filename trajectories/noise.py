@@ -130,8 +130,8 @@ NORMALISERS: dict[str, Normaliser] = {
         r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b|\b0x[0-9a-fA-F]{9,12}\b|\b0x(?:0000|ffff)[0-9a-fA-F]{12}\b", "<address>"
     ),
     "process ids": _replace(
-        r"(?i)(?<=\bpid)[ =:]{1,2}\d+\b|(?<=\bprocess )\d{2,7}\b(?! \w)|(?<=:) {1,8}\d{1,7} (?=(?:Killed|Terminated|Aborted"
-        r"|Segmentation fault|Bus error|Floating point|Illegal)\b)|(?<=/proc/)\d+"
+        r"(?i)(?<=\bpid)[ =:]{1,2}\d+\b|(?<=\bprocess )\d{2,7}\b(?! \w)|(?<=:) {1,8}\d{1,7} (?=(?:Killed|Terminated"
+        r"|Aborted|Segmentation fault|Bus error|Floating point|Illegal)\b)|(?<=/proc/)\d+"
         r"|(?<=\])[+-]? +\d+(?= +(?:Running|Done|Killed|Terminated|Stopped|Exit)\b)",
         "<process>",
     ),

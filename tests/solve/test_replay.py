@@ -251,7 +251,8 @@ def test_volatile_files_of_git_are_named_and_only_they(work: Path) -> None:
     trial = solve(
         work,
         "git init -q . && git config user.email a@b && git config user.name a && git add -A "
-        "&& GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' git commit -qm x; rm -r .git/logs",
+        "&& GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' git commit -qm x; "
+        "rm -r .git/logs",
         "mkdir -p not.git; date +%N >not.git/index",
     )
     found = replay(work, trial)
