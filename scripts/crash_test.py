@@ -148,12 +148,13 @@ def facts_of(trial: Path) -> Facts:
 class Crash:
     """One round in a folder of its own."""
 
-    def __init__(self, folder: Path, env: str, model: Path, moments: random.Random) -> None:
+    def __init__(self, folder: Path, env: str, model: Path, moments: random.Random, longest_s: float = 9.0) -> None:
         self.folder, self.env, self.random = folder, env, moments
         self.temporary = folder / "tmp"
         self.temporary.mkdir(parents=True)
         self.temporary.chmod(0o1777)  # a sandbox that root starts is another user's
         self.options = ["--task", "demo/ledger", "--env", env, "--model", f"script:{model}"]
+        self.longest_s = longest_s
         self.round = Round()
 
     def run(self, expected: Facts) -> Round:
@@ -208,23 +209,22 @@ class Crash:
 
     def wait(self, process: subprocess.Popen[bytes], *, resumed: bool) -> None:
         """Until the moment at which this one is to die."""
-        if self.random.random() < 0.5:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(self.random.uniform(0.3, 4.0 if resumed else 9.0))
-            return
-        aim, later_s = self.random.choice(AIMED_AT), self.random.uniform(0, AIM_S)
-        count = self.random.randint(1, 12)
-        until = time.monotonic() + 30
-        if aim in ("exit", "evaluation_started") or (aim == "checkpoint" and self.env != "docker"):
-            count = 1
+        aims = (*AIMED_AT, "paused", "env_started", "resumed") if resumed else AIMED_AT
+        aim, later_s = self.random.choice(aims), self.random.uniform(0, AIM_S)
+        once = aim in ("exit", "evaluation_started", "paused", "env_started", "resumed")
+        before = self.events(aim)
+        count = before + (1 if once else self.random.randint(1, 9))
+        timed = self.random.random() < 0.5 or (before and aim in ("exit", "evaluation_started"))
+        until = time.monotonic() + (self.random.uniform(0.3, self.longest_s) if timed else TRIAL_S)
         while process.poll() is None and time.monotonic() < until:
-            if self.trial is not None and self.events(aim) >= count:
+            if not timed and self.events(aim) >= count:
                 time.sleep(later_s)
                 return
             time.sleep(0.002)
 
     def events(self, kind: str) -> int:
-        assert self.trial is not None
+        if self.trial is None:
+            return 0
         return (self.trial / "events.jsonl").read_bytes().count(f'"type":"{kind}"'.encode())
 
     def finish(self, trial: Path, kept: list[bytes], expected: Facts) -> None:
@@ -285,12 +285,14 @@ def crash_test(folder: Path, env: str, rounds: int, seed: int, say: Any = print)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     model = script(folder / "script.json")
+    began = time.monotonic()
     expected = undisturbed(folder / "undisturbed", env, model)
+    longest_s = time.monotonic() - began
     moments: Counter[str] = Counter()
     bad: list[Round] = []
 
     def one(number: int) -> Round:
-        return Crash(folder / str(number), env, model, random.Random(f"{seed}-{env}-{number}")).run(expected)
+        return Crash(folder / str(number), env, model, random.Random(f"{seed}-{env}-{number}"), longest_s).run(expected)
 
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         for number, done in enumerate(pool.map(one, range(rounds))):

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from trajectories.errors import RecordError
-from trajectories.events import Evaluated, Event, Exited, TrialStarted
+from trajectories.events import Evaluated, Event, Exited, Parent, TrialStarted
 from trajectories.exits import Exit
 from trajectories.tally import Tally
 from trajectories.usage import Costs, Usage
@@ -74,6 +74,8 @@ class Summary(BaseModel):
     wall_s: float
     working_s: float
     verdict: VerdictSummary | None = None
+    parent: Parent | None = None
+    """Where it was forked from."""
 
 
 def summarize(directory: Path, events: Iterable[Event]) -> Summary:
@@ -114,4 +116,5 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         wall_s=round(tally.wall_s(last_s), 3),
         working_s=round(tally.working_s(last_s), 3),
         verdict=VerdictSummary.of(verdict) if verdict else None,
+        parent=start.parent,
     )
