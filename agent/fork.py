@@ -12,13 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent.beginnings import order_of, with_checkpoint
 from agent.drive import Driver
 from agent.errors import UserError
 from agent.loop import Loop, Say
 from agent.order import Order, text_or_file
 from agent.recorded import Standing, standing
 from agent.restore import restore
-from agent.resume import order_of
+from agent.resume import moved
 from agent.snapshots import Snapshots
 from agent.solve import Outcome, drive, new_trial, start
 from environments.protocol import Environment
@@ -55,9 +56,15 @@ def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: Any)
     if not 0 <= at <= steps:
         raise UserError(f"--at {at}: {parent.name} has steps 0 to {steps}")
     found = standing(until_step(events, at))
+    if found.snapshot is None and at:
+        raise UserError(
+            f"{parent.name}: its record holds no workspaces (it was imported, or made by an older version), so that "
+            "nothing can go on from a step of it; agent replay runs its commands again"
+        )
     if found.snapshot != at or found.rerun:
         raise UserError(f"--at {at}: step {at} of {parent.name} was not finished and kept; choose an earlier one")
-    return Branch(parent, at, order_of(parent, found.start, **changes), found, text_or_file(inject, "--inject"))
+    order = order_of(parent, found.start, kept=True, **changes)
+    return Branch(parent, at, order, found, text_or_file(inject, "--inject"))
 
 
 def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:
@@ -72,21 +79,25 @@ def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) ->
             "injected": None if inject is None else TextRef(name="--inject", sha256=sha256_of(inject)),
         }
     )
-    return new_trial(branch.order, first, partial(_begin, branch), observer)
+    order, lost = with_checkpoint(branch.order, branch.found)
+    return new_trial(order, first, partial(_begin, branch, lost), observer)
 
 
-def _begin(branch: Branch, order: Order, recorder: Recorder, environment: Environment) -> Driver:
+def _begin(branch: Branch, lost: list[str], order: Order, recorder: Recorder, environment: Environment) -> Driver:
     found = branch.found
     started = start(order, recorder, environment)
-    for line in restore(environment, state_at(branch.parent, branch.at)):
+    new_path = moved(found, started)
+    for line in [*lost, *new_path, *restore(environment, state_at(branch.parent, branch.at))]:
         recorder.append(Warned(kind="not_restored", text=line))
     snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
     snapshots.begin()
-    other_prompt = order.prompt.sha256 != found.start.prompt.sha256
+    told = any(isinstance(event, Message) and event.why == "task" for event in found.fed)
+    other_prompt = not told or order.prompt.sha256 != found.start.prompt.sha256
     opening = order.opening(started)
     plan = [say for say in opening if say.why == "plan"]
     hint = [Say("user", branch.inject, "hint")] if branch.inject else []
-    loop = Loop([*plan, *hint], order.limits, order.model.info.action_format, order.texts)
+    notice = [Say("user", order.texts.moved(started.workdir), "notice")] if new_path else []
+    loop = Loop([*notice, *plan, *hint], order.limits, order.model.info.action_format, order.texts)
     driver = drive(order, loop, environment, recorder, snapshots)
     if other_prompt:
         driver.inherit([say for say in opening if say.why in ("system", "task")])

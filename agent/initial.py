@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import tarfile
 import tempfile
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
+from agent.beginnings import order_of
 from agent.errors import UserError
 from agent.options import Options
 from agent.order import Order, resolve
 from agent.restore import restore
-from agent.resume import order_of
 from environments.owner import this_process
 from environments.protocol import Environment, Kind
 from trajectories.events import TrialStarted
+from trajectories.lines import complete_lines, kind_of
+from trajectories.reader import events_file
 from trajectories.states import NoSnapshots, state_at
 
 
@@ -73,13 +77,14 @@ def initial(
     if image is None and workspace is None:
         if first.imported is not None:
             raise UserError(f"{trial.name} was imported: say in what its commands are to run: --image or --workspace")
-        order = order_of(trial, first, same_task=False, **changes)
+        order = order_of(trial, first, kept=_kept(trial), same_task=False, **changes)
         changed = order.task.digest != first.task.digest
         return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
     archive = scratch = None
     if workspace is not None and not workspace.is_dir():
         if not workspace.is_file():
             raise UserError(f"--workspace {workspace}: no such directory or archive")
+        _check_archive(workspace)
         archive, workspace = workspace, None
     if image is None and workspace is None:
         workspace = scratch = Path(tempfile.mkdtemp(prefix=this_process().prefix))
@@ -87,6 +92,29 @@ def initial(
     order = resolve(options)
     spec = replace(order.spec, user=first.environment_spec.get("user"), env=first.environment_spec.get("env") or {})
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+
+
+def _kept(trial: Path) -> bool:
+    """Whether the record holds the workspace that it began with."""
+    return any(kind_of(line) == "snapshot" for _, line in complete_lines(events_file(trial)))
+
+
+def _check_archive(path: Path) -> None:
+    """Read an archive to its end before anything is started.
+
+    Raises: UserError if it is none, or leads out of the workspace.
+    """
+    import zstandard
+
+    try:
+        with _opened(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
+            for member in archive:
+                if member.name.startswith("/") or ".." in member.name.split("/"):
+                    raise UserError(f"--workspace {path}: {member.name[:200]!r} in it leads out of the workspace")
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, zlib.error, OSError, ValueError) as error:
+        raise UserError(
+            f"--workspace {path}: neither a directory nor a whole tar, tar.gz or tar.zst ({error})"
+        ) from None
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -92,8 +92,10 @@ class Order:
         return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}))
 
 
-def resolve(options: Options, prompt: Prompt | None = None) -> Order:
-    """Resolve and check everything; `prompt` instead of what the options name.
+def resolve(
+    options: Options, prompt: Prompt | None = None, task_as_recorded: tuple[Benchmark, Task] | None = None
+) -> Order:
+    """Resolve and check everything; `prompt` and the task instead of what the options name.
 
     Raises: UserError, one line: what, which value, and what to do.
     """
@@ -111,7 +113,7 @@ def resolve(options: Options, prompt: Prompt | None = None) -> Order:
             model=_with_found_trial(options.model, options.runs),
             instruction=text_or_file(options.instruction, "--instruction"),
         )
-        benchmark, task = _task(options)
+        benchmark, task = task_as_recorded or _task(options)
         model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")

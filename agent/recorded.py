@@ -41,13 +41,16 @@ class Standing:
     call: CallStarted | None = None
     """A request that left and has no outcome."""
     env: EnvStarted | None = None
+    """The last environment."""
     snapshot: int | None = None
     """The step of the last snapshot."""
     rerun: list[tuple[ActionStarted, ActionFinished]] = field(default_factory=list)
     """Actions that finished after it."""
     checkpoint: Checkpoint | None = None
     left_running: dict[str, int] = field(default_factory=dict)
-    """How many processes of which action were left in the background."""
+    """How many processes of which action were left in the background, as far as the model was not told of their end."""
+    told_workdir: str | None = None
+    """Where the model was told that the workspace is; empty if it was told of another trial's."""
     exit: Exited | None = None
     """The end of the loop, where it was the agent's or a limit's."""
     exported: WorkspaceExported | None = None
@@ -96,16 +99,18 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
                 found.steps += isinstance(event, CallFinished)
             case Message() | InheritedReply():
                 found.fed.append(event)
+                _told(found, event)
             case Snapshot():
                 found.snapshot, found.rerun = event.step, []
             case Checkpoint():
                 found.checkpoint = event
             case EnvStarted():
-                found.env, found.left_running = event, {}
+                found.env = event
             case Exited():
                 found.exit = event if event.exit.reason in ("agent", "limit") else None
                 if found.exit is None:
                     _go_on_after_failure(found)
+                    found.fed.append(event)  # its clock stopped here
             case WorkspaceExported():
                 found.exported = event
             case Evaluated():
@@ -113,6 +118,15 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
             case _:
                 found.fed.append(event)
     return found
+
+
+def _told(found: Standing, event: Message | InheritedReply) -> None:
+    if not isinstance(event, Message) or event.why not in ("task", "notice") or found.env is None:
+        return
+    known = not event.inherited or found.env.kind != "local"
+    found.told_workdir = found.env.workdir if known else ""
+    if event.why == "notice":
+        found.left_running = {}
 
 
 def _go_on_after_failure(found: Standing) -> None:

@@ -1,15 +1,18 @@
 """The commands of a record once more, in a fresh environment: what came again, what did not, and where it matters.
 
 Commands run in order, with the recorded deadlines; nothing stops at a difference. Each is compared in its end and its
-output (`trajectories.comparison`), each step in what it left of the workspace. The first step after which the
+output (`trajectories.comparison`), each step in what it left of the workspace. The first action after which the
 workspace differs is the causal one: what differs later may only follow from it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +22,17 @@ from agent.snapshots import ignored
 from agent.solve import WORKSPACE
 from agent.workspaces import Workspaces, whole
 from environments.protocol import Environment, Execution
-from trajectories.comparison import compare, first_difference
-from trajectories.events import CUT_OFF, ActionFinished, ActionStarted, Event, Output, Snapshot
+from trajectories.comparison import NORMALISED_BYTES, Comparison, Span, compare, first_difference, parting
+from trajectories.events import CUT_OFF, ActionFinished, ActionStarted, BaseEvent, Event, Output, Snapshot
 from trajectories.interrupts import interruptible
 from trajectories.manifest import compare as differences
 from trajectories.reader import read_events
+from trajectories.spooled import Spooled
 from trajectories.states import NoSnapshots, state_at
 from trajectories.store import BlobStore
 from trajectories.workspace_archive import archive_manifest
 
-VOLATILE = (".git/index",)
+VOLATILE = ".git/index"
 """git's notes of when it last saw each file: never the same twice. The contents it names are compared as objects."""
 
 
@@ -58,10 +62,10 @@ class Report:
     """None where the record does not say what the workspace was."""
     workspace_differences: list[str] = field(default_factory=list)
     not_replayed: list[str] = field(default_factory=list)
-    """Actions whose end is not their own (interrupted, lost): there is nothing to compare with."""
+    """Actions whose end is not recorded, or not their own (interrupted, lost): there is nothing to compare with."""
     not_restored: list[str] = field(default_factory=list)
     not_compared: list[str] = field(default_factory=list)
-    """Paths of the workspace that say something of times and file numbers only (`VOLATILE`)."""
+    """Paths that differ and say something of times and file numbers only (`VOLATILE`)."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -101,9 +105,15 @@ def replay(directory: Path, initial: Initial, *, to: int | None = None, say: Cal
     try:
         with interruptible():
             report.not_restored = initial.start(environment)
-            _Replay(directory, environment, initial.order.limits.command_s, report, say).run(
-                events, steps if to is None else to
+            commands = _Replay(
+                directory,
+                environment,
+                report,
+                say,
+                alike=not initial.own_state,
+                deadline_s=initial.order.limits.command_s,
             )
+            commands.run(events, steps if to is None else to)
             if report.workspace_equal is None and to in (None, steps):
                 _compare_final(directory, environment, report)
     finally:
@@ -115,65 +125,113 @@ def replay(directory: Path, initial: Initial, *, to: int | None = None, say: Cal
 
 class _Replay:
     def __init__(
-        self, directory: Path, environment: Environment, deadline_s: float, report: Report, say: Callable[[str], None]
+        self,
+        directory: Path,
+        environment: Environment,
+        report: Report,
+        say: Callable[[str], None],
+        *,
+        alike: bool,
+        deadline_s: float,
     ) -> None:
-        """`deadline_s` is for commands of which no deadline was recorded."""
+        """`alike`: whether the workspace is what it was at the beginning of the trial.
+
+        `deadline_s` is for commands of which no deadline was recorded.
+        """
         self._deadline_s = deadline_s
         self._environment = environment
         self._report = report
         self._say = say
         self._blobs = BlobStore(directory / "blobs")
-        self._last: Divergence | None = None
+        self._began_s = time.time()
+        self._trial_began_s: float | None = None
+        self._differing: set[str] = set()
         try:
-            self._workspaces: Workspaces | None = Workspaces(environment, state_at(directory, 0).manifest)
+            self._workspaces: Workspaces | None = Workspaces(environment, state_at(directory, 0).manifest, alike=alike)
         except NoSnapshots:
             self._workspaces = None
+        else:
+            self._differing = set(_told(self._workspaces.differing, report))
+            if self._differing:
+                first, more = min(self._differing), len(self._differing)
+                report.notes.append(f"the workspace is another one from the beginning: {first} ({more} in all)")
 
     def run(self, events: list[Event], to: int) -> None:
+        events = [event for event in events if getattr(event, "step", 0) <= to]
+        self._trial_began_s = _seconds(events[0])
+        finished = [event for event in events if isinstance(event, ActionFinished)]
+        in_step = Counter(event.step for event in finished if event.ended not in CUT_OFF)
         started: ActionStarted | None = None
         action = ""
         for event in events:
             match event:
-                case ActionStarted() if event.step > to:
-                    return
                 case ActionStarted():
                     started, action = event, event.action
-                case ActionFinished() if started is not None and event.action == started.action:
-                    if event.ended in CUT_OFF:
+                    if event.action not in self._report.not_replayed:
                         self._report.not_replayed.append(event.action)
-                    else:
+                case ActionFinished() if started is not None and event.action == started.action:
+                    if event.ended not in CUT_OFF:
                         self._run(started, event)
+                        if self._workspaces is not None and in_step[event.step] > 1:
+                            self._workspaces.note(event.action)
                     started = None
-                case Snapshot() if event.step > to:
-                    return
                 case Snapshot() if event.step > 0 and self._workspaces is not None:
                     self._compare_step(event, action)
 
     def _run(self, started: ActionStarted, then: ActionFinished) -> None:
-        now = self._environment.execute(started.script, deadline_s=started.deadline_s or self._deadline_s)
         report = self._report
+        separate = then.stderr is not None
+        now = self._environment.execute(
+            started.script, deadline_s=started.deadline_s or self._deadline_s, separate=separate
+        )
         report.actions += 1
+        report.not_replayed = [action for action in report.not_replayed if action != then.action]
         ends_equal = _end_of(then) == _end_of(now)
         report.returncodes_equal += ends_equal
-        recorded = self._recorded(then.output)
-        if recorded is None:
+        streams = [(then.output, now.output)]
+        if then.stderr is not None:
+            streams.append((then.stderr, b"" if now.stderr is None else now.stderr))
+        compared = [self._compare(old, new, then) for old, new in streams]
+        if any(one is None for one in compared):
             self._diverged(Divergence(then.action, "not recorded", "the record does not hold this output whole"))
             return
-        printed = bytes(now.output)
-        if now.stderr is None and then.stderr is not None:
-            recorded += self._recorded(then.stderr) or b""
-        outputs = compare(recorded, printed)
-        report.outputs_identical += outputs.identical
-        report.outputs_equal_normalized += outputs.equal
+        outputs = [one for one in compared if one is not None]
+        report.outputs_identical += all(one.identical for one, _ in outputs)
+        report.outputs_equal_normalized += all(one.equal for one, _ in outputs)
+        names = [one.name for one, _ in outputs if one.name]
+        details = [detail for one, detail in outputs if one.name]
+        name = " + ".join(dict.fromkeys(names))
+        if then.ended == now.ended == "deadline" and any(not one.equal for one, _ in outputs):
+            name = "cut at the deadline"
         if not ends_equal:
-            name = "exit code" if then.ended == now.ended else "ended otherwise"
             detail = f"{_shown(then)} then, {_shown(now)} now"
-            if outputs.name:
-                detail += f"; output ({outputs.name}): {first_difference(recorded, printed)}"
+            if name:
+                detail += f"; output ({name}): {'; '.join(details)}"
+            name = "exit code" if then.ended == now.ended else "ended otherwise"
             self._diverged(Divergence(then.action, name, detail))
-        elif outputs.name:
-            name = "masked" if then.output.masked and not outputs.equal else outputs.name
-            self._diverged(Divergence(then.action, name, first_difference(recorded, printed)))
+        elif name:
+            self._diverged(Divergence(then.action, name, "; ".join(details)))
+
+    def _compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished) -> tuple[Comparison, str] | None:
+        """How one stream differs, and where; None where the record does not hold it to the byte."""
+        if max(then.kept, len(now)) > NORMALISED_BYTES and then.blob is not None:
+            pieces = now.pieces() if isinstance(now, Spooled) else (now,)
+            at = parting(self._blobs.pieces(then.blob), pieces)
+            same = at is None
+            detail = f"{then.kept} bytes then, {len(now)} now: they part at byte {at} (too long to be looked at closer)"
+            return Comparison(identical=same, equal=same, noise=("masked",) if not same and then.masked else ()), detail
+        recorded = self._recorded(then)
+        if recorded is None:
+            return None
+        printed = bytes(now)
+        ended_s = _seconds(finished)
+        then_span = None
+        if self._trial_began_s is not None and ended_s is not None:
+            then_span = Span(self._trial_began_s, ended_s)
+        outputs = compare(recorded, printed, then_span, Span(self._began_s, time.time()))
+        if then.masked and not outputs.equal:
+            outputs = Comparison(identical=False, equal=False, noise=("masked",))
+        return outputs, "" if outputs.identical else first_difference(recorded, printed)
 
     def _compare_step(self, snapshot: Snapshot, action: str) -> None:
         assert self._workspaces is not None
@@ -181,20 +239,21 @@ class _Replay:
         paths = _told(self._workspaces.step(snapshot.changes), report)
         report.workspace_equal = not paths
         report.workspace_differences = paths
-        if paths and report.first_causal is None:
-            same = [one for one in report.divergences if one.action.partition(".")[0] == str(snapshot.step)]
-            name = same[-1].name if same else "workspace"
-            where = same[-1].action if same else action
-            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-            report.first_causal = Divergence(where, name, f"after it the workspace differs in {paths[0]}{more}")
-            self._say(f"{where}: {report.first_causal.detail}")
-            if not same:
-                self._diverged(Divergence(action, "workspace", report.first_causal.detail), quiet=True)
+        more = sorted(set(paths) - self._differing)
+        self._differing = set(paths)
+        if not more:
+            return
+        where = next((found for path in more if (found := self._workspaces.by(path)) is not None), action)
+        rest = f" and {len(more) - 1} more" if len(more) > 1 else ""
+        detail = f"after it the workspace differs in {more[0]}{rest}"
+        self._diverged(Divergence(where, "workspace", detail))
+        if report.first_causal is None:
+            same = [one.name for one in report.divergences if one.action == where and one.name != "workspace"]
+            report.first_causal = Divergence(where, same[0] if same else "workspace", detail)
 
-    def _diverged(self, divergence: Divergence, *, quiet: bool = False) -> None:
+    def _diverged(self, divergence: Divergence) -> None:
         self._report.divergences.append(divergence)
-        if not quiet:
-            self._say(f"{divergence.action}: {divergence.name}: {divergence.detail}")
+        self._say(f"{divergence.action}: {divergence.name}: {divergence.detail}")
 
     def _recorded(self, output: Output) -> bytes | None:
         """What was kept of an output; None where the record does not hold it to the byte."""
@@ -214,11 +273,19 @@ def _compare_final(directory: Path, environment: Environment, report: Report) ->
         report.workspace_differences = found
 
 
-def _told(paths: list[str], report: Report) -> list[str]:
+def _told(paths: Iterable[str], report: Report) -> list[str]:
     """The paths without those that are not compared, which the report names."""
-    left_out = [path for path in paths if path.endswith(VOLATILE)]
+    left_out = [path for path in paths if path == VOLATILE or path.endswith(f"/{VOLATILE}")]
     report.not_compared = sorted({*report.not_compared, *left_out})
     return [path for path in paths if path not in left_out]
+
+
+def _seconds(event: BaseEvent) -> float | None:
+    """When an event was written, in seconds since 1970."""
+    try:
+        return datetime.fromisoformat(event.t).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _end_of(result: ActionFinished | Execution) -> tuple[str, int | None, int | None]:

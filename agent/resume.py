@@ -7,44 +7,30 @@ in between counts for nothing. What a copy of files cannot bring back is recorde
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent.beginnings import as_it_was, order_of, with_checkpoint
 from agent.drive import Driver
-from agent.errors import UserError
 from agent.loop import Loop, Say
-from agent.options import Options
-from agent.order import Order, resolve
+from agent.order import Order
 from agent.recorded import Standing, standing
 from agent.restore import restore
 from agent.snapshots import Snapshots
-from agent.solve import POOL, Outcome, drive, evaluate, export, start, work
-from benchmarks.adhoc import NAME as ADHOC
-from environments.protocol import Environment, EnvironmentFault
-from prompts import Prompt, parse
+from agent.solve import EVALUATION, POOL, Outcome, drive, evaluate, export, start, work
+from environments.protocol import Environment, EnvironmentFault, Started
 from trajectories.conveniences import write_conveniences
-from trajectories.errors import RecordError
-from trajectories.events import (
-    ActionFinished,
-    ActionStarted,
-    BaseEvent,
-    Paused,
-    Resumed,
-    TextRef,
-    TrialStarted,
-    Warned,
-)
+from trajectories.events import BaseEvent, CallFinished, Paused, Resumed, Warned
 from trajectories.interrupts import held, interruptible
 from trajectories.lock import TrialLock
-from trajectories.masking import Masker
+from trajectories.masking import MASK, Masker
 from trajectories.reader import read_events
 from trajectories.recorder import Recorder
 from trajectories.states import state_at
-from trajectories.store import BlobStore
 from trajectories.summary import Summary, summarize
 
 Watch = Callable[[Order, list[BaseEvent]], AbstractContextManager[Callable[[BaseEvent], None]]]
@@ -61,7 +47,8 @@ def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | Non
         found = standing(events)
         if found.finished and (found.evaluated is not None and found.evaluated.verdict is not None):
             return None, summarize(directory, events)
-        order = _same_model(directory, order_of(directory, found.start, **changes), found.start)
+        order = order_of(directory, found.start, kept=found.snapshot is not None, **changes)
+        order = as_it_was(directory, order, found.start)
         if found.finished and not order.evaluate and found.exported is not None:
             return None, summarize(directory, events)
         with watch(order, list(events)) as observer:
@@ -76,96 +63,67 @@ def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | Non
                 if found.finished:
                     outcome = _finish(order, recorder, found)
                 else:
-                    recorder.append(Paused(why="down"))
-                    outcome = work(order, recorder, partial(_go_on, found))
+                    found.fed.append(recorder.append(Paused(why="down")))
+                    order, lost = with_checkpoint(order, found)
+                    outcome = work(order, recorder, partial(_go_on, found, lost), found.steps)
             finally:
                 recorder.close()
                 order.model.close()
         return outcome, write_conveniences(directory)
 
 
-def order_of(directory: Path, first: TrialStarted, *, same_task: bool = True, **changes: Any) -> Order:
-    """The order that a recorded trial came from; `changes` are options that are asked for anew.
-
-    `same_task`: whether a task whose content has changed since is refused.
-
-    Raises: UserError where it cannot be had again (a task that changed, a script that is gone).
-    """
-    if first.imported is not None and "model" not in first.options:
-        raise UserError(f"{directory.name} was imported: its file does not say what a trial needs to go on")
-    options = first.options or {"task": first.task.id, "model": first.model.asked}
-    if not options.get("instruction") and first.task.benchmark == ADHOC:
-        raise UserError(f"{directory.name}: its record does not say in what it ran: give --image or --workspace")
-    given = {"env": first.environment, "runs": directory.parent.parent, "batch": directory.parent.name, **changes}
-    blobs = BlobStore(directory / "blobs")
-    order = resolve(Options.of(options, **given), None if given.get("prompt") else _prompt(first.prompt, blobs))
-    if same_task and order.task.digest != first.task.digest:
-        raise UserError(
-            f"the task {first.task.id} is not what it was (its content was {first.task.digest[:12]}, now it is "
-            f"{order.task.digest[:12]}); put back what it was, or start anew with agent solve"
-        )
-    return order
-
-
-def _prompt(ref: TextRef, blobs: BlobStore) -> Prompt | None:
-    """The very prompt that a trial began with, where it was kept."""
-    try:
-        return parse(ref.name, blobs.get(ref.sha256))
-    except RecordError:
-        return None
-
-
-def _same_model(directory: Path, order: Order, first: TrialStarted) -> Order:
-    if (order.model.info.ref.name, order.model.info.ref.settings) != (first.model.name, first.model.settings):
-        raise UserError(
-            f"{directory.name}: the model {first.model.asked} is not what it was (its settings or its file changed); "
-            "put it back, or branch off with agent fork"
-        )
-    return replace(order, plan_ref=first.plan, limits=first.limits)
-
-
-def _go_on(found: Standing, order: Order, recorder: Recorder, environment: Environment) -> Driver:
+def _go_on(found: Standing, outside: list[str], order: Order, recorder: Recorder, environment: Environment) -> Driver:
     started = start(order, recorder, environment)
     every = order.options.checkpoint_every
-    lost = _lost(found)
+    lost = [*_lost(found), *outside, *moved(found, started)]
     if found.snapshot is None:
         snapshots = Snapshots(environment, recorder, checkpoint_every=every)
         snapshots.begin()
     else:
         lost += restore(environment, state_at(recorder.directory, found.snapshot))
         snapshots = Snapshots(environment, recorder, checkpoint_every=every, after=found.snapshot)
-    for began, finished in found.rerun:
-        _rerun(order, recorder, environment, began, finished)
+    rerun_all(found, order, environment, recorder)
     rerun = tuple(began.action for began, _ in found.rerun)
-    recorder.append(Resumed(lost=tuple(lost), restored_step=found.snapshot, rerun=rerun))
+    resumed = recorder.append(Resumed(lost=tuple(lost), restored_step=found.snapshot, rerun=rerun))
     loop = Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
     driver = drive(order, loop, environment, recorder, snapshots)
-    driver.take_in(found.fed)
+    driver.take_in([*found.fed, resumed])
     if found.call is not None:
         driver.call_was_lost(found.call)
-    if found.steps:
+    if found.steps or moved(found, started):
         driver.say(Say("user", order.texts.resumed(tuple(lost)), "notice"))
     return driver
 
 
-def _rerun(
-    order: Order, recorder: Recorder, environment: Environment, began: ActionStarted, finished: ActionFinished
-) -> None:
-    """A finished command once more, for what it did to the workspace; what the model saw stays as it was."""
-    done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
-    now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
-    if now != then:
-        text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
-        recorder.append(Warned(kind="rerun_differs", text=text))
+def rerun_all(found: Standing, order: Order, environment: Environment, recorder: Recorder) -> None:
+    """Run the commands again that finished after the last snapshot, for what they did to the workspace.
+
+    What the model saw of them stays as it was.
+    """
+    for began, finished in found.rerun:
+        done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
+        now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
+        if now != then:
+            text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
+            recorder.append(Warned(kind="rerun_differs", text=text))
+
+
+def moved(found: Standing, started: Started) -> list[str]:
+    """A line where the workspace is at another path than the one that the model was told."""
+    told = found.told_workdir
+    if told is None or told == started.workdir:
+        return []
+    return [f"the path {told or 'of the workspace'} (the workspace is {started.workdir} now)"]
 
 
 def _lost(found: Standing) -> list[str]:
-    """What a copy of the workspace cannot bring back."""
+    """Live state that a copy of files cannot bring back."""
     lost = [f"background processes of {action}: {count}" for action, count in found.left_running.items() if found.steps]
-    if found.steps and found.checkpoint is None:
-        lost.append("files outside of the workspace")
     if found.steps and found.start.environment_spec.get("shell") == "persistent":
         lost.append("the shell's directory, variables and functions")
+    reply = next((event for event in reversed(found.fed) if isinstance(event, CallFinished)), None)
+    if reply is not None and reply.step != found.snapshot and MASK in reply.reply.model_dump_json():
+        lost.append(f"the secrets in the commands of step {reply.step} (the record holds them masked)")
     return lost
 
 
@@ -189,5 +147,6 @@ def _finish(order: Order, recorder: Recorder, found: Standing) -> Outcome:
         finally:
             environment.stop()
     if order.evaluate and not outcome.interrupted:
+        shutil.rmtree(recorder.directory / EVALUATION, ignore_errors=True)  # of an evaluation that was cut off
         evaluate(order, recorder, exported, outcome)
     return outcome

@@ -6,6 +6,7 @@ The environment lists and reads, `trajectories.snapshots` stores; here is only w
 from __future__ import annotations
 
 import os
+import secrets
 import tarfile
 from pathlib import PurePosixPath
 from typing import Literal
@@ -60,7 +61,9 @@ class Snapshots:
             if not isinstance(self._environment, Checkpointing):
                 raise EnvironmentUnavailable(f"{self._environment.spec.kind} environments cannot be kept as an image")
             with interruptible():
-                image = self._environment.checkpoint(f"{self._recorder.directory.name}-{step}")
+                # trials of other runs directories may have the same name
+                name = f"{self._recorder.directory.name}-{step}-{secrets.token_hex(4)}"
+                image = self._environment.checkpoint(name)
             self._recorder.append(Checkpoint(step=step, image=image))
 
     def _keep(self, step: int) -> Snapshot:

@@ -86,9 +86,9 @@ def new_trial(
     with held(), TrialLock(directory):
         recorder = Recorder(directory, masker=Masker.from_environment(), pool=batch / POOL, observer=observer)
         try:
-            recorder.append(first)
-            recorder.keep(order.prompt_data)
+            recorder.keep(order.prompt_data)  # first: a crash leaves no name without its text
             recorder.keep((order.plan or "").encode())
+            recorder.append(first)
             outcome = work(order, recorder, begin)
         finally:
             recorder.close()
@@ -96,8 +96,8 @@ def new_trial(
         return outcome, write_conveniences(directory)
 
 
-def work(order: Order, recorder: Recorder, begin: Begin) -> Outcome:
-    """The trial in its environment, which is gone before the evaluation begins; `begin` starts it."""
+def work(order: Order, recorder: Recorder, begin: Begin, steps: int = 0) -> Outcome:
+    """The trial in its environment, which is gone before the evaluation begins; `begin` starts it after `steps`."""
     warm_up = threading.Thread(target=order.model.warm_up, daemon=True)
     warm_up.start()
     environment = order.make_environment(recorder.directory.name)
@@ -120,7 +120,7 @@ def work(order: Order, recorder: Recorder, begin: Begin) -> Outcome:
             outcome.exit = Exit.of("harness_defect", repr(error))
             raise
         finally:
-            recorder.append(Exited(exit=outcome.exit, steps=driver.steps if driver else 0))
+            recorder.append(Exited(exit=outcome.exit, steps=driver.steps if driver else steps))
             recorder.sync()
         exported = export(recorder, environment, outcome)
     finally:

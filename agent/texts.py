@@ -79,3 +79,7 @@ class PromptTexts:
     def resumed(self, lost: tuple[str, ...]) -> str:
         """What a model is told when its trial goes on after the machine was down."""
         return self._prompt.render("resumed", lost=lost)
+
+    def moved(self, workdir: str) -> str:
+        """What a model is told whose conversation began in another place."""
+        return f"The workspace is {workdir} now."

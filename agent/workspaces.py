@@ -16,27 +16,55 @@ from trajectories.paths import to_text
 
 
 class Workspaces:
-    """Both begin alike. Only what changes is read and compared.
+    """Only what changes is read and compared.
 
     Raises: EnvironmentLost, RecordError.
     """
 
-    def __init__(self, environment: Environment, recorded: Manifest) -> None:
+    def __init__(self, environment: Environment, recorded: Manifest, *, alike: bool = True) -> None:
+        """`alike`: both are known to be the same now."""
         self._environment = environment
         self._recorded = dict(recorded)
-        self._replayed = dict(recorded)
         self._mark: Listing = environment.listing()
-        self._differing: set[str] = set()
+        self._replayed = dict(recorded) if alike else dict(whole(environment))
+        self._differing = {one.path for one in compare(self._recorded, self._replayed)}
+        self._touched: dict[str, Changed] = {}
+        """What changed in the replay since the last step, by path."""
+        self._by: dict[str, str] = {}
+        """Which action of the last step changed a path last, as far as that was noted."""
+        self._noted: dict[str, str] = {}
+
+    @property
+    def differing(self) -> list[str]:
+        """The paths that differ now."""
+        return sorted(self._differing)
+
+    def note(self, action: str) -> None:
+        """Note what this action changed: of a step with several of them."""
+        listing = self._environment.listing()
+        for one in listing.since(self._mark):
+            if not ignored(one.entry.path):
+                self._touched[one.entry.path] = one
+                self._noted[to_text(os.fsencode(one.entry.path))] = action
+        self._mark = listing
+
+    def by(self, path: str) -> str | None:
+        """The action that changed a path in the step that was taken in last, if that is known."""
+        return self._by.get(path)
 
     def step(self, changes: Iterable[Change]) -> list[str]:
         """Take in what a recorded step changed and what its replay did; the paths that differ now."""
         changes = tuple(changes)
         listing = self._environment.listing()
-        changed = [one for one in listing.since(self._mark) if not ignored(one.entry.path)]
-        self._mark = listing
+        changed = self._touched
+        for one in listing.since(self._mark):
+            if not ignored(one.entry.path):
+                changed[one.entry.path] = one
+        self._mark, self._touched = listing, {}
+        self._by, self._noted = self._noted, {}
         apply(self._recorded, changes)
         touched = {change.path for change in changes}
-        for path, entry in states(self._environment, changed).items():
+        for path, entry in states(self._environment, changed.values()).items():
             touched.add(path)
             if entry is None:
                 self._replayed.pop(path, None)
@@ -45,7 +73,7 @@ class Workspaces:
         if touched:
             differences = compare(_only(self._recorded, touched), _only(self._replayed, touched))
             self._differing = (self._differing - touched) | {one.path for one in differences}
-        return sorted(self._differing)
+        return self.differing
 
 
 def whole(environment: Environment) -> Manifest:

@@ -13,7 +13,7 @@ from benchmarks import tree
 from benchmarks.directory import put
 from benchmarks.task import Benchmark, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, Kind
-from trajectories.events import Skipped
+from trajectories.events import Skipped, TaskRef
 from trajectories.verdict import Evaluator, Verdict
 
 NAME = "adhoc"
@@ -52,6 +52,14 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
         evaluable=False,
         directory=workspace.resolve() if workspace is not None else None,
     )
+    return AdHoc(), task
+
+
+def recorded_task(ref: TaskRef, instruction: str, *, image: str | None = None) -> tuple[Benchmark, Task]:
+    """The task of a record that holds its workspace itself: the directory it was made with may be gone or changed."""
+    kinds: tuple[Kind, ...] = ("sandbox", "local") if image is None else ("docker",)
+    spec = EnvironmentSpec(kind=kinds[0], image=image, workdir=PurePosixPath("/workspace"))
+    task = Task(ref.id, NAME, ref.title, instruction, ref.digest, kinds, spec, facts={"kind": NAME}, evaluable=False)
     return AdHoc(), task
 
 

@@ -1,67 +1,25 @@
 """How an output that came again differs from the one that was recorded. Pure.
 
 Two outputs are identical, or equal once named kinds of noise are taken out of both, or different. What was taken out is
-always said: a difference is never counted as equal without its name.
+always said: a difference is never counted as equal without its name. Only lines that differ are looked at, and outputs
+of more than `NORMALISED_BYTES` are compared to the byte alone, so that time and memory stay bounded.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-_ZONE = r"(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})"
-
-
-def _replace(pattern: str, by: str) -> Callable[[str], str]:
-    compiled = re.compile(pattern)
-    return lambda text: compiled.sub(by, text)
-
-
-def _braces_sorted(text: str) -> str:
-    return _BRACES.sub(lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text)
-
-
-_BRACES = re.compile(r"\{([^{}\n]*, [^{}\n]*)\}")
-
-
-def _lines_sorted(text: str) -> str:
-    return "\n".join(sorted(text.split("\n")))
-
-
-NORMALISERS: dict[str, Callable[[str], str]] = {
-    "temporary names": _replace(
-        r"\btmp\.[A-Za-z0-9]{6,}\b|\btmp[a-z0-9_]{8}\b|(?<=/tmp/)cc[A-Za-z0-9]{6}\b|(?<=/)pytest-of-\w+/pytest-\d+"
-        r"|(?<=/tmp/)(?:pip|npm)-[\w-]+",
-        "<temporary>",
-    ),
-    "dates": _replace(
-        rf"\b(?:{_DAY},? )?{_MONTH} {{1,2}}\d{{1,2}}(?:,? {{1,2}}\d{{4}})?\b|\b\d{{1,2}} {_MONTH} \d{{4}}\b"
-        r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}/\d{1,2}/\d{4}\b",
-        "<date>",
-    ),
-    "durations": _replace(
-        r"\b\d+m ?\d+(?:\.\d+)?s\b|\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|minutes?)\b", "<duration>"
-    ),
-    "times": _replace(
-        rf"\b\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.,]\d+)?)?(?: ?{_ZONE})?(?: \d{{4}}\b)?"
-        r"|\b1[6-9]\d{8}(?:\.\d+|\d{3}|\d{9})?\b",
-        "<time>",
-    ),
-    "addresses": _replace(r"\b0x[0-9a-fA-F]{6,16}\b", "<address>"),
-    "process ids": _replace(
-        r"(?i)\[\d+\] +\d+\b|\bpid[ =:]+\d+\b|\bprocess \d+\b|(?<=: line )\d+: +\d+ (?=[A-Z])|/proc/\d+", "<process>"
-    ),
-    "commit hashes": _replace(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b", "<hash>"),
-    "hash-seeded order": _braces_sorted,
-    "unordered listing": _lines_sorted,
-}
-"""Each takes one kind of noise out of a text; applied in this order."""
+from trajectories.noise import NORMALISERS, Span as Span
 
 DIFFERENT = "output"
 """The class of outputs that differ whatever is taken out."""
+UNORDERED = "unordered listing"
+"""The same lines in another order."""
+NORMALISED_BYTES = 8 << 20
+_SAMPLE = 50
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -79,32 +37,111 @@ class Comparison:
         return "" if self.identical else " + ".join(self.noise) or DIFFERENT
 
 
-def compare(then: bytes, now: bytes) -> Comparison:
-    """Compare two outputs, byte by byte first."""
+_DIFFER = Comparison(identical=False, equal=False)
+
+
+def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Span | None = None) -> Comparison:
+    """Compare two outputs, byte by byte first; the spans say when they came."""
     if then == now:
         return Comparison(identical=True, equal=True)
-    first, second = (data.decode("utf-8", "surrogateescape") for data in (then, now))
-    needed = list(NORMALISERS)
-    if _without(first, needed) != _without(second, needed):
-        return Comparison(identical=False, equal=False)
-    for name in list(needed):
-        fewer = [other for other in needed if other != name]
-        if _without(first, fewer) == _without(second, fewer):
-            needed = fewer
-    return Comparison(identical=False, equal=True, noise=tuple(needed))
+    if max(len(then), len(now)) > NORMALISED_BYTES:
+        return _DIFFER
+    first, second = (data.decode("utf-8", "surrogateescape").split("\n") for data in (then, now))
+    if len(first) != len(second):
+        return _DIFFER
+    spans = (then_span, now_span)
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
+    names = _needed(pairs, spans)
+    if names is not None:
+        return Comparison(identical=False, equal=True, noise=names)
+    left, right = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    rest = (sorted((left - right).elements()), sorted((right - left).elements()))
+    if not any(rest):
+        return Comparison(identical=False, equal=True, noise=(UNORDERED,))
+    every = tuple(NORMALISERS)
+    ours, theirs = (
+        [(_without(line, every, span), line) for line in lines] for lines, span in zip(rest, spans, strict=True)
+    )
+    names = _needed([(a, b) for (_, a), (_, b) in zip(sorted(ours), sorted(theirs), strict=True)], spans)
+    return _DIFFER if names is None else Comparison(identical=False, equal=True, noise=(*names, UNORDERED))
+
+
+def _needed(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | None]) -> tuple[str, ...] | None:
+    """The kinds of noise without which all pairs are equal; None if there is no such set.
+
+    Found with a few pairs, tried with the rest; what fails is looked at in turn.
+    """
+    needed: set[str] = set()
+    todo: Sequence[tuple[str, str]] = pairs
+    while todo:
+        more = _fewest(todo[:_SAMPLE], spans)
+        if more is None:
+            return None
+        needed |= more
+        names = tuple(name for name in NORMALISERS if name in needed)
+        left = [pair for pair in todo[_SAMPLE:] if not _equal(pair, names, spans)]
+        if len(left) == len(todo):
+            return None
+        todo = left
+    return tuple(name for name in NORMALISERS if name in needed)
+
+
+def _fewest(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | None]) -> set[str] | None:
+    names = tuple(NORMALISERS)
+    if not all(_equal(pair, names, spans) for pair in pairs):
+        return None
+    for name in NORMALISERS:
+        fewer = tuple(other for other in names if other != name)
+        if all(_equal(pair, fewer, spans) for pair in pairs):
+            names = fewer
+    return set(names)
+
+
+def _equal(pair: tuple[str, str], names: tuple[str, ...], spans: tuple[Span | None, Span | None]) -> bool:
+    return _without(pair[0], names, spans[0]) == _without(pair[1], names, spans[1])
+
+
+def _without(line: str, names: tuple[str, ...], span: Span | None) -> str:
+    for name in names:
+        line = NORMALISERS[name](line, span)
+    return line
+
+
+def parting(then: Iterable[bytes], now: Iterable[bytes]) -> int | None:
+    """At which byte two outputs part, read piece by piece; None if they are the same."""
+    at = 0
+    mine, theirs = _chunks(then), _chunks(now)
+    while True:
+        a, b = next(mine, b""), next(theirs, b"")
+        if a != b:
+            return at + next(
+                (index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+            )
+        if not a:
+            return None
+        at += len(a)
+
+
+def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces of one size."""
+    waiting = bytearray()
+    for piece in pieces:
+        waiting += piece
+        whole = len(waiting) - len(waiting) % _CHUNK
+        for start in range(0, whole, _CHUNK):
+            yield bytes(waiting[start : start + _CHUNK])
+        del waiting[:whole]
+    if waiting:
+        yield bytes(waiting)
 
 
 def first_difference(then: bytes, now: bytes, width: int = 60) -> str:
     """Where two outputs part, in one line for people."""
-    at = next((index for index, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
+    at = parting((then,), (now,))
+    if at is None:
+        return "nothing"
     line = then.count(b"\n", 0, at) + 1
     start = max(then.rfind(b"\n", 0, at) + 1, at - width // 2)
     old, new = (data[start : start + width].split(b"\n")[0] for data in (then, now))
     shown = [repr(part.decode("utf-8", "backslashreplace")) for part in (old, new)]
     return f"line {line}: {shown[0]} then, {shown[1]} now"
-
-
-def _without(text: str, names: list[str]) -> str:
-    for name in names:
-        text = NORMALISERS[name](text)
-    return text

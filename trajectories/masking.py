@@ -17,6 +17,8 @@ _SECRET_NAME = re.compile(
     r"(^|_)(api_?key|key|token|secret|password|passwd|pass|pat|credentials?)(_|$)(?!.*(path|file|dir|name|url|sock)$)",
     re.IGNORECASE,
 )
+MASK = "[secret:"
+"""What stands in a secret's place begins with this."""
 _SHORTEST = 8
 """Shorter values are left alone: they would match innocent text."""
 _TEXTS = frozenset(
@@ -60,7 +62,7 @@ class Masker:
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         """`secrets` maps names to values; values under 8 characters are left alone."""
         known = {name: value for name, value in (secrets or {}).items() if len(value) >= _SHORTEST}
-        pairs = {form: f"[secret:{name}]" for name, value in known.items() for form in _spellings(value)}
+        pairs = {form: f"{MASK}{name}]" for name, value in known.items() for form in _spellings(value)}
         self._texts = sorted(pairs.items(), key=lambda pair: -len(pair[0]))
         self._bytes = [
             (form.encode("utf-8", "surrogateescape"), mark.encode("utf-8", "surrogateescape"))

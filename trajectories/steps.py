@@ -1,37 +1,39 @@
 """Which events belong to which step.
 
-Step 0 is everything before the first call; step k is call k with its tries, actions and messages.
+Step 0 is everything before the first call; step k is call k with its tries, actions and messages. What follows the exit
+belongs to none, unless the trial was resumed after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from trajectories.events import CallStarted, Event, Exited
+from trajectories.events import CallStarted, Event, Exited, Resumed
+
+
+def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
+    """Each event with its step."""
+    current = 0
+    after_exit: list[Event] | None = None
+    for event in events:
+        if isinstance(event, Exited):
+            after_exit = []
+        if isinstance(event, CallStarted):
+            current = event.step
+        if after_exit is None:
+            yield current, event
+            continue
+        after_exit.append(event)
+        if isinstance(event, Resumed):
+            yield from ((current, one) for one in after_exit)
+            after_exit = None
 
 
 def events_of_step(events: Iterable[Event], step: int) -> list[Event]:
-    """The events of one step, in order; what follows the exit belongs to none."""
-    found: list[Event] = []
-    current = 0
-    for event in events:
-        if isinstance(event, Exited):
-            break
-        if isinstance(event, CallStarted):
-            current = event.step
-        if current == step:
-            found.append(event)
-    return found
+    """The events of one step, in order."""
+    return [event for current, event in _with_steps(events) if current == step]
 
 
 def until_step(events: Iterable[Event], step: int) -> list[Event]:
     """The events up to the end of a step, its snapshot and checkpoint included."""
-    found: list[Event] = []
-    current = 0
-    for event in events:
-        if isinstance(event, CallStarted):
-            current = event.step
-        if current > step or isinstance(event, Exited):
-            break
-        found.append(event)
-    return found
+    return [event for current, event in _with_steps(events) if current <= step]

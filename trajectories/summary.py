@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from trajectories.errors import RecordError
-from trajectories.events import Evaluated, Event, Exited, TrialStarted
+from trajectories.events import Evaluated, Event, Exited, Parent, TrialStarted
 from trajectories.exits import Exit
 from trajectories.tally import Tally
 from trajectories.usage import Costs, Usage
@@ -76,6 +76,8 @@ class Summary(BaseModel):
     """None where the record has no times (an import of a file without any)."""
     working_s: float | None
     verdict: VerdictSummary | None = None
+    parent: Parent | None = None
+    """Where it was forked from."""
 
 
 def summarize(directory: Path, events: Iterable[Event]) -> Summary:
@@ -117,6 +119,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         wall_s=round(tally.wall_s(last_s), 3) if first_t else None,
         working_s=round(tally.working_s(last_s), 3) if first_t else None,
         verdict=VerdictSummary.of(verdict) if verdict else None,
+        parent=start.parent,
     )
 
 

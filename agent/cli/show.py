@@ -48,9 +48,13 @@ def show(
         events = events_of_step(events, step)
         if not events:
             raise UserError(f"{directory.name} has no step {step}")
+    from trajectories.family import family
+
     if json:
         if step is None:
-            emit_json(summarize(directory, events))
+            _, member = family(directory)
+            forks = [{"trial": str(one.directory), "step": one.step} for one in member.children]
+            emit_json({**summarize(directory, events).model_dump(mode="json"), "forks": forks})
         else:
             emit_json({"step": step, "events": [event.model_dump(mode="json", by_alias=True) for event in events]})
         return
@@ -62,6 +66,11 @@ def show(
         view.show(event)
     if step is None:
         console.print(summary_table(summarize(directory, events)))
+        root, member = family(directory)
+        if root.children:
+            from trajectories.views.family import family_tree
+
+            console.print(family_tree(root, member))
 
 
 def _check(directory: Path, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 
-from trajectories.events import Event, Exited, Resumed, TrialStarted
+from trajectories.events import Event, Exited, Paused, Resumed, TrialStarted
 
 _AFTER_EXIT = frozenset(
     {
@@ -53,7 +53,7 @@ class Order:
             yield f"{event.type} after the exit"
         if isinstance(event, Exited):
             self._exited, self._resumable = True, event.exit.reason in ("user", "infrastructure")
-        elif isinstance(event, Resumed) and self._resumable:
+        elif isinstance(event, Paused | Resumed) and self._resumable:
             self._exited = False
 
     def end(self) -> Iterator[str]:

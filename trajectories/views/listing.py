@@ -29,8 +29,9 @@ def _cells(row: Listed) -> tuple[str, ...]:
     cost = summary.cost_usd.best
     verdict = summary.verdict
     quality = "" if verdict is None else verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
+    fork = "" if summary.parent is None else f" (fork of {summary.parent.trial} at {summary.parent.step})"
     return (
-        row.directory.name,
+        row.directory.name + fork,
         summary.task,
         summary.model,
         summary.exit.cause if summary.exit else "not closed",

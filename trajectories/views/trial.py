@@ -20,7 +20,10 @@ from trajectories.events import (
     EnvStarted,
     Evaluated,
     Exited,
+    InheritedReply,
     Message,
+    Reply,
+    Resumed,
     TrialStarted,
     Warned,
 )
@@ -31,6 +34,8 @@ from trajectories.verdict import Verdict
 _RULE_WIDTH = 100
 _BRIEF = 600
 """Characters of a text in the overview; `--step` shows all that the model saw."""
+_INHERITED = 80
+"""The same of what a fork has from its parent."""
 
 
 class TrialView:
@@ -52,6 +57,8 @@ class TrialView:
                     self._note(lost, "yellow")
             case Message():
                 self._message(event)
+            case InheritedReply():
+                self._inherited(f"step {event.step} of the parent", event.reply.text or _commands(event.reply))
             case CallFinished():
                 self._reply(event)
             case CallFailed():
@@ -61,6 +68,8 @@ class TrialView:
                 self._block(f"$ {event.action}", event.script, "bold cyan")
             case ActionFinished():
                 self._result(event)
+            case Resumed():
+                self._resumed(event)
             case Warned():
                 self._note(event.text, "yellow")
             case Exited():
@@ -79,8 +88,28 @@ class TrialView:
             self._note(f"imported from {event.imported.file} ({event.imported.format}, layout {event.imported.layout})")
             for missing in event.imported.not_said:
                 self._note(f"not in the file: {missing}")
+        if event.parent is not None:
+            self._note(f"forked from {event.parent.trial} at step {event.parent.step}", "yellow")
+
+    def _resumed(self, event: Resumed) -> None:
+        line = "resumed after being down"
+        if event.restored_step is not None:
+            line += f"; workspace of step {event.restored_step}"
+        if event.rerun:
+            line += f"; run again: {', '.join(event.rerun)}"
+        if event.lost:
+            line += f"; lost: {'; '.join(event.lost)}"
+        self._note(line, "yellow")
+
+    def _inherited(self, title: str, text: str) -> None:
+        """What belongs to the conversation of the parent: dimmed and short, unless it is all that is looked at."""
+        shown = text if self._full else cut_middle(" ".join(text.split()), _INHERITED)
+        self._console.print(Text(printable(f"inherited {title}: {shown}"), "dim"), soft_wrap=True)
 
     def _message(self, event: Message) -> None:
+        if event.inherited:
+            self._inherited(f"{event.role}: {event.why}", event.content)
+            return
         if event.why == "observation" and not self._full:
             return  # the result above it says the same
         self._block(f"{event.role}: {event.why}", event.content, "magenta")
@@ -128,6 +157,10 @@ class TrialView:
 
     def _note(self, text: str, style: str = "dim") -> None:
         self._console.print(Text(printable(text), style))
+
+
+def _commands(reply: Reply) -> str:
+    return "; ".join(call.arguments for call in reply.tool_calls)
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:

@@ -1,0 +1,123 @@
+"""What a record says of how its trial began, made into an order again; what of it is gone is taken from the record.
+
+The prompt and the plan are kept with the trial; an ad-hoc task's directory is in its first snapshot; a checkpoint is
+an image with everything that was installed until then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent.errors import UserError
+from agent.options import Options
+from agent.order import Order, resolve
+from agent.recorded import Standing
+from benchmarks.adhoc import NAME as ADHOC, recorded_task
+from environments.docker import CHECKPOINT
+from environments.protocol import EnvironmentUnavailable
+from prompts import Prompt, parse
+from trajectories.errors import RecordError
+from trajectories.events import TextRef, TrialStarted
+from trajectories.store import BlobStore
+
+
+def order_of(directory: Path, first: TrialStarted, *, kept: bool, same_task: bool = True, **changes: Any) -> Order:
+    """The order that a recorded trial came from; `changes` are options that are asked for anew.
+
+    `kept`: whether the record holds the workspace itself. `same_task`: whether a task whose content has changed since
+    is refused.
+
+    Raises: UserError where it cannot be had again (a task that changed, a script that is gone).
+    """
+    name = directory.name
+    if first.imported is not None and "task" not in changes:
+        raise UserError(f"{name} was imported: its file does not say what a trial needs to go on (task, model, prompt)")
+    options = dict(first.options) or {"task": first.task.id, "model": first.model.asked}
+    instruction = options.get("instruction")
+    adhoc = first.task.benchmark == ADHOC
+    if adhoc and not instruction:
+        raise UserError(f"{name}: its record does not say in what it ran: give --image or --workspace")
+    if "prompt" not in changes and (prompt := kept_text(directory, first.prompt)) is not None:
+        changes["prompt"] = None
+        parsed: Prompt | None = parse(first.prompt.name, prompt)
+    else:
+        parsed = None
+    given = {"env": first.environment, "runs": directory.parent.parent, "batch": directory.parent.name, **changes}
+    asked = Options.of(options, **given)
+    try:
+        order = resolve(asked, parsed)
+    except UserError:
+        if not (adhoc and kept and asked.workspace is not None):
+            raise
+        order = None
+    if adhoc and kept and (order is None or order.task.digest != first.task.digest):
+        task = recorded_task(first.task, str(instruction), image=asked.image)
+        order = resolve(asked, parsed, task)
+    assert order is not None
+    if same_task and order.task.digest != first.task.digest:
+        raise UserError(
+            f"the task {first.task.id} is not what it was (its content was {first.task.digest[:12]}, now it is "
+            f"{order.task.digest[:12]}); put back what it was, or start anew with agent solve"
+        )
+    return order
+
+
+def as_it_was(directory: Path, order: Order, first: TrialStarted) -> Order:
+    """An order with the limits and the plan of its record.
+
+    Raises: UserError if the model or the prompt is not what it was.
+    """
+    if (order.model.info.ref.name, order.model.info.ref.settings) != (first.model.name, first.model.settings):
+        raise UserError(
+            f"{directory.name}: the model {first.model.asked} is not what it was (its settings or its file changed); "
+            "put it back, or branch off with agent fork"
+        )
+    if order.prompt.sha256 != first.prompt.sha256:
+        raise UserError(
+            f"{directory.name}: the prompt {first.prompt.name} is not what it was; put it back, or branch off with "
+            "agent fork"
+        )
+    plan = None if first.plan is None else kept_text(directory, first.plan)
+    return replace(order, plan=None if plan is None else plan.decode(), plan_ref=first.plan, limits=first.limits)
+
+
+def kept_text(directory: Path, ref: TextRef) -> bytes | None:
+    """A prompt or plan that was kept with its trial; None if it was not."""
+    try:
+        return BlobStore(directory / "blobs").get(ref.sha256)
+    except RecordError:
+        return None
+
+
+def with_checkpoint(order: Order, found: Standing) -> tuple[Order, list[str]]:
+    """The order in the image of the last checkpoint, where there is one; one line for what is not in it."""
+    outside = "files outside of the workspace"
+    if not found.steps:
+        return order, []
+    image, step = None, 0
+    if found.checkpoint is not None:
+        image, step = found.checkpoint.image, found.checkpoint.step
+    elif found.env is not None and (found.env.image or "").startswith(f"{CHECKPOINT}:"):
+        image = found.env.image  # a fork's, of its parent
+    if image is None or order.spec.kind != "docker":
+        return order, [outside]
+    if not _has_image(image):
+        return order, [f"{outside} (the image {image} of step {step} is gone)"]
+    order = replace(order, spec=replace(order.spec, image=image, build=None))
+    return order, [f"{outside} since step {step}"] if found.steps > step else []
+
+
+def _has_image(reference: str) -> bool:
+    from environments import daemon
+    from environments.images import look_up
+
+    try:
+        api = daemon.connect()
+    except EnvironmentUnavailable:
+        return False
+    try:
+        return look_up(api, reference) is not None
+    finally:
+        api.close()

@@ -1,0 +1,333 @@
+"""Kills live trials at random moments with `kill -9`, resumes them to their end, and compares with an undisturbed run.
+
+scripts/crash-test [--rounds 300] [--env local|sandbox|docker|all] [--seed N]: exit status 1 if a round lost anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from environments.owner import start_time, this_process
+from scripts.kill_test import ROOT, what_is_left
+from trajectories.check import check
+from trajectories.errors import RecordError
+from trajectories.events import CallFinished, Evaluated, Message
+from trajectories.lines import kind_of
+from trajectories.reader import read_events
+from trajectories.states import ARCHIVE, state_at
+from trajectories.summary import summarize
+from trajectories.workspace_archive import archive_manifest
+
+SOLUTION = ROOT / "tests" / "solutions" / "ledger" / "solve.sh"
+AT_A_TIME = 2
+TRIAL_S = 120.0
+"""Longer than any of these trials takes, also on a machine with much else to do."""
+MOST_RESUMES = 4
+"""Killed ones; the next may go to its end."""
+ENVIRONMENTS = ("local", "sandbox", "docker")
+
+MOMENTS = {
+    "trial_started": "start",
+    "env_started": "start",
+    "call_started": "model answering",
+    "call_finished": "reply taken in",
+    "call_failed": "waiting for a try",
+    "action_started": "command running",
+    "action_finished": "observation",
+    "message": "snapshot being written",
+    "snapshot": "snapshot kept",
+    "checkpoint": "checkpoint kept",
+    "paused": "being restored",
+    "resumed": "resumed",
+    "exit": "export",
+    "workspace_exported": "export kept",
+    "evaluation_started": "evaluation",
+    "evaluation": "summing up",
+    "warning": "warning",
+}
+"""What a trial is about when this is the last event of its record."""
+AIMED_AT = ("message", "action_finished", "snapshot", "checkpoint", "exit", "evaluation_started", "call_finished")
+"""Moments too short to be hit by chance: half of the kills wait for one of these events."""
+AIM_S = 0.15
+"""The kill then comes up to so much later."""
+
+
+@dataclass
+class Facts:
+    """What must not depend on whether a trial was killed on its way."""
+
+    steps: int
+    usage: dict[str, Any]
+    replies: list[str]
+    observations: dict[str, str]
+    workspace: dict[str, tuple[Any, ...]]
+    exported: dict[str, tuple[Any, ...]]
+    verdict: dict[str, str]
+    exit: str
+
+    def differences(self, other: Facts) -> list[str]:
+        """Names of what differs, with the two values in short."""
+        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+        return [f"{name}: {str(a)[:200]} undisturbed, {str(b)[:200]} here" for name, a, b in pairs if a != b]
+
+
+@dataclass
+class Round:
+    """One trial that was killed, once or more often."""
+
+    moments: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+
+
+def script(path: Path) -> Path:
+    """A model that solves demo/ledger in a dozen steps, all of which leave something that must not come twice."""
+    lines = SOLUTION.read_text()
+    turns: list[Any] = [
+        ["echo looked >>log", "ls"],
+        {"commands": ["echo slow >>log; sleep 0.4; echo slower >>log"], "reply_delay_s": 0.2},
+        "mkdir -p many; for n in $(seq 400); do echo $n >many/$n; done",
+        {"fail": {"error": "rate_limit", "retry_after_s": 0.1}},
+        [lines, "echo solved >>log"],
+        "head -c 6000000 /dev/zero | tr '\\0' 'x' >large; chmod 600 large; ln -s large link",
+        ["sleep 0.2; false", "echo 1 >>log", "sleep 0.2; echo 2 >>log", "cat log"],
+        {"text": "no command at all", "reply_delay_s": 0.2},
+        "rm -r many/1*; mv large larger; rm link; mkdir -p a/b; touch -d @0 a/b/old",
+        {"commands": ["(sleep 300 >/dev/null 2>&1 &); echo 3 >>log; wc -l log"], "reply_delay_s": 0.1},
+        "rm -rf many larger a; sleep 0.2",
+        ["cat log", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"],
+    ]
+    used = ({"input": 100 * n + 1, "cache_read": 7 * n, "output": 10 * n + 3, "reasoning": n} for n in range(1, 99))
+    full = [turn if isinstance(turn, dict) else {"commands": turn} for turn in turns]
+    path.write_text(json.dumps([turn if "fail" in turn else {**turn, "usage": next(used)} for turn in full]))
+    return path
+
+
+def facts_of(trial: Path) -> Facts:
+    """The facts of a finished trial.
+
+    Raises: RecordError.
+    """
+    events = list(read_events(trial))
+    summary = summarize(trial, events)
+    verdicts = [event.verdict for event in events if isinstance(event, Evaluated) and event.verdict]
+    return Facts(
+        steps=summary.steps,
+        usage=summary.usage.model_dump(),
+        replies=[event.reply.model_dump_json() for event in events if isinstance(event, CallFinished)],
+        observations={
+            event.action: event.content for event in events if isinstance(event, Message) and event.action is not None
+        },
+        workspace={
+            path: (entry.type, entry.mode, entry.size, entry.link, entry.sha256)
+            for path, entry in state_at(trial).manifest.items()
+        },
+        exported={
+            path: (entry.type, entry.mode, entry.size, entry.link, entry.sha256)
+            for path, entry in archive_manifest(trial / ARCHIVE).items()
+        },
+        verdict={case.id: case.status for verdict in verdicts[-1:] for case in verdict.cases},
+        exit=str(summary.exit.cause if summary.exit else None),
+    )
+
+
+class Crash:
+    """One round in a folder of its own."""
+
+    def __init__(self, folder: Path, env: str, model: Path, moments: random.Random, longest_s: float = 9.0) -> None:
+        self.folder, self.env, self.random = folder, env, moments
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir(parents=True)
+        self.temporary.chmod(0o1777)  # a sandbox that root starts is another user's
+        self.options = ["--task", "demo/ledger", "--env", env, "--model", f"script:{model}"]
+        self.longest_s = longest_s
+        self.round = Round()
+
+    def run(self, expected: Facts) -> Round:
+        """Kill, clean, resume, and compare."""
+        kept: list[bytes] = []
+        checkpoints = ["--checkpoint-every", "4"] if self.env == "docker" and self.random.random() < 0.3 else []
+        self.kill(["solve", *self.options, *checkpoints], kept)
+        for _ in range(MOST_RESUMES):
+            if self.trial is None or self.random.random() < 0.5:
+                break
+            self.kill(["resume", str(self.trial)], kept)
+        if self.trial is None:
+            return self.round
+        try:
+            self.finish(self.trial, kept, expected)
+        except (RecordError, OSError, subprocess.SubprocessError) as error:
+            self.round.troubles.append(f"{type(error).__name__}: {error}")
+        if checkpoints:
+            remove_checkpoints(self.trial.name)
+        return self.round
+
+    @property
+    def trial(self) -> Path | None:
+        """The trial, once its record has an event."""
+        for path in self.folder.glob("runs/*/*/events.jsonl"):
+            if b"\n" in path.read_bytes():
+                return path.parent
+        return None
+
+    def kill(self, command: list[str], kept: list[bytes]) -> None:
+        """Start a command, kill it, clean up, and note what its record held."""
+        process = self.start(command)
+        owner = replace(this_process(), pid=process.pid, start=start_time(process.pid) or 0)
+        self.wait(process, resumed=command[0] == "resume")
+        finished = process.poll() is not None
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL)
+        process.wait(60)
+        if finished and process.returncode:
+            self.round.troubles.append(f"agent {command[0]} ended with {process.returncode}: {self.said()}")
+        moment, data = "before the record", b""
+        if self.trial is not None:
+            data = (self.trial / "events.jsonl").read_bytes()
+            data = data[: data.rfind(b"\n") + 1]
+            moment = MOMENTS.get(str(kind_of(data.splitlines()[-1])), "unknown")
+        self.round.moments.append("not hit" if finished else moment)
+        kept.append(data)
+        cleaned = self.start(["clean"])
+        if cleaned.wait(60):
+            self.round.troubles.append(f"agent clean ended with {cleaned.returncode}: {self.said()}")
+        self.round.troubles += [f"killed at {moment}: left {one}" for one in what_is_left(owner, self.temporary)]
+
+    def wait(self, process: subprocess.Popen[bytes], *, resumed: bool) -> None:
+        """Until the moment at which this one is to die."""
+        aims = (*AIMED_AT, "paused", "env_started", "resumed") if resumed else AIMED_AT
+        aim, later_s = self.random.choice(aims), self.random.uniform(0, AIM_S)
+        once = aim in ("exit", "evaluation_started", "paused", "env_started", "resumed")
+        before = self.events(aim)
+        count = before + (1 if once else self.random.randint(1, 9))
+        timed = self.random.random() < 0.5 or (before and aim in ("exit", "evaluation_started"))
+        until = time.monotonic() + (self.random.uniform(0.3, self.longest_s) if timed else TRIAL_S)
+        while process.poll() is None and time.monotonic() < until:
+            if not timed and self.events(aim) >= count:
+                time.sleep(later_s)
+                return
+            time.sleep(0.002)
+
+    def events(self, kind: str) -> int:
+        if self.trial is None:
+            return 0
+        return (self.trial / "events.jsonl").read_bytes().count(f'"type":"{kind}"'.encode())
+
+    def finish(self, trial: Path, kept: list[bytes], expected: Facts) -> None:
+        """Resume to the end, and hold what came of it against what was there before and what is expected."""
+        process = self.start(["resume", str(trial)])
+        troubles = self.round.troubles
+        if process.wait(TRIAL_S):
+            troubles.append(f"agent resume ended with {process.returncode}: {self.said()}")
+            return
+        record = (trial / "events.jsonl").read_bytes()
+        for number, before in enumerate(kept, start=1):
+            if not record.startswith(before):
+                troubles.append(f"lines that were there at kill {number} are lost or changed")
+        found = check(trial)
+        if found.first is not None:
+            troubles.append(f"inconsistent: {found.first.place}: {found.first.text}")
+        troubles += expected.differences(facts_of(trial))
+
+    def start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        variables = {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+        with (self.folder / "log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "agent.cli.main", *command],
+                cwd=self.folder,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def said(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")[-400:].strip()
+
+
+def undisturbed(folder: Path, env: str, model: Path) -> Facts:
+    """The facts of a trial that nobody kills.
+
+    Raises: RuntimeError if it fails.
+    """
+    crash = Crash(folder, env, model, random.Random(0))
+    process = crash.start(["solve", *crash.options])
+    if process.wait(TRIAL_S) or crash.trial is None:
+        raise RuntimeError(f"the undisturbed trial failed: {crash.said()}")
+    return facts_of(crash.trial)
+
+
+def remove_checkpoints(trial: str) -> None:
+    """Images that this trial's checkpoints made, recorded or not."""
+    command = ["docker", "images", "--format", "{{.Repository}}:{{.Tag}}", "retrace-checkpoint"]
+    names = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    mine = [name for name in names if trial in name]
+    if mine:
+        subprocess.run(["docker", "rmi", "-f", *mine], capture_output=True, check=False)
+
+
+def crash_test(folder: Path, env: str, rounds: int, seed: int, say: Any = print) -> tuple[Counter[str], list[Round]]:
+    """So many rounds in one kind of environment: kills by moment, and the rounds that lost something."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+    model = script(folder / "script.json")
+    began = time.monotonic()
+    expected = undisturbed(folder / "undisturbed", env, model)
+    longest_s = time.monotonic() - began
+    moments: Counter[str] = Counter()
+    bad: list[Round] = []
+
+    def one(number: int) -> Round:
+        return Crash(folder / str(number), env, model, random.Random(f"{seed}-{env}-{number}"), longest_s).run(expected)
+
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        for number, done in enumerate(pool.map(one, range(rounds))):
+            moments.update(done.moments)
+            say(f"{env} {number}: {', '.join(done.moments)}: {'; '.join(done.troubles) or 'nothing lost'}")
+            if done.troubles:
+                bad.append(done)
+    return moments, bad
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The loop."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--env", default="all", choices=(*ENVIRONMENTS, "all"))
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--keep", type=Path, help="Keep everything in this new directory.")
+    given = parser.parse_args(argv)
+    kinds = ENVIRONMENTS if given.env == "all" else (given.env,)
+    print(f"seed {given.seed}", flush=True)
+    total: Counter[str] = Counter()
+    bad = 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
+        base = given.keep or Path(temporary)
+        base.mkdir(parents=True, exist_ok=True)
+        base.chmod(0o755)
+        for index, env in enumerate(kinds):
+            rounds = given.rounds // len(kinds) + (index < given.rounds % len(kinds))
+            moments, failed = crash_test(base / env, env, rounds, given.seed, lambda line: print(line, flush=True))
+            total += moments
+            bad += len(failed)
+    print(f"{given.rounds} rounds, {total.total()} kills, {bad} rounds lost something")
+    print("kills by moment: " + ", ".join(f"{name} {count}" for name, count in total.most_common()))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""What is likely not to repeat is found in the text of commands, and what only looks like it is not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from trajectories.events import ActionStarted
+from trajectories.repeatability import CAUSES, causes, findings, shell_text
+
+LIKELY = [
+    ("date", "clock"),
+    ("cd x && ls -la", "clock"),
+    ("echo $(date +%s)", "clock"),
+    ('echo "$(date)"', "clock"),
+    ("echo $SECONDS", "clock"),
+    ("python3 - <<'EOF'\nimport time\nprint(time.time())\nEOF", "clock"),
+    ("stat f", "clock"),
+    ("time make", "clock"),
+    ('echo "$RANDOM"', "randomness"),
+    ("d=$(mktemp -d)", "randomness"),
+    ("head -c 9 /dev/urandom", "randomness"),
+    ("python3 -c 'import random; print(random.random())'", "randomness"),
+    ("pip install -q x", "network"),
+    ("apt-get -y update", "network"),
+    ("bash -c 'curl http://x'", "network"),
+    ("bash <<'EOF'\nwget x\nEOF", "network"),
+    ("git clone x", "network"),
+    ("echo $$", "process ids"),
+    ("ps aux | grep x", "process ids"),
+    ("kill $!", "process ids"),
+    ("find . -name x", "directory order"),
+    ("grep -rn x . | head", "directory order"),
+    ("python3 -c 'import os; print(os.listdir())'", "directory order"),
+    ("sleep 9 &", "background processes"),
+    ("server & sleep 1", "background processes"),
+    ("nohup server", "background processes"),
+    ("make -j4", "background processes"),
+]
+NOT = [
+    "echo update the date",
+    "cat >a.py <<'EOF'\ntime = fields.DateTime()\ncm = Linear1D(10) & Linear1D(5)\nfind the date\nEOF",
+    "grep 'find . & date' file",
+    "# date; find .",
+    "echo hello  # & date",
+    "make 2>&1 | tail && echo done",
+    "cmd &>log",
+    "find . | sort",
+    "find . -name x | wc -l",
+    "find . -name x -delete",
+    "sed -i 's/a&b/c/' f",
+    "time=5; echo $time",
+    "python3 -c 'print(sorted(os.listdir()))'",
+    "git commit -m 'date & time; ps'",
+    "echo at random.",
+    "echo a\\&b",
+    "./date-parser x",
+    "python3 -c 'import random; random.seed(7); print(random.random())'",
+]
+
+
+@pytest.mark.parametrize(("script", "cause"), LIKELY)
+def test_found(script: str, cause: str) -> None:
+    assert cause in [name for name, _ in causes(script)]
+
+
+@pytest.mark.parametrize("script", NOT)
+def test_not_found(script: str) -> None:
+    assert causes(script) == []
+
+
+def test_a_finding_has_its_action_and_its_line() -> None:
+    script = "echo a\necho b; date +%s"
+    events = [ActionStarted(action="3.2", step=3, script=script, deadline_s=1)] * 2
+    (found,) = findings(events)
+    assert (found.action, found.cause, found.text) == ("3.2", "clock", "echo b; date +%s")
+
+
+@given(st.text(alphabet="ab \n'\"\\#<EOF&;|$()`", max_size=60))
+def test_any_text_can_be_looked_at(script: str) -> None:
+    assert len(shell_text(script)) == len(script)
+    causes(script)
+
+
+@pytest.mark.parametrize(
+    "piece", ["find ", "grep -r x ", "ls -a ", "'", "<<A ", "a\n", "git log ", "; date-", "$(", "tar c "]
+)
+def test_long_scripts_take_a_moment(piece: str) -> None:
+    began = time.process_time()
+    causes(piece * (100_000 // len(piece)))
+    assert time.process_time() - began < 5
+
+
+def test_real_runs_show_what_people_would_point_at(shared_data: Path) -> None:
+    counts: Counter[str] = Counter()
+    commands = 0
+    for path in sorted((shared_data / "mini-swe-agent").glob("v2*/**/*.json")):
+        for message in json.loads(path.read_text()).get("messages", []):
+            for action in (message.get("extra") or {}).get("actions") or []:
+                commands += 1
+                counts.update(name for name, _ in causes(action["command"]))
+    assert commands == 1496
+    assert set(counts) <= set(CAUSES)
+    assert counts["background processes"] == 0  # `&` is only in Python code and in texts there
+    assert 40 <= counts["network"] <= 60
+    assert 100 <= counts["directory order"] <= 260

@@ -1,0 +1,65 @@
+"""`agent show` tells where a fork came from, and `agent trials` that it is one; resumed trials say what they lost."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from agent.actions import SUBMIT
+from tests.solve.command import agent, script
+from trajectories.family import family
+
+
+def solve(work: Path, *turns: str) -> Path:
+    (work / "start").mkdir(exist_ok=True)
+    argv = ["--instruction", "x", "--workspace", str(work / "start"), "--env", "local"]
+    done = agent(work, "solve", *argv, "--model", script(work, *turns, SUBMIT), "--json")
+    assert done.status == 0, done.err
+    return done.trial
+
+
+def fork(work: Path, parent: Path, at: int, *turns: str) -> Path:
+    done = agent(work, "fork", str(parent), "--at", str(at), "--model", script(work, *turns, SUBMIT), "--json")
+    assert done.status == 0, done.err
+    return done.trial
+
+
+def test_the_tree_of_forks(tmp_path: Path) -> None:
+    first = solve(tmp_path, "echo 1", "echo 2")
+    second = fork(tmp_path, first, 1, "-", "echo other way")
+    third = fork(tmp_path, second, 1, "-", "-", "echo third way")
+    shown = agent(tmp_path, "show", str(second)).out
+    assert f"forked from {first.name} at step 1" in shown
+    assert "inherited step 1 of the parent" in shown
+    assert "inherited tool: observation" in shown
+    tree = shown[shown.rindex(first.name) :]
+    assert tree.index(f"at step 1: {second.name}") < tree.index(f"at step 1: {third.name}")
+    told = agent(tmp_path, "show", str(second), "--json").json
+    assert told["parent"] == {"trial": first.name, "step": 1}
+    assert told["forks"] == [{"trial": str(third.absolute()), "step": 1}]
+    assert agent(tmp_path, "show", str(first), "--json").json["parent"] is None
+    assert f"fork of {first.name}" in " ".join(agent(tmp_path, "trials", COLUMNS="400").out.split())
+    shutil.rmtree(first)
+    assert f"{first.name} (not here)" in agent(tmp_path, "show", str(second)).out
+
+
+def test_records_that_name_each_other_are_no_trap(tmp_path: Path) -> None:
+    for name, parent in (("a", "b"), ("b", "a"), ("c", "c")):
+        (tmp_path / "batch" / name).mkdir(parents=True)
+        (tmp_path / "batch" / name / "events.jsonl").write_text(f'{{"parent":{{"trial":"{parent}","step":1}}}}\n')
+    (tmp_path / "batch" / "d").mkdir()
+    (tmp_path / "batch" / "d" / "events.jsonl").write_bytes(b'{"parent":{"trial"\xff\n')
+    for name in "abcd":
+        assert family(tmp_path / "batch" / name)[1].name == name
+
+
+def test_a_thousand_trials_take_a_moment(tmp_path: Path) -> None:
+    line = '{"type":"trial_started","pad":"' + "x" * 3000 + '","parent":{"trial":"t0","step":1}}\n'
+    for number in range(1000):
+        (tmp_path / "batch" / f"t{number}").mkdir(parents=True)
+        (tmp_path / "batch" / f"t{number}" / "events.jsonl").write_text(line if number else "{}\n")
+    began = time.process_time()
+    root, _ = family(tmp_path / "batch" / "t5")
+    assert time.process_time() - began < 0.5
+    assert len(root.children) == 999

@@ -1,0 +1,45 @@
+"""A family of forks in the terminal."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from rich.tree import Tree
+
+from trajectories.catalog import listed
+from trajectories.family import Member
+from trajectories.text import printable
+
+_MOST = 200
+_DEEP = 100
+
+
+def family_tree(root: Member, shown: Member) -> Tree:
+    """The tree below an ancestor; the trial that is looked at stands out."""
+    tree = Tree(_label(root, shown))
+    todo = [(root, tree, 0)]
+    count, seen = 1, {id(root)}
+    while todo:
+        member, branch, depth = todo.pop()
+        for child in sorted(member.children, key=lambda one: (one.step or 0, one.name)):
+            if id(child) in seen:
+                continue
+            seen.add(id(child))
+            count += 1
+            if count > _MOST or depth > _DEEP:
+                branch.add(Text("..."))
+                return tree
+            todo.append((child, branch.add(_label(child, shown)), depth + 1))
+    return tree
+
+
+def _label(member: Member, shown: Member) -> Text:
+    text = Text(printable(member.name), "bold" if member is shown else "")
+    if member.step is not None:
+        text = Text(f"at step {member.step}: ", "dim") + text
+    if member.directory is None:
+        return text + Text(" (not here)", "dim")
+    summary = listed(member.directory).summary
+    if summary is None:
+        return text + Text(" (unreadable)", "red")
+    ended = summary.exit.cause if summary.exit else "not closed"
+    return text + Text(printable(f"   {summary.model}, {summary.steps} steps, {ended}"), "dim")
