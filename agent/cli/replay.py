@@ -66,6 +66,9 @@ def _print(report: Report) -> None:
         more = len(report.workspace_differences)
         lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {more} paths")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
+    if report.not_replayed:
+        lines.append(f"not replayed, having no end of their own: {', '.join(report.not_replayed)}")
+    lines += [f"not restored: {line}" for line in report.not_restored]
     if report.not_compared:
         lines.append(f"not compared: {', '.join(report.not_compared)}")
     lines += report.notes
