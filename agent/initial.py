@@ -80,6 +80,8 @@ def initial(
         order = order_of(trial, first, kept=_kept(trial), same_task=False, **changes)
         changed = order.task.digest != first.task.digest
         return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
+    if image is not None and env not in (None, "docker"):
+        raise UserError(f"--image {image}: an image runs in docker; leave out --env {env}")
     archive = scratch = None
     if workspace is not None and not workspace.is_dir():
         if not workspace.is_file():
@@ -89,7 +91,12 @@ def initial(
     if image is None and workspace is None:
         workspace = scratch = Path(tempfile.mkdtemp(prefix=this_process().prefix))
     options = Options.of(changes, instruction="replay", image=image, workspace=workspace, evaluate=False)
-    order = resolve(options)
+    try:
+        order = resolve(options)
+    except BaseException:
+        if scratch is not None:
+            scratch.rmdir()
+        raise
     spec = replace(order.spec, user=first.environment_spec.get("user"), env=first.environment_spec.get("env") or {})
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
 

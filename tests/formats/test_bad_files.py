@@ -406,6 +406,7 @@ def test_looking_at_an_imported_trial(tmp_path: Path) -> None:
         assert done.status == 0, done.err
         assert "\x1b" not in done.out
     shown = agent(tmp_path, "show", made["trial"], "--json").json
+    assert shown.pop("forks") == []
     assert shown == {key: value for key, value in made.items() if key not in ("file", "already")}
     assert agent(tmp_path, "trials", "--json").json["trials"] == [shown]
 

@@ -264,6 +264,7 @@ def test_a_fork_is_checked_against_its_parent(good: Path, tmp_path: Path) -> Non
     def fork(step: int, trial: str) -> Callable[[Events], object]:
         return lambda events: put(events, "trial_started", 0, parent={"trial": trial, "step": step})
 
+    (good / "trial.json").unlink()  # it says nothing of a parent
     shutil.copytree(good, tmp_path / "b" / "parent")
     assert broken(good, tmp_path / "b", fork(3, "parent")).findings == []
     shutil.rmtree(tmp_path / "b" / "trial")
