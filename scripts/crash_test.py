@@ -54,8 +54,9 @@ MOMENTS = {
     "warning": "warning",
 }
 """What a trial is about when this is the last event of its record."""
-AIMED_AT = ("message", "action_finished", "snapshot", "checkpoint", "exit", "evaluation_started", "call_finished")
+AIMED_AT = ("message", "action_finished", "snapshot", "call_finished", "call_started", "exit", "evaluation_started")
 """Moments too short to be hit by chance: half of the kills wait for one of these events."""
+NOT_HIT = "not hit"
 AIM_S = 0.15
 """The kill then comes up to so much later."""
 
@@ -78,15 +79,16 @@ class Crash:
         self.temporary.chmod(0o1777)  # a sandbox that root starts is another user's
         self.options = ["--task", "demo/ledger", "--env", env, "--model", f"script:{model}"]
         self.longest_s = longest_s
+        often = env == "docker" and moments.random() < 0.3
+        self.checkpoints = ["--checkpoint-every", "4"] if often else []
         self.round = Round()
 
     def run(self, expected: Facts) -> Round:
         """Kill, clean, resume, and compare."""
         kept: list[bytes] = []
-        checkpoints = ["--checkpoint-every", "4"] if self.env == "docker" and self.random.random() < 0.3 else []
-        self.kill(["solve", *self.options, *checkpoints], kept)
+        self.kill(["solve", *self.options, *self.checkpoints], kept)
         for _ in range(MOST_RESUMES):
-            if self.trial is None or self.random.random() < 0.5:
+            if self.trial is None or self.round.moments[-1] == NOT_HIT or self.random.random() < 0.5:
                 break
             self.kill(["resume", str(self.trial)], kept)
         if self.trial is None:
@@ -95,7 +97,7 @@ class Crash:
             self.finish(self.trial, kept, expected)
         except (RecordError, OSError, subprocess.SubprocessError) as error:
             self.round.troubles.append(f"{type(error).__name__}: {error}")
-        if checkpoints:
+        if self.checkpoints:
             remove_checkpoints(self.trial.name)
         return self.round
 
@@ -123,7 +125,7 @@ class Crash:
             data = (self.trial / "events.jsonl").read_bytes()
             data = data[: data.rfind(b"\n") + 1]
             moment = MOMENTS.get(str(kind_of(data.splitlines()[-1])), "unknown")
-        self.round.moments.append("not hit" if finished else moment)
+        self.round.moments.append(NOT_HIT if finished else moment)
         kept.append(data)
         cleaned = self.start(["clean"])
         if cleaned.wait(60):
@@ -132,13 +134,21 @@ class Crash:
 
     def wait(self, process: subprocess.Popen[bytes], *, resumed: bool) -> None:
         """Until the moment at which this one is to die."""
-        aims = (*AIMED_AT, "paused", "env_started", "resumed") if resumed else AIMED_AT
+        ended = self.events("exit") > 0
+        aims: tuple[str, ...] = AIMED_AT
+        if self.checkpoints:
+            aims += ("checkpoint",) * 3
+        if resumed and not ended:
+            aims += ("paused", "env_started", "resumed") * 2
+        if ended:
+            aims = ("env_started", "workspace_exported", "evaluation_started")
         aim, later_s = self.random.choice(aims), self.random.uniform(0, AIM_S)
-        once = aim in ("exit", "evaluation_started", "paused", "env_started", "resumed")
+        once = ended or aim in ("exit", "evaluation_started", "paused", "env_started", "resumed", "checkpoint")
         before = self.events(aim)
-        count = before + (1 if once else self.random.randint(1, 9))
-        timed = self.random.random() < 0.5 or (before and aim in ("exit", "evaluation_started"))
-        until = time.monotonic() + (self.random.uniform(0.3, self.longest_s) if timed else TRIAL_S)
+        count = before + (1 if once else self.random.randint(1, max(1, 10 - self.events("snapshot"))))
+        timed = self.random.random() < 0.5
+        share = 0.3 if ended else 0.6
+        until = time.monotonic() + (self.random.uniform(0.3, self.longest_s * share) if timed else TRIAL_S)
         while process.poll() is None and time.monotonic() < until:
             if not timed and self.events(aim) >= count:
                 time.sleep(later_s)
