@@ -80,8 +80,8 @@ def initial(
         order = order_of(trial, first, kept=_kept(trial), same_task=False, **changes)
         changed = order.task.digest != first.task.digest
         return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
-    if image is not None and env not in (None, "docker"):
-        raise UserError(f"--image {image}: an image runs in docker; leave out --env {env}")
+    if image is not None and env in ("local", "sandbox"):
+        raise UserError(f"--image means nothing in {env}: leave it out, or choose --env docker")
     archive = scratch = None
     if workspace is not None and not workspace.is_dir():
         if not workspace.is_file():

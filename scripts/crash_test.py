@@ -6,7 +6,6 @@ scripts/crash-test [--rounds 300] [--env local|sandbox|docker|all] [--seed N]: e
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -15,25 +14,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from environments.owner import start_time, this_process
+from scripts.crash_facts import Facts, facts_of, script
 from scripts.kill_test import ROOT, what_is_left
 from trajectories.check import check
 from trajectories.errors import RecordError
-from trajectories.events import CallFinished, Evaluated, Message
 from trajectories.lines import kind_of
-from trajectories.reader import read_events
-from trajectories.states import ARCHIVE, state_at
-from trajectories.summary import summarize
-from trajectories.workspace_archive import archive_manifest
 
-SOLUTION = ROOT / "tests" / "solutions" / "ledger" / "solve.sh"
 AT_A_TIME = 2
 TRIAL_S = 120.0
 """Longer than any of these trials takes, also on a machine with much else to do."""
@@ -61,29 +54,11 @@ MOMENTS = {
     "warning": "warning",
 }
 """What a trial is about when this is the last event of its record."""
-AIMED_AT = ("message", "action_finished", "snapshot", "checkpoint", "exit", "evaluation_started", "call_finished")
+AIMED_AT = ("message", "action_finished", "snapshot", "call_finished", "call_started", "exit", "evaluation_started")
 """Moments too short to be hit by chance: half of the kills wait for one of these events."""
+NOT_HIT = "not hit"
 AIM_S = 0.15
 """The kill then comes up to so much later."""
-
-
-@dataclass
-class Facts:
-    """What must not depend on whether a trial was killed on its way."""
-
-    steps: int
-    usage: dict[str, Any]
-    replies: list[str]
-    observations: dict[str, str]
-    workspace: dict[str, tuple[Any, ...]]
-    exported: dict[str, tuple[Any, ...]]
-    verdict: dict[str, str]
-    exit: str
-
-    def differences(self, other: Facts) -> list[str]:
-        """Names of what differs, with the two values in short."""
-        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
-        return [f"{name}: {str(a)[:200]} undisturbed, {str(b)[:200]} here" for name, a, b in pairs if a != b]
 
 
 @dataclass
@@ -92,57 +67,6 @@ class Round:
 
     moments: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
-
-
-def script(path: Path) -> Path:
-    """A model that solves demo/ledger in a dozen steps, all of which leave something that must not come twice."""
-    lines = SOLUTION.read_text()
-    turns: list[Any] = [
-        ["echo looked >>log", "ls"],
-        {"commands": ["echo slow >>log; sleep 0.4; echo slower >>log"], "reply_delay_s": 0.2},
-        "mkdir -p many; for n in $(seq 400); do echo $n >many/$n; done",
-        {"fail": {"error": "rate_limit", "retry_after_s": 0.1}},
-        [lines, "echo solved >>log"],
-        "head -c 6000000 /dev/zero | tr '\\0' 'x' >large; chmod 600 large; ln -s large link",
-        ["sleep 0.2; false", "echo 1 >>log", "sleep 0.2; echo 2 >>log", "cat log"],
-        {"text": "no command at all", "reply_delay_s": 0.2},
-        "rm -r many/1*; mv large larger; rm link; mkdir -p a/b; touch -d @0 a/b/old",
-        {"commands": ["(sleep 300 >/dev/null 2>&1 &); echo 3 >>log; wc -l log"], "reply_delay_s": 0.1},
-        "rm -rf many larger a; sleep 0.2",
-        ["cat log", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"],
-    ]
-    used = ({"input": 100 * n + 1, "cache_read": 7 * n, "output": 10 * n + 3, "reasoning": n} for n in range(1, 99))
-    full = [turn if isinstance(turn, dict) else {"commands": turn} for turn in turns]
-    path.write_text(json.dumps([turn if "fail" in turn else {**turn, "usage": next(used)} for turn in full]))
-    return path
-
-
-def facts_of(trial: Path) -> Facts:
-    """The facts of a finished trial.
-
-    Raises: RecordError.
-    """
-    events = list(read_events(trial))
-    summary = summarize(trial, events)
-    verdicts = [event.verdict for event in events if isinstance(event, Evaluated) and event.verdict]
-    return Facts(
-        steps=summary.steps,
-        usage=summary.usage.model_dump(),
-        replies=[event.reply.model_dump_json() for event in events if isinstance(event, CallFinished)],
-        observations={
-            event.action: event.content for event in events if isinstance(event, Message) and event.action is not None
-        },
-        workspace={
-            path: (entry.type, entry.mode, entry.size, entry.link, entry.sha256)
-            for path, entry in state_at(trial).manifest.items()
-        },
-        exported={
-            path: (entry.type, entry.mode, entry.size, entry.link, entry.sha256)
-            for path, entry in archive_manifest(trial / ARCHIVE).items()
-        },
-        verdict={case.id: case.status for verdict in verdicts[-1:] for case in verdict.cases},
-        exit=str(summary.exit.cause if summary.exit else None),
-    )
 
 
 class Crash:
@@ -155,15 +79,16 @@ class Crash:
         self.temporary.chmod(0o1777)  # a sandbox that root starts is another user's
         self.options = ["--task", "demo/ledger", "--env", env, "--model", f"script:{model}"]
         self.longest_s = longest_s
+        often = env == "docker" and moments.random() < 0.3
+        self.checkpoints = ["--checkpoint-every", "4"] if often else []
         self.round = Round()
 
     def run(self, expected: Facts) -> Round:
         """Kill, clean, resume, and compare."""
         kept: list[bytes] = []
-        checkpoints = ["--checkpoint-every", "4"] if self.env == "docker" and self.random.random() < 0.3 else []
-        self.kill(["solve", *self.options, *checkpoints], kept)
+        self.kill(["solve", *self.options, *self.checkpoints], kept)
         for _ in range(MOST_RESUMES):
-            if self.trial is None or self.random.random() < 0.5:
+            if self.trial is None or self.round.moments[-1] == NOT_HIT or self.random.random() < 0.5:
                 break
             self.kill(["resume", str(self.trial)], kept)
         if self.trial is None:
@@ -172,7 +97,7 @@ class Crash:
             self.finish(self.trial, kept, expected)
         except (RecordError, OSError, subprocess.SubprocessError) as error:
             self.round.troubles.append(f"{type(error).__name__}: {error}")
-        if checkpoints:
+        if self.checkpoints:
             remove_checkpoints(self.trial.name)
         return self.round
 
@@ -200,7 +125,7 @@ class Crash:
             data = (self.trial / "events.jsonl").read_bytes()
             data = data[: data.rfind(b"\n") + 1]
             moment = MOMENTS.get(str(kind_of(data.splitlines()[-1])), "unknown")
-        self.round.moments.append("not hit" if finished else moment)
+        self.round.moments.append(NOT_HIT if finished else moment)
         kept.append(data)
         cleaned = self.start(["clean"])
         if cleaned.wait(60):
@@ -209,13 +134,21 @@ class Crash:
 
     def wait(self, process: subprocess.Popen[bytes], *, resumed: bool) -> None:
         """Until the moment at which this one is to die."""
-        aims = (*AIMED_AT, "paused", "env_started", "resumed") if resumed else AIMED_AT
+        ended = self.events("exit") > 0
+        aims: tuple[str, ...] = AIMED_AT
+        if self.checkpoints:
+            aims += ("checkpoint",) * 3
+        if resumed and not ended:
+            aims += ("paused", "env_started", "resumed") * 2
+        if ended:
+            aims = ("env_started", "workspace_exported", "evaluation_started")
         aim, later_s = self.random.choice(aims), self.random.uniform(0, AIM_S)
-        once = aim in ("exit", "evaluation_started", "paused", "env_started", "resumed")
+        once = ended or aim in ("exit", "evaluation_started", "paused", "env_started", "resumed", "checkpoint")
         before = self.events(aim)
-        count = before + (1 if once else self.random.randint(1, 9))
-        timed = self.random.random() < 0.5 or (before and aim in ("exit", "evaluation_started"))
-        until = time.monotonic() + (self.random.uniform(0.3, self.longest_s) if timed else TRIAL_S)
+        count = before + (1 if once else self.random.randint(1, max(1, 10 - self.events("snapshot"))))
+        timed = self.random.random() < 0.5
+        share = 0.3 if ended else 0.6
+        until = time.monotonic() + (self.random.uniform(0.3, self.longest_s * share) if timed else TRIAL_S)
         while process.poll() is None and time.monotonic() < until:
             if not timed and self.events(aim) >= count:
                 time.sleep(later_s)
@@ -280,7 +213,9 @@ def remove_checkpoints(trial: str) -> None:
         subprocess.run(["docker", "rmi", "-f", *mine], capture_output=True, check=False)
 
 
-def crash_test(folder: Path, env: str, rounds: int, seed: int, say: Any = print) -> tuple[Counter[str], list[Round]]:
+def crash_test(
+    folder: Path, env: str, rounds: int, seed: int, say: Callable[[str], None] = print
+) -> tuple[Counter[str], list[Round]]:
     """So many rounds in one kind of environment: kills by moment, and the rounds that lost something."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)

@@ -17,7 +17,7 @@ import pytest
 
 from agent.actions import SUBMIT
 from agent.resume import resume
-from scripts.crash_test import Facts, facts_of
+from scripts.crash_facts import Facts, facts_of
 from tests.solve.command import agent, script
 from trajectories.check import check
 from trajectories.events import Message, Resumed
