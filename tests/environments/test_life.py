@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -49,6 +51,27 @@ def wait_for(condition: object, seconds: float = 10) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+@pytest.mark.parametrize("shell", ["fresh", "persistent"])
+@pytest.mark.parametrize("label", ALL)
+def test_a_stopped_environment_holds_no_file_open_and_no_thread(label: str, shell: str) -> None:
+    """Not even until the next garbage collection: hundreds may be stopped before that."""
+    environment(label, shell=shell).check()
+    gc.collect()
+    gc.disable()
+    try:
+        used = [environment(label, shell=shell) for _ in range(3)]
+        held = []
+        for one in used:
+            one.start()
+            one.execute("true", deadline_s=20)
+            one.stop()
+            assert wait_for(lambda: not any("terminal" in thread.name for thread in threading.enumerate()))
+            held.append(len(os.listdir("/proc/self/fd")))
+    finally:
+        gc.enable()
+    assert held == held[:1] * 3
 
 
 @pytest.mark.parametrize("label", ALL)
