@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from environments.capture import extended
 from environments.channel import Channel, ShellGone
 from environments.promises import Promise
 from environments.protocol import EnvironmentUnavailable, Execution, Started, SupervisorLost
@@ -116,7 +117,8 @@ class PersistentShell:
         written = terminal.written(0.0 if done.shell_lost else LAST_SIGN_S)
         if not written.strip(b"\n" if done.ended != "exited" else b""):  # bash's own, at interruptions
             return done
-        return replace(done, output=(bytes(done.output) + written)[:cap], counted=done.counted + len(written))
+        output = extended(done.output, written[: cap - len(done.output)])
+        return replace(done, output=output, counted=done.counted + len(written))
 
 
 def with_persistent_shell(started: Started) -> Started:
