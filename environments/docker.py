@@ -207,10 +207,10 @@ class DockerEnvironment(Supervised):
             raise EnvironmentLost("there is no container")
         return rescue.of_container(self._api, self._container, self.workdir)
 
-    def _watched(self) -> Path | None:
+    def _watched(self) -> Sequence[Path]:
         """The daemon's own directory, where it is on this machine."""
         root = daemon.facts(self._api).get("DockerRootDir") if self._api else None
-        return Path(root) if root and daemon.is_local(self._api) else None
+        return (Path(root),) if root and daemon.is_local(self._api) else ()
 
     def _remove(self) -> None:
         if self._api is not None:

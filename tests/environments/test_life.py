@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -219,6 +221,26 @@ def test_a_full_disk_is_said_before_it_is_full(start: object, monkeypatch: pytes
         place.run("true")
     monkeypatch.undo()
     assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", ["local", SANDBOX])
+@pytest.mark.parametrize("full", ["workspace", "home"])
+def test_beside_a_workspace_of_the_user_s_the_disk_of_home_is_watched_too(
+    start: object, label: str, full: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Path(tempfile.mkdtemp())  # where also another user gets to
+    request.addfinalizer(workspace.rmdir)
+    if os.geteuid() == 0:
+        os.chown(workspace, 65534, 65534)
+    place: Place = start(label, workspace=workspace)  # type: ignore[operator]
+    usage = shutil.disk_usage
+
+    def filled(where: Path) -> object:
+        return usage(where)._replace(free=1 if (where == workspace) == (full == "workspace") else 1 << 40)
+
+    monkeypatch.setattr(supervised.shutil, "disk_usage", filled)
+    with pytest.raises(DiskFull, match="MiB left"):
+        place.run("true")
 
 
 @pytest.mark.parametrize("label", ["local", SANDBOX])
