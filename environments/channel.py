@@ -44,6 +44,10 @@ SHELL_LOST: Mapping[str, str] = {
 _log = logging.getLogger(__name__)
 
 
+class ShellGone(Exception):
+    """A turn was not begun: nobody keeps the terminal of the persistent shell any more."""
+
+
 class Channel:
     """One supervisor. After a fault every further request fails with the same one."""
 
@@ -122,7 +126,7 @@ class Channel:
 
         With `go` it is a turn of the persistent shell: that is called, with the turn's number, once all is ready.
 
-        Raises: EnvironmentLost.
+        Raises: EnvironmentLost, ShellGone.
         """
         script = script.replace(b"\\", b"\\\\").replace(b"\0", b"\\0000")
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
@@ -133,7 +137,9 @@ class Channel:
             self._send(where + what + script)
             self._unanswered = True
             if go:
-                self._answer(began + GRACE_S, self._tick)
+                if self._answer(began + GRACE_S, self._tick) == ["gone"]:
+                    self._unanswered = False
+                    raise ShellGone
                 go(self._seq)
             fields = self._answer(began + deadline_s + GRACE_S, self._tick, self._guard)
             self._unanswered = False

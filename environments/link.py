@@ -33,6 +33,13 @@ class Link(Protocol):
         """Let go; the supervisor reads the end of its input and leaves."""
 
 
+class Closing(Protocol):
+    """What is open until it is closed."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
 class ProcessLink:
     """A child process's standard streams."""
 
@@ -69,6 +76,8 @@ class ProcessLink:
         return os.readv(self._out, [view])
 
     def diagnostics(self) -> str:
+        if self._errors.closed:
+            return ""
         size = os.fstat(self._errors.fileno()).st_size
         kept = os.pread(self._errors.fileno(), _DIAGNOSTICS_BYTES, max(0, size - _DIAGNOSTICS_BYTES))
         return kept.decode(errors="replace").strip()
@@ -81,6 +90,10 @@ class ProcessLink:
             except OSError:
                 pass
 
+    def ended(self) -> None:
+        """The process is no more, and nobody asks for its last words any more."""
+        self._errors.close()
+
 
 class AttachLink:
     """A container's attached streams: raw in, 8-byte framed stdout and stderr out.
@@ -88,9 +101,10 @@ class AttachLink:
     https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
     """
 
-    def __init__(self, raw: socket.socket, owner: object) -> None:
+    def __init__(self, raw: socket.socket, owner: Closing) -> None:
+        """`owner` is what the daemon's client gave: while that is open, so is the socket."""
         self._socket = raw
-        self._owner = owner  # the HTTP response: the socket closes when it is collected
+        self._owner = owner
         self._header = bytearray()
         self._left = 0
         self._is_stdout = True
@@ -142,3 +156,4 @@ class AttachLink:
         except OSError:
             pass
         self._socket.close()
+        self._owner.close()
