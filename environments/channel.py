@@ -67,6 +67,8 @@ class Channel:
         self._cpu_s = 0.0
         self._tick = b""
         self._unanswered = False
+        self._lost_unsaid: str | None = None
+        """What an interrupted turn would have said of the persistent shell; the next one says it."""
         self._not_before_s = 0.0
         self._fault: EnvironmentLost | None = EnvironmentLost("the environment was not started")
 
@@ -156,6 +158,9 @@ class Channel:
         own = ended in ("exited", "oom")
         duration_s = int(micros) / 1e6
         self.span_s = int(start) / 1e6, int(start) / 1e6 + duration_s
+        lost = SHELL_LOST.get(note)
+        if go:
+            lost, self._lost_unsaid = lost or self._lost_unsaid, None
         return Execution(
             ended=cast(Ended, ended),
             output=output,
@@ -168,7 +173,7 @@ class Channel:
             cpu_s=self._cpu_since(user_s, system_s),
             peak_memory_bytes=int(peak) or None,
             left_running=int(left),
-            shell_lost=SHELL_LOST.get(note),
+            shell_lost=lost,
         )
 
     def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:
@@ -310,8 +315,11 @@ class Channel:
         try:
             if self._unanswered:
                 self._send(b"c")
-                self._answer(time.monotonic() + CANCEL_S, tick=b"c")
+                until = time.monotonic() + CANCEL_S
+                while (fields := self._answer(until, tick=b"c")) == ["go"]:
+                    pass  # it was interrupted between the two answers to a turn
                 self._unanswered = False
+                self._lost_unsaid = SHELL_LOST.get(fields[9]) if len(fields) > 9 else None
             self._request("s")
             until = time.monotonic() + DRAIN_S
             for _ in self._until(f"{self._nonce} {self._seq} synchronised\n".encode(), incoming, until):

@@ -11,6 +11,7 @@ import select
 import socket
 import subprocess
 import time
+from collections import deque
 from typing import IO, Protocol
 
 _F_SETPIPE_SZ = 1031
@@ -105,7 +106,9 @@ class AttachLink:
         """`owner` is what the daemon's client gave: while that is open, so is the socket."""
         self._socket = raw
         self._owner = owner
-        self._header = bytearray()
+        self._arrived: deque[bytes | int] = deque()
+        """What `receive` has read and not yet taken account of: a piece, or the size of one that is in its view."""
+        self._header = b""
         self._left = 0
         self._is_stdout = True
         self._errors = b""
@@ -117,28 +120,41 @@ class AttachLink:
             view = view[self._socket.send(view[: 1 << 20]) :]
 
     def receive(self, view: memoryview, timeout_s: float) -> int:
+        """See `Link`. An interrupt may lose bytes, but never where a frame begins.
+
+        CPython runs signal handlers after a call: `extend` and `map` read and note in one, and no line calls that
+        changes several fields.
+        """
         until = time.monotonic() + timeout_s
         while True:
-            self._socket.settimeout(max(until - time.monotonic(), 0.000_001))
-            if not self._left:
-                got = self._socket.recv(8 - len(self._header))
-                if not got:
-                    return 0
-                self._header += got
-                if len(self._header) == 8:
-                    self._is_stdout = self._header[0] != 2
-                    self._left = int.from_bytes(self._header[4:], "big")
-                    self._header.clear()
-            elif self._is_stdout:
-                count = self._socket.recv_into(view[: self._left])
-                self._left -= count
-                return count
+            late = bool(self._arrived)
+            if not late:
+                self._socket.settimeout(max(until - time.monotonic(), 0.000_001))
+                if not self._left:
+                    self._arrived.extend(map(self._socket.recv, (8 - len(self._header),)))
+                elif self._is_stdout:
+                    self._arrived.extend(map(self._socket.recv_into, (view[: self._left],)))
+                else:
+                    self._arrived.extend(map(self._socket.recv, (min(self._left, 65536),)))
+            got = self._arrived[0]
+            none: deque[bytes | int] = deque()
+            if isinstance(got, int):
+                self._left, self._arrived = self._left - got, none
+                if not late:
+                    return got
+            elif not got:
+                self._arrived = none
+                return 0
+            elif self._left:
+                errors, left = (self._errors + got)[-_DIAGNOSTICS_BYTES:], self._left - len(got)
+                self._errors, self._left, self._arrived = errors, left, none
             else:
-                got = self._socket.recv(min(self._left, 65536))
-                if not got:
-                    return 0
-                self._left -= len(got)
-                self._errors = (self._errors + got)[-_DIAGNOSTICS_BYTES:]
+                header = self._header + got
+                left, is_stdout = int.from_bytes(header[4:], "big"), header[0] != 2
+                if len(header) == 8:
+                    self._header, self._left, self._is_stdout, self._arrived = b"", left, is_stdout, none
+                else:
+                    self._header, self._arrived = header, none
 
     def diagnostics(self) -> str:
         return self._errors.decode(errors="replace").strip()

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -231,6 +233,20 @@ def test_an_interrupt_leaves_a_usable_shell(shell: Place) -> None:
     finally:
         signal.signal(signal.SIGALRM, previous)
     assert kept(shell, "echo $state; grep -l '[s]leep.100.1' /proc/[0-9]*/cmdline 2>/dev/null; true") == b"here\n"
+
+
+def test_an_interrupt_at_any_moment_keeps_the_state_or_says_that_it_is_lost(shell: Place) -> None:
+    thread = threading.get_ident()
+    for delay_s in (0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01):
+        assert shell.run("state=there").exit_code == 0
+        timer = threading.Timer(delay_s, signal.pthread_kill, (thread, signal.SIGINT))
+        with suppress(KeyboardInterrupt):
+            timer.start()
+            shell.run("sleep 5")
+            pytest.fail("the interrupt was swallowed")
+        timer.join()
+        done = shell.run("echo ${state-lost}")
+        assert (done.output == b"there\n") == (done.shell_lost is None), (delay_s, done)
 
 
 def test_an_export_ends_it_and_a_new_one_comes(shell: Place, tmp_path: Path) -> None:
