@@ -55,9 +55,31 @@ def capture(
             over = keep
         return min(size if marked_at < 0 else marked_at, cap)
 
+    spooled = _kept(write, size)
+    return spooled, marked_at if marked_at >= 0 else max(size, total)
+
+
+def extended(output: bytes | Spooled, more: bytes) -> bytes | Spooled:
+    """An output with something behind it.
+
+    Raises: EnvironmentLost, DiskFull.
+    """
+    if isinstance(output, bytes) or not more:
+        return output + more if isinstance(output, bytes) else output
+    size = len(output) + len(more)
+
+    def write(append: Callable[[bytes | memoryview], object]) -> int:
+        for piece in output.pieces():
+            append(piece)
+        append(more)
+        return size
+
+    return _kept(write, size)
+
+
+def _kept(write: Callable[[Callable[[bytes | memoryview], object]], int], size: int) -> Spooled:
     try:
-        spooled = Spooled(write)
+        return Spooled(write)
     except OSError as error:
         kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else EnvironmentLost
         raise kind(f"an output of {size} bytes cannot be kept in {tempfile.gettempdir()}: {error}") from error
-    return spooled, marked_at if marked_at >= 0 else max(size, total)

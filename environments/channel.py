@@ -46,6 +46,10 @@ SHELL_LOST: Mapping[str, str] = {
 _log = logging.getLogger(__name__)
 
 
+class ShellGone(Exception):
+    """A turn was not begun: nobody keeps the terminal of the persistent shell any more."""
+
+
 class Channel:
     """One supervisor. After a fault every further request fails with the same one."""
 
@@ -65,6 +69,8 @@ class Channel:
         self._cpu_s = 0.0
         self._tick = b""
         self._unanswered = False
+        self._lost_unsaid: str | None = None
+        """What an interrupted turn would have said of the persistent shell; the next one says it."""
         self._not_before_s = 0.0
         self._fault: EnvironmentLost | None = EnvironmentLost("the environment was not started")
 
@@ -124,7 +130,7 @@ class Channel:
 
         With `go` it is a turn of the persistent shell: that is called, with the turn's number, once all is ready.
 
-        Raises: EnvironmentLost.
+        Raises: EnvironmentLost, ShellGone.
         """
         script = script.replace(b"\\", b"\\\\").replace(b"\0", b"\\0000")
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
@@ -135,7 +141,9 @@ class Channel:
             self._send(where + what + script)
             self._unanswered = True
             if go:
-                self._answer(began + GRACE_S, self._tick)
+                if self._answer(began + GRACE_S, self._tick) == ["gone"]:
+                    self._unanswered = False
+                    raise ShellGone
                 go(self._seq)
             fields = self._answer(began + deadline_s + GRACE_S, self._tick, self._guard)
             self._unanswered = False
@@ -152,6 +160,9 @@ class Channel:
         own = ended in ("exited", "oom")
         duration_s = int(micros) / 1e6
         self.span_s = int(start) / 1e6, int(start) / 1e6 + duration_s
+        lost = SHELL_LOST.get(note)
+        if go:
+            lost, self._lost_unsaid = lost or self._lost_unsaid, None
         return Execution(
             ended=cast(Ended, ended),
             output=output,
@@ -164,7 +175,7 @@ class Channel:
             cpu_s=self._cpu_since(user_s, system_s),
             peak_memory_bytes=int(peak) or None,
             left_running=int(left),
-            shell_lost=SHELL_LOST.get(note),
+            shell_lost=lost,
         )
 
     def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:
@@ -312,8 +323,11 @@ class Channel:
         try:
             if self._unanswered:
                 self._send(b"c")
-                self._answer(time.monotonic() + CANCEL_S, tick=b"c")
+                until = time.monotonic() + CANCEL_S
+                while (fields := self._answer(until, tick=b"c")) == ["go"]:
+                    pass  # it was interrupted between the two answers to a turn
                 self._unanswered = False
+                self._lost_unsaid = SHELL_LOST.get(fields[9]) if len(fields) > 9 else None
             self._request("s")
             until = time.monotonic() + DRAIN_S
             for _ in self._until(f"{self._nonce} {self._seq} synchronised\n".encode(), incoming, until):

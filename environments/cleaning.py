@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 SHARED_MEMORY = Path("/dev/shm")
+MOUNTS = Path("/proc/self/mountinfo")
 REMOVE_S = 10.0
 """What a daemon that already removes a container may take."""
 LEAVE_S = 3.0
@@ -34,6 +35,20 @@ LEAVE_S = 3.0
 _ENTRIES = 20_000
 """A directory with more of them is not measured."""
 _LOCK = re.compile(r"retrace-\d+-[0-9a-z]+\.lock")
+_ONE_MACHINE = (
+    "btrfs",
+    "ext2",
+    "ext3",
+    "ext4",
+    "f2fs",
+    "fuse.fuse-overlayfs",
+    "overlay",
+    "ramfs",
+    "tmpfs",
+    "xfs",
+    "zfs",
+)
+"""File systems that no other machine writes to (nfs, lustre, 9p, virtiofs may be another one's, too)."""
 _RUNS = ("running", "paused", "restarting")
 
 Fate = Literal["dead", "kept", "unknown"]
@@ -190,9 +205,23 @@ def directories(*, measured: bool = True) -> Iterator[Leftover]:
         state, why = owner.judged()
         if state is State.ALIVE:
             continue
+        if state is State.DEAD and (shared := _shared(path)):
+            state, why = State.UNKNOWN, f"its owner may run on another machine, which shares this {shared} file system"
         fate: Fate = "dead" if state is State.DEAD else "unknown"
         what = "temporary directory" if fate == "dead" else f"{why} (rm -r {path})"
         yield Leftover("directory", str(path), fate, what, owner, _age_s(facts), _size(path) if measured else None)
+
+
+def _shared(path: Path) -> str | None:
+    """The kind of file system a path is on, if another machine may write to it as well: names tell no boot."""
+    place, kind = "", "unknown"
+    with suppress(OSError):
+        for line in MOUNTS.read_text(errors="surrogateescape").splitlines():
+            fields, _, source = line.partition(" - ")
+            at = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields.split()[4])
+            if len(at) >= len(place) and path.resolve().is_relative_to(at):
+                place, kind = at, source.split()[0]
+    return None if kind in _ONE_MACHINE else kind
 
 
 def locks() -> Iterator[Leftover]:

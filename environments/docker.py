@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from environments import container_state, daemon, exporting, images, limits, owner, rescue, watch
 from environments.channel import Channel, Ready
-from environments.link import AttachLink
+from environments.link import AttachLink, Closing
 from environments.program import BOOT
 from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
@@ -58,6 +58,8 @@ class DockerEnvironment(Supervised):
         self._image: images.Image | None = None
         self._limits = limits.Given()
         self._link: AttachLink | None = None
+        self._exec: Closing | None = None
+        """What holds a persistent shell's socket open."""
         self._heard = watch.Watched()
         self._last_end_s = 0.0
         """When the last action ended, by the container's clock."""
@@ -195,12 +197,16 @@ class DockerEnvironment(Supervised):
         assert self._api is not None
         with daemon.told("opening a terminal in the container"):
             made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
-            stream = self._api.exec_start(made["Id"], tty=True, socket=True)
+            stream: Any = self._api.exec_start(made["Id"], tty=True, socket=True)
         raw: Any = getattr(stream, "_sock", stream)
         raw.settimeout(None)
-        spawn: Any = SocketSpawn(raw)
-        spawn.response = stream  # the socket closes when it is collected
-        return cast("Spawn", spawn)
+        self._close_exec()
+        self._exec = stream
+        return cast("Spawn", SocketSpawn(raw))
+
+    def _close_exec(self) -> None:
+        if self._exec is not None:
+            self._exec.close()
 
     def _trouble(self) -> str | None:
         if self._container is None or self._api is None:
@@ -213,14 +219,15 @@ class DockerEnvironment(Supervised):
             raise EnvironmentLost("there is no container")
         return rescue.of_container(self._api, self._container, self.workdir)
 
-    def _watched(self) -> Path | None:
+    def _watched(self) -> Sequence[Path]:
         """The daemon's own directory, where it is on this machine."""
         root = daemon.facts(self._api).get("DockerRootDir") if self._api else None
-        return Path(root) if root and daemon.is_local(self._api) else None
+        return (Path(root),) if root and daemon.is_local(self._api) else ()
 
     def _remove(self) -> None:
         if self._api is not None:
             self._remove_container(self._api)
+            self._close_exec()
             self._api.close()
 
     def _remove_container(self, api: APIClient) -> None:

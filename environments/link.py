@@ -11,6 +11,7 @@ import select
 import socket
 import subprocess
 import time
+from collections import deque
 from typing import IO, Protocol
 
 _F_SETPIPE_SZ = 1031
@@ -31,6 +32,13 @@ class Link(Protocol):
 
     def close(self) -> None:
         """Let go; the supervisor reads the end of its input and leaves."""
+
+
+class Closing(Protocol):
+    """What is open until it is closed."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
 class ProcessLink:
@@ -69,6 +77,8 @@ class ProcessLink:
         return os.readv(self._out, [view])
 
     def diagnostics(self) -> str:
+        if self._errors.closed:
+            return ""
         size = os.fstat(self._errors.fileno()).st_size
         kept = os.pread(self._errors.fileno(), _DIAGNOSTICS_BYTES, max(0, size - _DIAGNOSTICS_BYTES))
         return kept.decode(errors="replace").strip()
@@ -81,6 +91,10 @@ class ProcessLink:
             except OSError:
                 pass
 
+    def ended(self) -> None:
+        """The process is no more, and nobody asks for its last words any more."""
+        self._errors.close()
+
 
 class AttachLink:
     """A container's attached streams: raw in, 8-byte framed stdout and stderr out.
@@ -88,10 +102,13 @@ class AttachLink:
     https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
     """
 
-    def __init__(self, raw: socket.socket, owner: object) -> None:
+    def __init__(self, raw: socket.socket, owner: Closing) -> None:
+        """`owner` is what the daemon's client gave: while that is open, so is the socket."""
         self._socket = raw
-        self._owner = owner  # the HTTP response: the socket closes when it is collected
-        self._header = bytearray()
+        self._owner = owner
+        self._arrived: deque[bytes | int] = deque()
+        """What `receive` has read and not yet taken account of: a piece, or the size of one that is in its view."""
+        self._header = b""
         self._left = 0
         self._is_stdout = True
         self._errors = b""
@@ -103,28 +120,41 @@ class AttachLink:
             view = view[self._socket.send(view[: 1 << 20]) :]
 
     def receive(self, view: memoryview, timeout_s: float) -> int:
+        """See `Link`. An interrupt may lose bytes, but never where a frame begins.
+
+        CPython runs signal handlers after a call: `extend` and `map` read and note in one, and no line calls that
+        changes several fields.
+        """
         until = time.monotonic() + timeout_s
         while True:
-            self._socket.settimeout(max(until - time.monotonic(), 0.000_001))
-            if not self._left:
-                got = self._socket.recv(8 - len(self._header))
-                if not got:
-                    return 0
-                self._header += got
-                if len(self._header) == 8:
-                    self._is_stdout = self._header[0] != 2
-                    self._left = int.from_bytes(self._header[4:], "big")
-                    self._header.clear()
-            elif self._is_stdout:
-                count = self._socket.recv_into(view[: self._left])
-                self._left -= count
-                return count
+            late = bool(self._arrived)
+            if not late:
+                self._socket.settimeout(max(until - time.monotonic(), 0.000_001))
+                if not self._left:
+                    self._arrived.extend(map(self._socket.recv, (8 - len(self._header),)))
+                elif self._is_stdout:
+                    self._arrived.extend(map(self._socket.recv_into, (view[: self._left],)))
+                else:
+                    self._arrived.extend(map(self._socket.recv, (min(self._left, 65536),)))
+            got = self._arrived[0]
+            none: deque[bytes | int] = deque()
+            if isinstance(got, int):
+                self._left, self._arrived = self._left - got, none
+                if not late:
+                    return got
+            elif not got:
+                self._arrived = none
+                return 0
+            elif self._left:
+                errors, left = (self._errors + got)[-_DIAGNOSTICS_BYTES:], self._left - len(got)
+                self._errors, self._left, self._arrived = errors, left, none
             else:
-                got = self._socket.recv(min(self._left, 65536))
-                if not got:
-                    return 0
-                self._left -= len(got)
-                self._errors = (self._errors + got)[-_DIAGNOSTICS_BYTES:]
+                header = self._header + got
+                left, is_stdout = int.from_bytes(header[4:], "big"), header[0] != 2
+                if len(header) == 8:
+                    self._header, self._left, self._is_stdout, self._arrived = b"", left, is_stdout, none
+                else:
+                    self._header, self._arrived = header, none
 
     def diagnostics(self) -> str:
         return self._errors.decode(errors="replace").strip()
@@ -142,3 +172,4 @@ class AttachLink:
         except OSError:
             pass
         self._socket.close()
+        self._owner.close()

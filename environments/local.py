@@ -124,8 +124,9 @@ class LocalEnvironment(Supervised):
             end(self._link)
         return exporting.of_directory(Path(self.workdir))
 
-    def _watched(self) -> Path | None:
-        return self.spec.workspace or self._place or Path(tempfile.gettempdir())
+    def _watched(self) -> Sequence[Path]:
+        own = self._place or Path(tempfile.gettempdir())  # its home
+        return (own, self.spec.workspace) if self.spec.workspace else (own,)
 
     def _remove(self) -> None:
         if self._link:

@@ -10,7 +10,8 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from environments.channel import Channel
+from environments.capture import extended
+from environments.channel import Channel, ShellGone
 from environments.promises import Promise
 from environments.protocol import EnvironmentUnavailable, Execution, Started, SupervisorLost
 from environments.terminal import Spawn, Terminal
@@ -53,7 +54,10 @@ class PersistentShell:
             self._connect()
         except SupervisorLost as error:
             raise EnvironmentUnavailable(str(error)) from None
-        tried = self._turn(b"", FIRST_S, 1 << 16)
+        try:
+            tried = self._turn(b"", FIRST_S, 1 << 16)
+        except ShellGone:
+            raise EnvironmentUnavailable("a persistent shell ends at once here; use --shell fresh") from None
         if tried.ended != "exited" or tried.exit_code or tried.shell_lost:
             said = tried.output.decode(errors="replace").strip()[-300:]
             raise EnvironmentUnavailable(
@@ -66,11 +70,17 @@ class PersistentShell:
 
         Raises: EnvironmentLost.
         """
-        opened = None
-        if self._terminal is None or self._terminal.ended:
-            self._connect()
-            opened = "the shell's terminal had ended before this command, which ran in a new one"
-        done = self._turn(script, deadline_s, cap)
+        if self._terminal and not self._terminal.ended:
+            try:
+                return self._turn(script, deadline_s, cap)
+            except ShellGone:
+                pass
+        self._connect()
+        try:
+            done = self._turn(script, deadline_s, cap)
+        except ShellGone:
+            raise SupervisorLost("a new shell's terminal ended at once") from None
+        opened = "the shell's terminal had ended before this command, which ran in a new one"
         return replace(done, shell_lost=done.shell_lost or opened)
 
     def close(self) -> None:
@@ -105,9 +115,10 @@ class PersistentShell:
 
         done = self._channel.run(script, deadline_s=deadline_s, cap=cap, go=go)
         written = terminal.written(0.0 if done.shell_lost else LAST_SIGN_S)
-        if not written or (written == b"\n" and done.ended != "exited"):  # bash's own, at an interruption
+        if not written.strip(b"\n" if done.ended != "exited" else b""):  # bash's own, at interruptions
             return done
-        return replace(done, output=(bytes(done.output) + written)[:cap], counted=done.counted + len(written))
+        output = extended(done.output, written[: cap - len(done.output)])
+        return replace(done, output=output, counted=done.counted + len(written))
 
 
 def with_persistent_shell(started: Started) -> Started:

@@ -86,3 +86,4 @@ def end(link: ProcessLink) -> None:
     except subprocess.TimeoutExpired:
         link.process.kill()
         link.process.wait()
+    link.ended()

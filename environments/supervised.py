@@ -95,9 +95,9 @@ class Supervised(ABC):
         Raises: EnvironmentUnavailable.
         """
 
-    def _watched(self) -> Path | None:
-        """A host directory on the file system that actions fill, if there is one."""
-        return None
+    def _watched(self) -> Sequence[Path]:
+        """Host directories on the file systems that actions fill."""
+        return ()
 
     def _judged(self, done: Execution, channel: Channel) -> Execution:
         """An action's outcome, where more is known of it than its supervisor could tell."""
@@ -259,13 +259,12 @@ class Supervised(ABC):
         return self._channel
 
     def _guard_space(self) -> None:
-        where = self._watched()
-        if where is None:
-            return
-        with contextlib.suppress(OSError):
-            free = shutil.disk_usage(where).free
-            if free < FREE_BYTES:
-                raise DiskFull(f"{where}: only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed")
+        for where in self._watched():
+            with contextlib.suppress(OSError):
+                free = shutil.disk_usage(where).free
+                if free < FREE_BYTES:
+                    less = f"only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed"
+                    raise DiskFull(f"{where}: {less}")
 
 
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:

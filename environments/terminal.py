@@ -45,7 +45,14 @@ class Pty:
         """pexpect's hold of it."""
         from pexpect.fdpexpect import fdspawn
 
-        return cast(Spawn, fdspawn(os.dup(self._master), use_poll=True))
+        class Hold(fdspawn):  # type: ignore[type-arg]
+            def close(self) -> None:
+                """Forgotten before it is closed: the number may be another file's when a reader wakes up."""
+                descriptor, self.child_fd, self.closed = self.child_fd, -1, True
+                if descriptor >= 0:
+                    os.close(descriptor)
+
+        return cast(Spawn, Hold(os.dup(self._master), use_poll=True))
 
     def close(self) -> None:
         """Let go of it; what has it for its terminal is hung up."""

@@ -7,6 +7,7 @@ SIGINT, SIGTERM and SIGHUP become one KeyboardInterrupt, in the main thread, at 
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,7 +34,13 @@ def _handle(_number: int, _frame: object) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Signals wait until the end of this, and are then raised if it stands in an interruptible place."""
+    """Signals wait until the end of this, and are then raised if it stands in an interruptible place.
+
+    They are the main thread's; in any other nothing has to wait.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = _State.held
     _State.held = True
     try:

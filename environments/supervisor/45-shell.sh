@@ -46,17 +46,20 @@ write_keeper() { # the programs of the terminal; actions may read them
   } >"$R/rc"
 }
 
+# bash leaves a loop where a child dies of an interrupt, so the keeper runs itself anew for each shell. It gives up on
+# shells that end before they take a turn.
 # shellcheck disable=SC2016
 keep='trap : INT QUIT TERM
-exec 3<&0
-printf "keeper %s\n" "$$" >"$R/told"
-export -n $(compgen -e)
-[[ ! $owner ]] || chown "$owner" "$(readlink /proc/self/fd/3)"
-quick=0
-while ((quick < 9)); do
+quick=${1:-0} was=${2-} now=
+{
+  if [[ ! ${1-} ]]; then
+    exec 3<&0
+    printf "keeper %s\n" "$$" >"$R/told"
+    [[ ! $owner ]] || chown "$owner" "$(readlink /proc/self/fd/3)"
+  fi
+  export -n $(compgen -e)
   modes
   cd -- "$workdir" || cd /
-  began=$SECONDS
   (
     trap - INT QUIT TERM
     ((memory_kb)) && ulimit -v "$memory_kb"
@@ -70,9 +73,11 @@ while ((quick < 9)); do
   )
   status=$?
   kill -KILL %% && wait # it only stopped
+  read -r now <"$R/turn" # still the last one
   printf "ended %s\n" "$status" >"$R/told"
-  ((SECONDS - began > 1)) && quick=0 || ((quick++))
-done 2>/dev/null'
+} 2>/dev/null
+[[ $now == "$was" ]] || quick=0
+((quick++ < 9)) && exec "$bash" -p -m "$R/keeper" "$quick" "$now"'
 
 open_terminal() { # SEQ MARK_BYTES: makes everything ready for a keeper; starts it where there is a device for it
   local seq=$1
@@ -198,6 +203,10 @@ turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   IFS= read -r -N "$8" script
   printf %b "$script" >"$R/action"
   size=([err]=0) total=([err]=0) cancelled=
+  if ! alive "$keeper"; then
+    answer "$seq" gone
+    return
+  fi
   revive out
   hold out
   while wait_for_word 0.0001 || [[ $word ]]; do [[ $word == ended* ]] && note=anew; done

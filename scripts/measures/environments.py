@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -185,13 +185,8 @@ def timings(action: Callable[[], object], count: int) -> list[float]:
 @contextmanager
 def started(kind: Kind, image: str | None = None) -> Iterator[tuple[Environment, Started]]:
     """An environment for as long as it is needed; docker's is of the tests' image, unless another is named."""
-    with ExitStack() as stack:
-        spec = EnvironmentSpec(kind=kind, image=image)
-        if kind == "docker" and image is None:
-            spec = EnvironmentSpec(kind=kind, build=IMAGE)
-        elif kind != "docker":
-            workspace = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            workspace.chmod(0o777)
-        environment = make(spec)
-        stack.callback(environment.stop)
+    environment = make(EnvironmentSpec(kind=kind, image=image, build=IMAGE if kind == "docker" and not image else None))
+    try:
         yield environment, environment.start()
+    finally:
+        environment.stop()

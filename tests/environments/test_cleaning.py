@@ -135,6 +135,27 @@ def test_what_lies_in_shared_memory_goes_too(place: Path, dead: Owner) -> None:
 
 
 @pytest.mark.skipif(not pid_namespace(), reason="no process namespaces to be had")
+def test_a_directory_that_may_be_another_machine_s_stays(
+    place: Path, dead: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every machine's first pid namespace has the same inode, so a live one of there looked dead here."""
+    left = place / f"{dead.prefix}x"
+    left.mkdir()
+    mounts = place / "mountinfo"
+    mounts.write_text(
+        f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / {place} rw shared:9 - nfs4 server:/tmp rw\n"
+        f"3 1 0:51 / {place}-other rw - ext4 /dev/sdb1 rw\n"
+    )
+    monkeypatch.setattr(cleaning, "MOUNTS", mounts)
+    done = cleaning.clean()
+    assert left.is_dir()
+    (unknown,) = [one for one in done.unknown if one.name == str(left)]
+    assert "another machine" in unknown.why
+    mounts.write_text(mounts.read_text().replace("nfs4", "xfs"))
+    cleaning.clean()
+    assert not left.exists()
+
+
 def test_a_process_of_another_namespace_keeps_its_directory(place: Path) -> None:
     mine = place / f"{this_process().prefix}x"
     mine.mkdir()

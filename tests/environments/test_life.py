@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -49,6 +53,27 @@ def wait_for(condition: object, seconds: float = 10) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+@pytest.mark.parametrize("shell", ["fresh", "persistent"])
+@pytest.mark.parametrize("label", ALL)
+def test_a_stopped_environment_holds_no_file_open_and_no_thread(label: str, shell: str) -> None:
+    """Not even until the next garbage collection: hundreds may be stopped before that."""
+    environment(label, shell=shell).check()
+    gc.collect()
+    gc.disable()
+    try:
+        used = [environment(label, shell=shell) for _ in range(3)]
+        held = []
+        for one in used:
+            one.start()
+            one.execute("true", deadline_s=20)
+            one.stop()
+            assert wait_for(lambda: not any("terminal" in thread.name for thread in threading.enumerate()))
+            held.append(len(os.listdir("/proc/self/fd")))
+    finally:
+        gc.enable()
+    assert held == held[:1] * 3
 
 
 @pytest.mark.parametrize("label", ALL)
@@ -196,6 +221,26 @@ def test_a_full_disk_is_said_before_it_is_full(start: object, monkeypatch: pytes
         place.run("true")
     monkeypatch.undo()
     assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", ["local", SANDBOX])
+@pytest.mark.parametrize("full", ["workspace", "home"])
+def test_beside_a_workspace_of_the_user_s_the_disk_of_home_is_watched_too(
+    start: object, label: str, full: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Path(tempfile.mkdtemp())  # where also another user gets to
+    request.addfinalizer(workspace.rmdir)
+    if os.geteuid() == 0:
+        os.chown(workspace, 65534, 65534)
+    place: Place = start(label, workspace=workspace)  # type: ignore[operator]
+    usage = shutil.disk_usage
+
+    def filled(where: Path) -> object:
+        return usage(where)._replace(free=1 if (where == workspace) == (full == "workspace") else 1 << 40)
+
+    monkeypatch.setattr(supervised.shutil, "disk_usage", filled)
+    with pytest.raises(DiskFull, match="MiB left"):
+        place.run("true")
 
 
 @pytest.mark.parametrize("label", ["local", SANDBOX])

@@ -192,7 +192,7 @@ def test_a_disk_that_fills_up_during_an_action_ends_it(
     start: object, label: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     place: Place = start(label)  # type: ignore[operator]
-    if place.environment._watched() is None:  # type: ignore[attr-defined]
+    if not place.environment._watched():  # type: ignore[attr-defined]
         pytest.skip("the daemon's files are not on this machine")
     place.text("echo kept >kept")
     threading.Timer(0.3, lambda: monkeypatch.setattr(supervised, "FREE_BYTES", 1 << 60)).start()

@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from environments.promises import Promise
+from environments.protocol import Spooled
 
 from .conftest import ALL, Place, environment
 
@@ -146,6 +149,27 @@ def test_a_shell_that_ended_is_said_and_replaced(shell: Place, script: str, code
     assert kept(shell, "echo ${v-none} $PWD").decode().split() == ["none", shell.started.workdir]
 
 
+def test_every_command_runs_however_many_shells_have_ended(shell: Place) -> None:
+    """After nine that ended at once, the next exit was said to be 129, without having been run."""
+    codes = [shell.run(f"touch ran-{code}; exit {code}").exit_code for code in range(1, 13)]
+    assert codes == list(range(1, 13))
+    assert len(kept(shell, "ls ran-*; rm ran-*").split()) == 12
+
+
+def test_a_shell_that_became_another_program_is_replaced_when_that_is_interrupted(shell: Place) -> None:
+    assert shell.run("exec bash -c 'sleep 60'", deadline_s=0.5).shell_lost
+    assert kept(shell, "echo ok") == b"ok\n"
+
+
+def test_without_its_keeper_a_command_still_runs_and_the_loss_is_said(shell: Place) -> None:
+    keeper = shell.environment._shell._channel.ask("j", 5)[0]  # type: ignore[attr-defined]
+    assert shell.run(f"kill -9 {keeper}; sleep 0.2", as_root=True).exit_code == 0
+    done = shell.run("echo here")
+    assert (done.ended, done.exit_code, done.output) == ("exited", 0, b"here\n")
+    assert done.shell_lost
+    assert kept(shell, "echo ok") == b"ok\n"
+
+
 def test_scripts_of_every_shape(shell: Place) -> None:
     assert kept(shell, "cat <<'E'\na $b\nE\nfor i in 1 2\ndo echo $i\ndone") == b"a $b\n1\n2\n"
     assert kept(shell, f": {'x' * 300_000}\necho end") == b"end\n"
@@ -168,6 +192,13 @@ def test_too_much_output_ends_the_action_and_keeps_the_state(shell: Place) -> No
     done = shell.run("yes", output_bytes=100_000)
     assert (done.ended, len(done.output)) == ("output_cap", 100_000)
     assert kept(shell, "echo $state") == b"here\n"
+
+
+def test_a_large_output_stays_in_its_file_when_the_terminal_had_something_too(shell: Place) -> None:
+    done = shell.run("echo asked >/dev/tty; head -c 3000000 /dev/zero")
+    assert (done.ended, len(done.output), done.counted) == ("exited", 3_000_006, 3_000_006)
+    assert isinstance(done.output, Spooled)
+    assert bytes(done.output)[-7:] == b"\0asked\n"
 
 
 def test_the_terminal_may_be_flooded(shell: Place) -> None:
@@ -202,6 +233,20 @@ def test_an_interrupt_leaves_a_usable_shell(shell: Place) -> None:
     finally:
         signal.signal(signal.SIGALRM, previous)
     assert kept(shell, "echo $state; grep -l '[s]leep.100.1' /proc/[0-9]*/cmdline 2>/dev/null; true") == b"here\n"
+
+
+def test_an_interrupt_at_any_moment_keeps_the_state_or_says_that_it_is_lost(shell: Place) -> None:
+    thread = threading.get_ident()
+    for delay_s in (0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01):
+        assert shell.run("state=there").exit_code == 0
+        timer = threading.Timer(delay_s, signal.pthread_kill, (thread, signal.SIGINT))
+        with suppress(KeyboardInterrupt):
+            timer.start()
+            shell.run("sleep 5")
+            pytest.fail("the interrupt was swallowed")
+        timer.join()
+        done = shell.run("echo ${state-lost}")
+        assert (done.output == b"there\n") == (done.shell_lost is None), (delay_s, done)
 
 
 def test_an_export_ends_it_and_a_new_one_comes(shell: Place, tmp_path: Path) -> None:

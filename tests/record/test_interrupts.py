@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -65,3 +66,29 @@ def test_an_interrupt_that_something_swallowed_is_raised_again() -> None:
         except KeyboardInterrupt:
             went_on.append(True)
     assert went_on
+
+
+def test_other_threads_hold_nothing_up_and_are_not_interrupted() -> None:
+    """Two that overlapped (environments that start side by side) left signals held for good."""
+    first, second = interrupts.held(), interrupts.held()
+    raised: list[BaseException] = []
+
+    def each(step: Callable[[], object]) -> None:
+        def work() -> None:
+            try:
+                step()
+            except BaseException as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    each(first.__enter__)
+    each(second.__enter__)
+    each(lambda: first.__exit__(None, None, None))
+    each(lambda: second.__exit__(None, None, None))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    interrupts._State.pending, interrupts._State.held = False, False
+    assert raised == []
