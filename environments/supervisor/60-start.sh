@@ -40,6 +40,8 @@ for name in cat head tar setpriv chroot; do
 done
 bash=$(type -P bash)
 [[ $cat && $head ]] || refuse "no coreutils (cat, head) in $PATH"
+# A directory of the image's in this place gives its own mode to what is mounted over it.
+[[ $retrace_drop != user ]] || chmod 0711 "$R" || refuse "cannot protect $R from actions (chmod)"
 mkfifo -m 0600 "$R/nap" && exec 20<>"$R/nap"
 
 drop=()

@@ -58,3 +58,14 @@ def test_without_bash_nothing_starts_and_it_is_said(without: object) -> None:
     with pytest.raises(EnvironmentUnavailable, match=r"it needs bash.*bash.*not found"):
         made.start()
     made.stop()
+
+
+def test_a_directory_of_the_image_does_not_open_the_supervisor_s_own(start: object, tmp_path: Path) -> None:
+    """runc gives a tmpfs the mode of what it is mounted over: actions could replace the supervisor's files."""
+    base: Place = start("docker")  # type: ignore[operator]
+    (tmp_path / "Dockerfile").write_text(
+        f"FROM {base.started.image}\nUSER root\nRUN mkdir -p /run/retrace && chmod 0777 /run/retrace\nUSER agent\n"
+    )
+    place: Place = start("docker", build=Build(tmp_path))  # type: ignore[operator]
+    assert place.text("stat -c %a /run/retrace") == "711\n"
+    assert place.text("(touch /run/retrace/a || mv /run/retrace/out /tmp) 2>/dev/null || echo no") == "no\n"
