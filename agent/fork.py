@@ -25,8 +25,9 @@ from agent.solve import Outcome, drive, new_trial, start
 from environments.protocol import Environment
 from trajectories.events import BaseEvent, CallFinished, InheritedReply, Message, Parent, TextRef, Warned
 from trajectories.identity import sha256_of
-from trajectories.reader import read_events
+from trajectories.reader import first_event, read_events
 from trajectories.recorder import Recorder
+from trajectories.restore import require_contents
 from trajectories.states import state_at
 from trajectories.steps import until_step
 from trajectories.summary import Summary
@@ -51,11 +52,15 @@ def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: Any)
 
     Raises: UserError, RecordError.
     """
+    first_event(parent)
     events = list(read_events(parent))
     steps = sum(isinstance(event, CallFinished) for event in events)
     if not 0 <= at <= steps:
         raise UserError(f"--at {at}: {parent.name} has steps 0 to {steps}")
     found = standing(until_step(events, at))
+    hint = text_or_file(inject, "--inject")
+    if hint is not None and not hint.strip():
+        raise UserError(f"--inject {inject!r}: there is nothing in it; give a hint for the model, or leave it out")
     if found.snapshot is None and at:
         raise UserError(
             f"{parent.name}: its record holds no workspaces (it was imported, or made by an older version), so that "
@@ -63,8 +68,10 @@ def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: Any)
         )
     if found.snapshot != at or found.rerun:
         raise UserError(f"--at {at}: step {at} of {parent.name} was not finished and kept; choose an earlier one")
+    if found.snapshot is not None:
+        require_contents(state_at(parent, at))
     order = order_of(parent, found.start, kept=True, **changes)
-    return Branch(parent, at, order, found, text_or_file(inject, "--inject"))
+    return Branch(parent, at, order, found, hint)
 
 
 def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:

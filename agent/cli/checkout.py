@@ -9,7 +9,7 @@ import typer
 
 
 def checkout(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or an empty directory.")],
     step: Annotated[int | None, typer.Option(min=0, help="After this step [the last].", show_default=False)] = None,
     allow_missing: Annotated[

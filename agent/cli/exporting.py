@@ -18,7 +18,7 @@ class _Format(StrEnum):
 
 
 def export(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
     format: Annotated[_Format, typer.Option(help="mini-swe-agent, ATIF 1.8, OpenAI messages (JSONL), asciicast v2.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write [standard output].", show_default=False)

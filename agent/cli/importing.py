@@ -9,7 +9,7 @@ import typer
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Trajectories of mini-swe-agent, any layout.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Trajectories of mini-swe-agent, any layout.")],
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
     batch: Annotated[str, typer.Option(help="The folder under --runs.")] = "imported",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -36,3 +36,14 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def said(value: Any) -> str:
+    """A fact as a person reads it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {said(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(said, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

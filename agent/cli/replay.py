@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def replay(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
-    to: Annotated[int | None, typer.Option(min=1, help="Stop after this step.", show_default=False)] = None,
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
+    to: Annotated[int | None, typer.Option(min=1, help="Stop after this step [the last].", show_default=False)] = None,
     env: Annotated[str | None, typer.Option(help="docker, sandbox or local [as recorded].", show_default=False)] = None,
-    image: Annotated[str | None, typer.Option(help="Begin in this image instead.", show_default=False)] = None,
+    image: Annotated[str | None, typer.Option(help="Begin in this image [as recorded].", show_default=False)] = None,
     workspace: Annotated[
-        Path | None, typer.Option(help="Begin with this directory or archive instead.", show_default=False)
+        Path | None, typer.Option(help="Begin with this directory or archive [as recorded].", show_default=False)
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everything came again to the byte.")] = False,
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
