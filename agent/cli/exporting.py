@@ -35,6 +35,8 @@ def export(
     from trajectories.formats.export import export as exported
     from trajectories.formats.write_file import write_file
 
+    if output == Path("-"):
+        output = None
     if json and output is None:
         raise UserError("--json tells what was written, and standard output is taken: give --output FILE too")
     if reasoning and format is not _Format.openai:

@@ -41,7 +41,10 @@ def stderr() -> Console:
 def said(value: Any) -> str:
     """A fact as a person reads it."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {said(item)}" for key, item in value.items())
+        parts = (
+            f"{key} ({said(item)})" if isinstance(item, dict) else f"{key} {said(item)}" for key, item in value.items()
+        )
+        return ", ".join(parts) or "none"
     if isinstance(value, list):
         return ", ".join(map(said, value)) or "none"
     if isinstance(value, bool):

@@ -55,6 +55,7 @@ def replay(
 
 def _print(report: Report) -> None:
     from agent.cli.output import stdout
+    from trajectories.text import counted
 
     console = stdout()
     total = report.actions
@@ -63,8 +64,8 @@ def _print(report: Report) -> None:
         f"{report.outputs_identical} of {total} outputs identical, {report.outputs_equal_normalized} equal normalised",
     ]
     if report.workspace_equal is not None:
-        more = len(report.workspace_differences)
-        lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {more} paths")
+        paths = counted(len(report.workspace_differences), "path")
+        lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {paths}")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
     if report.not_replayed:
         lines.append(f"not replayed, having no end of their own: {', '.join(report.not_replayed)}")

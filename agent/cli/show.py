@@ -72,7 +72,7 @@ def show(
 def _check(directory: Path, *, as_json: bool) -> None:
     from agent.cli.output import emit_json
     from trajectories.check import check
-    from trajectories.text import printable
+    from trajectories.text import counted, printable
 
     found = check(directory)
     if as_json:
@@ -83,7 +83,7 @@ def _check(directory: Path, *, as_json: bool) -> None:
                 typer.echo(printable(f"warning: {finding.place}: {finding.text}"), err=True)
         state = "finished" if found.finished else "unfinished: it has no exit"
         if found.first is None:
-            typer.echo(f"consistent: {found.events} events, {state}")
+            typer.echo(f"consistent: {counted(found.events, 'event')}, {state}")
         else:
             typer.echo(printable(f"inconsistent: {found.first.place}: {found.first.text} ({found.first.rule})"))
     if not found.consistent:

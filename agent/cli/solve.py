@@ -122,7 +122,7 @@ def report(done: list[tuple[Outcome, Summary]], attempts: int, *, as_json: bool)
 
 
 def _dry_run(options: Options, *, as_json: bool) -> None:
-    from agent.cli.output import emit_json, stdout
+    from agent.cli.output import emit_json, said, stdout
     from agent.order import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
@@ -132,4 +132,4 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
         return
     console = stdout()
     for key, value in plan.items():
-        console.print(f"{key}: {value}", soft_wrap=True)
+        console.print(f"{key}: {said(value)}", soft_wrap=True)

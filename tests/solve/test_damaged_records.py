@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from agent.actions import SUBMIT
 from tests.solve.command import agent, script
+from trajectories.lock import TrialLock
 
 ADHOC = ("--instruction", "x", "--workspace", "start", "--env", "local", "--json")
 
@@ -81,3 +83,22 @@ def test_a_narrow_list_of_trials_keeps_the_ids_whole(tmp_path: Path, trial: Path
         assert len(done.err.splitlines()) == 1
         assert "unreadable: runs/single/broken: " in done.err
     assert "nowhere: no such directory" in refused(tmp_path, "trials", "--runs", "nowhere")
+
+
+def test_a_dash_is_standard_output(tmp_path: Path, trial: Path) -> None:
+    done = agent(tmp_path, "export", str(trial), "--format", "openai", "-o", "-")
+    assert done.out.startswith('{"messages"')
+    assert not (tmp_path / "-").exists()
+
+
+def test_a_plan_says_something(tmp_path: Path, trial: Path) -> None:
+    (tmp_path / "plan").write_text("\n")
+    model = script(tmp_path, SUBMIT)
+    assert "--plan plan: there is nothing in it" in refused(
+        tmp_path, "solve", *ADHOC, "--model", model, "--plan", "plan"
+    )
+
+
+def test_the_process_that_holds_a_trial_is_named(tmp_path: Path, trial: Path) -> None:
+    with TrialLock(trial):
+        assert f"process {os.getpid()} is at work on this trial" in refused(tmp_path, "resume", str(trial))
