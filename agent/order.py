@@ -113,6 +113,8 @@ def resolve(
             model=_with_found_trial(options.model, options.runs),
             instruction=text_or_file(options.instruction, "--instruction"),
         )
+        if options.image is not None and not options.image.strip():
+            raise UserError(f"--image {options.image!r}: name an image, or leave it out")
         benchmark, task = task_as_recorded or _task(options)
         model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
         prompt = prompt or load_prompt(options.prompt or task.prompt)
@@ -193,9 +195,14 @@ def _task(options: Options) -> tuple[Benchmark, Task]:
 def text_or_file(text: str | None, option: str) -> str | None:
     """The text that is meant: a file's, if it names one.
 
-    Raises: UserError naming the option.
+    Raises: UserError naming the option; also for a path where there is no file, which is hardly what a model is to be
+    told.
     """
-    if text is None or len(text) >= 4096 or "\n" in text or not Path(text).is_file():
+    if text is None or len(text) >= 4096 or "\n" in text:
+        return text
+    if not Path(text).is_file():
+        if len(text.split()) == 1 and (text.endswith((".md", ".txt")) or "/" in text or Path(text).is_dir()):
+            raise UserError(f"{option} {text!r}: no such file; a text is more than a path")
         return text
     return _read_text(Path(text), option)
 

@@ -102,3 +102,13 @@ def test_a_plan_says_something(tmp_path: Path, trial: Path) -> None:
 def test_the_process_that_holds_a_trial_is_named(tmp_path: Path, trial: Path) -> None:
     with TrialLock(trial):
         assert f"process {os.getpid()} is at work on this trial" in refused(tmp_path, "resume", str(trial))
+
+
+@pytest.mark.parametrize("text", ["nowhere/hint.md", "hint.txt", "start"])
+def test_a_path_without_a_file_is_no_hint(tmp_path: Path, trial: Path, text: str) -> None:
+    said = f"agent: --inject '{text}': no such file; a text is more than a path"
+    assert refused(tmp_path, "fork", str(trial), "--at", "1", "--inject", text) == said
+
+
+def test_the_file_of_a_record_means_its_trial(tmp_path: Path, trial: Path) -> None:
+    assert agent(tmp_path, "show", str(trial / "events.jsonl"), "--check").status == 0
