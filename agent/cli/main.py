@@ -77,6 +77,8 @@ def main() -> None:
             print(error.format_message(), file=sys.stderr)  # type: ignore[attr-defined]
             sys.exit(2)
         _leave(*_explain(error))
+    if status == 130:  # typer has turned an interrupt into this
+        _leave("interrupted", 130)
     sys.exit(status if isinstance(status, int) else 0)
 
 
