@@ -58,6 +58,16 @@ class Standing:
     steps: int = 0
 
     @property
+    def called(self) -> bool:
+        """Whether a request has left, before which everything of the beginning was said."""
+        return self.call is not None or any(isinstance(event, CallStarted) for event in self.fed)
+
+    @property
+    def said(self) -> list[Message]:
+        """The messages of its own, none of them inherited."""
+        return [event for event in self.fed if isinstance(event, Message) and not event.inherited]
+
+    @property
     def finished(self) -> bool:
         """Whether the loop has come to its own end."""
         return self.exit is not None
