@@ -68,7 +68,7 @@ def _branch_point(parent: Path, at: int) -> Standing:
     if not 0 <= at <= steps:
         raise UserError(f"--at {at}: {parent.name} has steps 0 to {steps}")
     found = standing(until_step(events, at))
-    if found.snapshot is None and at:
+    if found.snapshot is None:
         raise UserError(
             f"{parent.name}: its record holds no workspaces (it was imported, or made by an older version), so that "
             "nothing can go on from a step of it; agent replay runs its commands again"

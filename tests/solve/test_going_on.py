@@ -184,3 +184,19 @@ def test_what_is_too_large_to_be_kept_is_said_to_be_lost(work: Path) -> None:
     assert done.status == 0, done.err
     (resumed,) = (event for event in done.events if isinstance(event, Resumed))
     assert any(line.startswith("large: its content was not kept") for line in resumed.lost)
+
+
+@pytest.mark.parametrize("kind", ["local", "sandbox"])
+def test_files_have_the_times_of_the_record(work: Path, kind: str) -> None:
+    """Those that the task brings, too: make decides by them what is to be built."""
+    tell = "stat -c '%n %.9Y' given new"
+    place = ["--instruction", "x", "--workspace", str(work / "start"), "--env", kind]
+    touched = "echo a >new; touch -d @1000.123456789 given"
+    parent = agent(work, "solve", *place, "--model", script(work, touched, tell, SUBMIT), "--json")
+    child = agent(work, "fork", str(parent.trial), "--at", "1", "--model", script(work, "-", tell, SUBMIT), "--json")
+    then, now = (
+        [event.content for event in done.events if isinstance(event, Message) and "given 1000" in event.content]
+        for done in (parent, child)
+    )
+    assert then == now
+    assert "given 1000.123456789" in now[0]
