@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from pathlib import Path
@@ -200,3 +201,20 @@ def test_files_have_the_times_of_the_record(work: Path, kind: str) -> None:
     )
     assert then == now
     assert "given 1000.123456789" in now[0]
+
+
+def test_what_is_derived_of_a_resumed_trial_has_each_command_once_and_its_last_exit(work: Path) -> None:
+    turns = ["echo a", "sleep 1; echo twice", {"fail": {"error": "authentication"}}, SUBMIT]
+    process = begun(work, *local(work, *turns), until='"action":"2.1"')
+    process.kill()
+    process.wait()
+    trial = only_trial(work)
+    assert agent(work, "resume", str(trial)).status == 1  # the model
+    assert agent(work, "resume", str(trial)).status == 0
+    assert sum(event.type == "action_started" for event in read_events(trial)) == 3
+    document = json.loads(agent(work, "export", str(trial), "--format", "mini").out)
+    asked = [action for message in document["messages"] for action in message.get("extra", {}).get("actions", ())]
+    assert document["info"]["exit_status"] == "Submitted"
+    assert [action["command"] for action in asked] == ["echo a", "sleep 1; echo twice", SUBMIT]
+    (analysis,) = agent(work, "analyze", str(trial), "--json").json["trials"]
+    assert analysis["actions"]["total"] == 2
