@@ -134,6 +134,17 @@ def test_a_trial_that_died_before_its_first_event(work: Path, what: str) -> None
     assert len(refused.err.strip().splitlines()) == 1
 
 
+def test_a_damaged_record_is_refused(work: Path) -> None:
+    trial = agent(work, "solve", *local(work, "echo a", SUBMIT), "--json").trial
+    path = trial / "events.jsonl"
+    kept = [line for line in path.read_bytes().splitlines(keepends=True) if kind_of(line) != "action_started"]
+    path.write_bytes(b"".join(kept))
+    for argv in (["resume", str(trial)], ["fork", str(trial), "--at", "1"]):
+        refused = agent(work, *argv)
+        assert (refused.status, "Traceback" in refused.err) == (2, False)
+        assert "'1.1' finished and was not started" in " ".join(refused.err.split())
+
+
 @pytest.mark.docker
 def test_after_a_container_that_was_lost(work: Path) -> None:
     model = script(work, "echo a >a", "echo b >>a; sleep 4", "cat a", SUBMIT)
