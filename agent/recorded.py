@@ -93,8 +93,8 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
                 if event.ended not in CUT_OFF:
                     if running is None or running.action != event.action:
                         raise RecordError(
-                            f"event {event.seq}: action {event.action[:40]!r} finished and was not started; nothing goes "
-                            "on from a damaged record (agent show --check names the first thing that is wrong)"
+                            f"event {event.seq}: action {event.action[:40]!r} finished and was not started; nothing "
+                            "goes on from a damaged record (agent show --check names the first thing that is wrong)"
                         )
                     found.fed += [running, event]
                     found.rerun.append((running, event))

@@ -229,3 +229,19 @@ def test_what_is_derived_of_a_resumed_trial_has_each_command_once_and_its_last_e
     assert [action["command"] for action in asked] == ["echo a", "sleep 1; echo twice", SUBMIT]
     (analysis,) = agent(work, "analyze", str(trial), "--json").json["trials"]
     assert analysis["actions"]["total"] == 2
+
+
+def test_a_fork_is_told_its_own_form_of_commands(work: Path) -> None:
+    parent = agent(work, "solve", *local(work, "echo a", SUBMIT), "--json").trial
+    path = parent / "events.jsonl"
+    text = path.read_text().replace('"settings":{', '"settings":{"action":"fenced",', 1)
+    path.write_text(text)
+    told = {}
+    for name, at in (("parent", 0), ("again", 1)):
+        child = agent(work, "fork", str(parent), "--at", str(at), "--model", script(work, "-", SUBMIT), "--json")
+        assert child.status == 0, child.err
+        told[name] = [event.content for event in child.events if isinstance(event, Message) and event.why == "task"]
+        assert len(told[name]) == 1
+        assert "calls the `bash` tool" in told[name][0]
+        (started,) = (event for event in child.events if isinstance(event, EnvStarted))
+        assert started.workdir in told[name][0]  # said anew, by the child's own prompt
