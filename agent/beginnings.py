@@ -46,6 +46,8 @@ def order_of(directory: Path, first: TrialStarted, *, kept: bool, same_task: boo
         parsed = None
     given = {"env": first.environment, "runs": directory.parent.parent, "batch": directory.parent.name, **changes}
     asked = Options.of(options, **given)
+    if asked.api_base is not None and "=***" in asked.api_base:
+        raise UserError(f"{name}: its record does not hold the keys in --api-base {asked.api_base}: give it again")
     try:
         order = resolve(asked, parsed)
     except UserError:

@@ -22,7 +22,7 @@ from agent.restore import restore
 from agent.snapshots import Snapshots
 from agent.solve import Outcome, drive, new_trial, start
 from environments.protocol import Environment, Started
-from trajectories.events import BaseEvent, CallFinished, InheritedReply, Message, Parent, TextRef, Warned
+from trajectories.events import ActionStarted, BaseEvent, CallFinished, InheritedReply, Message, Parent, TextRef, Warned
 from trajectories.family import directory_of_parent
 from trajectories.identity import sha256_of
 from trajectories.reader import read_events
@@ -119,9 +119,13 @@ def _own(order: Order, started: Started, inject: str | None) -> list[Say]:
 
 
 def _inheritance(found: Standing, order: Order, started: Started) -> list[Turn]:
-    """The conversation of a parent, under the child's own prompt if that is another one."""
+    """The conversation of a parent, under the child's own prompt if that is another one.
+
+    So it is where commands are asked for in another form than the parent was told.
+    """
     told = any(isinstance(event, Message) and event.why == "task" for event in found.fed)
-    other_prompt = not told or order.prompt.sha256 != found.start.prompt.sha256
+    other_format = order.model.info.action_format != _action_format(found)
+    other_prompt = not told or other_format or order.prompt.sha256 != found.start.prompt.sha256
     turns: list[Turn] = []
     if other_prompt:
         turns += [say for say in order.opening(started) if say.why in ("system", "task")]
@@ -130,6 +134,15 @@ def _inheritance(found: Standing, order: Order, started: Started) -> list[Turn]:
         if isinstance(event, Message | CallFinished | InheritedReply) and not replaced:
             turns.append(event)
     return turns
+
+
+def _action_format(found: Standing) -> str:
+    """The form of commands that the parent's model was told, as its record shows it."""
+    asked = found.start.model.settings.get("action")
+    if isinstance(asked, str):
+        return asked
+    began = next((event for event in found.fed if isinstance(event, ActionStarted)), None)
+    return "fenced" if began is not None and began.tool_call_id is None else "tool"
 
 
 @dataclass(frozen=True)

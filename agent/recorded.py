@@ -76,7 +76,7 @@ class Standing:
 def standing(events: Iterable[BaseEvent]) -> Standing:
     """Take in a trial's events.
 
-    Raises: RecordError if they do not begin with `trial_started`.
+    Raises: RecordError if they do not begin with `trial_started`, or end what was not begun.
     """
     stream = iter(events)
     start = next(stream, None)
@@ -91,7 +91,11 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
                 running = event
             case ActionFinished():
                 if event.ended not in CUT_OFF:
-                    assert running is not None
+                    if running is None or running.action != event.action:
+                        raise RecordError(
+                            f"event {event.seq}: action {event.action[:40]!r} finished and was not started; nothing "
+                            "goes on from a damaged record (agent show --check names the first thing that is wrong)"
+                        )
                     found.fed += [running, event]
                     found.rerun.append((running, event))
                     if event.left_running:
