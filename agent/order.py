@@ -117,6 +117,8 @@ def resolve(
         model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")
+        if plan is not None and not plan.strip():
+            raise UserError(f"--plan {options.plan}: there is nothing in it; write a plan, or leave it out")
         limits = _limits(options, task.limits)
         prices = wheel_prices()
         if limits.cost_usd is not None and model.info.free is None and prices.row(model.info.ref.name) is None:
