@@ -148,7 +148,7 @@ def test_a_finished_trial_says_so(work: Path) -> None:
 
 
 def test_two_processes_on_one_trial(work: Path) -> None:
-    argv = options(work, "local", script(work, "sleep 3", SUBMIT))
+    argv = options(work, "local", script(work, "sleep 60", SUBMIT))
     process = subprocess.Popen(
         [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -162,6 +162,7 @@ def test_two_processes_on_one_trial(work: Path) -> None:
         assert refused.status == 2
         assert "another process" in refused.err
     finally:
+        process.kill()
         process.wait(30)
 
 
