@@ -160,7 +160,7 @@ def test_two_processes_on_one_trial(work: Path) -> None:
         (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
         refused = agent(work, "resume", str(trial))
         assert refused.status == 2
-        assert "another process" in refused.err
+        assert "is at work on this trial" in refused.err
     finally:
         process.kill()
         process.wait(30)
