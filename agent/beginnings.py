@@ -16,7 +16,7 @@ from agent.order import Order, resolve
 from agent.recorded import Standing
 from benchmarks.adhoc import NAME as ADHOC, recorded_task
 from environments.docker import CHECKPOINT
-from environments.protocol import EnvironmentUnavailable
+from environments.protocol import EnvironmentUnavailable, Started
 from prompts import Prompt, parse
 from trajectories.errors import RecordError
 from trajectories.events import TextRef, TrialStarted
@@ -46,6 +46,8 @@ def order_of(directory: Path, first: TrialStarted, *, kept: bool, same_task: boo
         parsed = None
     given = {"env": first.environment, "runs": directory.parent.parent, "batch": directory.parent.name, **changes}
     asked = Options.of(options, **given)
+    if asked.api_base is not None and "=***" in asked.api_base:
+        raise UserError(f"{name}: its record does not hold the keys in --api-base {asked.api_base}: give it again")
     try:
         order = resolve(asked, parsed)
     except UserError:
@@ -94,19 +96,27 @@ def kept_text(directory: Path, ref: TextRef) -> bytes | None:
 def with_checkpoint(order: Order, found: Standing) -> tuple[Order, list[str]]:
     """The order in the image of the last checkpoint, where there is one; one line for what is not in it."""
     outside = "files outside of the workspace"
-    if not found.steps:
-        return order, []
     image, step = None, 0
     if found.checkpoint is not None:
         image, step = found.checkpoint.image, found.checkpoint.step
     elif found.env is not None and (found.env.image or "").startswith(f"{CHECKPOINT}:"):
         image = found.env.image  # a fork's, of its parent
+    elif not found.steps:
+        return order, []
     if image is None or order.spec.kind != "docker":
         return order, [outside]
     if not _has_image(image):
         return order, [f"{outside} (the image {image} of step {step} is gone)"]
     order = replace(order, spec=replace(order.spec, image=image, build=None))
     return order, [f"{outside} since step {step}"] if found.steps > step else []
+
+
+def moved(found: Standing, started: Started) -> list[str]:
+    """A line where the workspace is at another path than the one that the model was told."""
+    told = found.told_workdir
+    if told is None or told == started.workdir:
+        return []
+    return [f"the path {told or 'of the workspace'} (the workspace is {started.workdir} now)"]
 
 
 def _has_image(reference: str) -> bool:

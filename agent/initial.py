@@ -99,7 +99,14 @@ def initial(
         if scratch is not None:
             scratch.rmdir()
         raise
-    spec = replace(order.spec, user=first.environment_spec.get("user"), env=first.environment_spec.get("env") or {})
+    recorded = first.environment_spec
+    spec = replace(
+        order.spec,
+        user=recorded.get("user"),
+        env=recorded.get("env") or {},
+        shell="persistent" if recorded.get("shell") == "persistent" else "fresh",
+        output_bytes=first.limits.output_bytes,
+    )
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
 
 

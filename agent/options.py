@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent.models.redaction import without_userinfo
+from agent.models.redaction import without_secrets
 from environments.protocol import Kind, Shell
 
 
@@ -49,7 +49,7 @@ class Options:
         if self.workspace is not None:
             given["workspace"] = str(self.workspace.resolve())
         if self.api_base is not None:
-            given["api_base"] = without_userinfo(self.api_base)
+            given["api_base"] = without_secrets(self.api_base)
         scheme, _, path = self.model.partition(":")
         if scheme in ("script", "replay") and path:
             given["model"] = f"{scheme}:{Path(path).resolve()}"

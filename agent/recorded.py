@@ -58,6 +58,16 @@ class Standing:
     steps: int = 0
 
     @property
+    def called(self) -> bool:
+        """Whether a request has left, before which everything of the beginning was said."""
+        return self.call is not None or any(isinstance(event, CallStarted) for event in self.fed)
+
+    @property
+    def said(self) -> list[Message]:
+        """The messages of its own, none of them inherited."""
+        return [event for event in self.fed if isinstance(event, Message) and not event.inherited]
+
+    @property
     def finished(self) -> bool:
         """Whether the loop has come to its own end."""
         return self.exit is not None
@@ -66,7 +76,7 @@ class Standing:
 def standing(events: Iterable[BaseEvent]) -> Standing:
     """Take in a trial's events.
 
-    Raises: RecordError if they do not begin with `trial_started`.
+    Raises: RecordError if they do not begin with `trial_started`, or end what was not begun.
     """
     stream = iter(events)
     start = next(stream, None)
@@ -81,7 +91,11 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
                 running = event
             case ActionFinished():
                 if event.ended not in CUT_OFF:
-                    assert running is not None
+                    if running is None or running.action != event.action:
+                        raise RecordError(
+                            f"event {event.seq}: action {event.action[:40]!r} finished and was not started; nothing "
+                            "goes on from a damaged record (agent show --check names the first thing that is wrong)"
+                        )
                     found.fed += [running, event]
                     found.rerun.append((running, event))
                     if event.left_running:

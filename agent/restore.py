@@ -10,6 +10,7 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 
 from agent.chunks import as_file
 from agent.snapshots import ignored
@@ -32,6 +33,7 @@ def restore(environment: Environment, state: State) -> list[str]:
     there = {entry.path: entry for entry in environment.listing().entries() if not ignored(entry.path)}
     wanted = {os.fsdecode(from_text(path)): entry for path, entry in state.manifest.items()}
     same = _same(environment, there, wanted)
+    _set_times(environment, {path: wanted[path].mtime_ns for path in same})
     _remove(environment, [path for path in there if path not in wanted or there[path].type != wanted[path].type])
     missing = {path: entry for path, entry in state.manifest.items() if os.fsdecode(from_text(path)) not in same}
     if missing:
@@ -50,6 +52,34 @@ def _same(environment: Environment, there: Mapping[str, Found], wanted: Mapping[
     digests = environment.digests(files)
     equal = {path for path in files if digests.get(path) is not None and digests[path] == wanted[path].sha256}
     return equal | {path for path in alike if wanted[path].type == "directory"}
+
+
+def _set_times(environment: Environment, wanted: Mapping[str, int | None]) -> None:
+    """Give files that are there already the times of the record, where they have others: make goes by them.
+
+    As far as the system can tell and set them; records of before had whole seconds.
+    """
+    if all(time_ns is None for time_ns in wanted.values()):
+        return
+    script = "find . -type f -exec stat --printf '%.9Y %n\\0' -- {} +"
+    found = environment.execute(script, deadline_s=_REMOVE_S, as_root=True)
+    times: dict[int, list[str]] = {}
+    for record in bytes(found.output).split(b"\0"):
+        seconds, _, name = record.partition(b" ./")
+        time_ns = wanted.get(os.fsdecode(name))
+        if time_ns is None:
+            continue
+        is_ns = int(Decimal(seconds.decode()) * 10**9)
+        if is_ns != time_ns and (time_ns % 10**9 or is_ns // 10**9 != time_ns // 10**9):
+            times.setdefault(time_ns, []).append(os.fsdecode(name))
+    commands = []
+    for time_ns, paths in times.items():
+        stamp = "{}.{:09d}".format(*divmod(time_ns, 10**9))
+        for start in range(0, len(paths), _BATCH):
+            names = " ".join(shlex.quote(f"./{path}") for path in paths[start : start + _BATCH])
+            commands.append(f"touch -c -m -d @{stamp} -- {names}")
+    for start in range(0, len(commands), _BATCH):
+        environment.execute("\n".join(commands[start : start + _BATCH]), deadline_s=_REMOVE_S, as_root=True)
 
 
 def _remove(environment: Environment, paths: Iterable[str]) -> None:

@@ -14,15 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.beginnings import as_it_was, order_of, with_checkpoint
+from agent.beginnings import as_it_was, moved, order_of, with_checkpoint
 from agent.drive import Driver
+from agent.fork import Beginning, beginning_of
 from agent.loop import Loop, Say
 from agent.order import Order
 from agent.recorded import Standing, standing
 from agent.restore import restore
 from agent.snapshots import Snapshots
 from agent.solve import EVALUATION, POOL, Outcome, drive, evaluate, export, start, work
-from environments.protocol import Environment, EnvironmentFault, Started
+from environments.protocol import Environment, EnvironmentFault
 from trajectories.conveniences import write_conveniences
 from trajectories.events import BaseEvent, CallFinished, Paused, Resumed, Warned
 from trajectories.interrupts import held, interruptible
@@ -51,7 +52,9 @@ def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | Non
             return None, summarize(directory, events)
         if found.snapshot is not None and not found.finished:
             require_contents(state_at(directory, found.snapshot))
-        order = order_of(directory, found.start, kept=found.snapshot is not None, **changes)
+        beginning = beginning_of(directory, found)
+        kept = found.snapshot is not None or beginning.branch_point is not None
+        order = order_of(directory, found.start, kept=kept, **changes)
         order = as_it_was(directory, order, found.start)
         if found.finished and not order.evaluate and found.exported is not None:
             return None, summarize(directory, events)
@@ -68,19 +71,27 @@ def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | Non
                     outcome = _finish(order, recorder, found)
                 else:
                     found.fed.append(recorder.append(Paused(why="down")))
-                    order, lost = with_checkpoint(order, found)
-                    outcome = work(order, recorder, partial(_go_on, found, lost), found.steps)
+                    order, lost = with_checkpoint(order, beginning.branch_point or found)
+                    outcome = work(order, recorder, partial(_go_on, found, beginning, lost), found.steps)
             finally:
                 recorder.close()
                 order.model.close()
         return outcome, write_conveniences(directory)
 
 
-def _go_on(found: Standing, outside: list[str], order: Order, recorder: Recorder, environment: Environment) -> Driver:
+def _go_on(
+    found: Standing,
+    beginning: Beginning,
+    outside: list[str],
+    order: Order,
+    recorder: Recorder,
+    environment: Environment,
+) -> Driver:
     started = start(order, recorder, environment)
     every = order.options.checkpoint_every
     lost = [*_lost(found), *outside, *moved(found, started)]
     if found.snapshot is None:
+        lost += beginning.restore(environment)
         snapshots = Snapshots(environment, recorder, checkpoint_every=every)
         snapshots.begin()
     else:
@@ -89,12 +100,13 @@ def _go_on(found: Standing, outside: list[str], order: Order, recorder: Recorder
     rerun_all(found, order, environment, recorder)
     rerun = tuple(began.action for began, _ in found.rerun)
     resumed = recorder.append(Resumed(lost=tuple(lost), restored_step=found.snapshot, rerun=rerun))
-    loop = Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
+    loop = Loop(beginning.opening(order, started), order.limits, order.model.info.action_format, order.texts)
     driver = drive(order, loop, environment, recorder, snapshots)
     driver.take_in([*found.fed, resumed])
+    driver.inherit(beginning.left_to_inherit(order, started))
     if found.call is not None:
         driver.call_was_lost(found.call)
-    if found.steps or moved(found, started):
+    if found.steps or (beginning.branch_point is None and moved(found, started)):
         driver.say(Say("user", order.texts.resumed(tuple(lost)), "notice"))
     return driver
 
@@ -110,14 +122,6 @@ def rerun_all(found: Standing, order: Order, environment: Environment, recorder:
         if now != then:
             text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
             recorder.append(Warned(kind="rerun_differs", text=text))
-
-
-def moved(found: Standing, started: Started) -> list[str]:
-    """A line where the workspace is at another path than the one that the model was told."""
-    told = found.told_workdir
-    if told is None or told == started.workdir:
-        return []
-    return [f"the path {told or 'of the workspace'} (the workspace is {started.workdir} now)"]
 
 
 def _lost(found: Standing) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import tarfile
+from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -101,7 +102,7 @@ class Snapshots:
                 one = there.pop(name, None)
                 if one is None:
                     continue
-                path, mtime_ns = os.fsencode(name), int(member.mtime * 10**9)
+                path, mtime_ns = os.fsencode(name), _mtime_ns(member)
                 if member.issym():
                     link = os.fsencode(member.linkname)
                     writer.changed(path, _change(one), "symlink", mode=member.mode, mtime_ns=mtime_ns, link=link)
@@ -127,6 +128,11 @@ class Snapshots:
 def ignored(path: str) -> bool:
     """Whether a path lies in a directory that is never kept."""
     return not IGNORED.isdisjoint(PurePosixPath(path).parts)
+
+
+def _mtime_ns(member: tarfile.TarInfo) -> int:
+    """As the archive says it: the float that `tarfile` makes of it is some hundred nanoseconds off."""
+    return int(Decimal(member.pax_headers.get("mtime") or member.mtime) * 10**9)
 
 
 def _without_content(writer: SnapshotWriter, path: str, one: Changed) -> None:

@@ -71,9 +71,14 @@ def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> 
 
 
 def new_trial(
-    order: Order, first: TrialStarted, begin: Begin, observer: Callable[[BaseEvent], None] | None = None
+    order: Order,
+    first: TrialStarted,
+    begin: Begin,
+    observer: Callable[[BaseEvent], None] | None = None,
+    *,
+    keep: bytes = b"",
 ) -> tuple[Outcome, Summary]:
-    """The same for a first event and a beginning of one's own.
+    """The same for a first event and a beginning of one's own; `keep` is an input to be kept beside prompt and plan.
 
     Raises: RecordError.
     """
@@ -88,6 +93,7 @@ def new_trial(
         try:
             recorder.keep(order.prompt_data)  # first: a crash leaves no name without its text
             recorder.keep((order.plan or "").encode())
+            recorder.keep(keep)
             recorder.append(first)
             outcome = work(order, recorder, begin)
         finally:

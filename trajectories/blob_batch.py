@@ -75,15 +75,6 @@ class BlobBatch:
             return True
         return False
 
-    def adopt(self, digest: str, other: BlobStore) -> bool:
-        """Take over a blob of another store, for instance of the trial that this one was forked from."""
-        if digest in self._written:
-            return True
-        adopted = self._blobs.adopt(digest, other)
-        if adopted:
-            self._found.add(digest)
-        return adopted
-
     def commit(self) -> None:
         """Make all of it durable.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trajectories.catalog import trial_directories
+from trajectories.parts import Parent
 from trajectories.recorder import EVENTS
 
 _FIRST_LINE_BYTES = 1 << 20
@@ -49,6 +51,19 @@ def family(trial: Path) -> tuple[Member, Member]:
         mother.children.append(members[directory])
         above[directory] = mother
     return _root(members[trial], above), members[trial]
+
+
+def directory_of_parent(trial: Path, parent: Parent) -> Path | None:
+    """The directory of a trial's parent, in its batch or in another one beside it; None if it is not there."""
+    name = os.path.basename(parent.trial.rstrip("/"))
+    if name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > 255:
+        return None
+    batch = trial.absolute().parent
+    try:
+        batches = [batch, *(Path(entry.path) for entry in os.scandir(batch.parent) if entry.is_dir())]
+    except OSError:
+        batches = [batch]
+    return next((place / name for place in batches if (place / name / EVENTS).is_file()), None)
 
 
 def _root(member: Member, above: dict[Path, Member]) -> Member:

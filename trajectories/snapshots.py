@@ -18,7 +18,6 @@ from trajectories.events import Snapshot
 from trajectories.parts import Change, Skipped
 from trajectories.paths import to_text
 from trajectories.recorder import Recorder
-from trajectories.states import State
 
 CONTENT_BYTES = 64 << 20
 """The content of a larger file is not kept, only its hash."""
@@ -95,28 +94,6 @@ class SnapshotWriter:
     def unread(self, path: bytes | str, why: str) -> None:
         """A path whose state could not be found out."""
         self._unread.append(Skipped(path=to_text(os.fsencode(path)), why=why))
-
-    def inherit(self, state: State) -> None:
-        """All of another trial's state as this one's beginning: a fork's step 0. Contents are linked, not copied."""
-        for path, entry in state.manifest.items():
-            kept = entry.kept
-            if entry.type == "file" and kept and entry.sha256 is not None:
-                try:
-                    kept = self._batch.adopt(entry.sha256, state.blobs)
-                except OSError as error:
-                    raise self._recorder.full(error) from None
-            self._changes[path] = Change(
-                path=path,
-                change="created",
-                type=entry.type,
-                mode=entry.mode,
-                size=entry.size,
-                mtime_ns=entry.mtime_ns,
-                link=entry.link,
-                sha256=entry.sha256,
-                kept=kept,
-            )
-        self._unread.extend(state.unread)
 
     def finish(self) -> Snapshot:
         """Make the contents durable and append the event; returns it as it was written."""

@@ -118,24 +118,6 @@ class BlobStore:
             return True
         return self._shared is not None and self._link(self._at(self._shared, digest), path)
 
-    def adopt(self, digest: str, other: BlobStore) -> bool:
-        """Take over a blob of another store, by a link or as a copy; whether that one has it. Not synced."""
-        if self.has(digest):
-            return True
-        source, path = other.path(digest), self._at(self._here, digest)
-        if self._link(str(source), path):
-            return True
-        try:
-            data = source.read_bytes()
-        except FileNotFoundError:
-            return False
-        self._make_parent(path)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=TEMPORARY)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-        return True
-
     def publish(self, temporary: str, digest: str) -> None:
         """Give a written and synced file its name, here and in the pool.
 

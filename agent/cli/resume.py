@@ -83,6 +83,8 @@ def fork(
     changes |= {name: value for name, value in given.items() if value is not None}
     if model_setting or model:
         changes["model_settings"] = model_settings(model_setting or [])
+    if model and not api_base:
+        changes["api_base"] = None  # the parent's endpoint is not asked for another model, nor given its key
     if no_evaluate:
         changes["evaluate"] = False
     with held():

@@ -24,7 +24,7 @@ from agent.models.call_ids import with_own_ids
 from agent.models.exchange import Exchange
 from agent.models.failures import failure_of, is_filtered
 from agent.models.protocol import Answer, CallFailure, ModelInfo, Request
-from agent.models.redaction import one_line, without_userinfo
+from agent.models.redaction import one_line, without_secrets
 from agent.models.replies import chat_answer, raw_usage, responses_answer
 from agent.models.settings import Api, Settings, parse_settings
 from agent.models.wire_history import WireHistory, chat_items, fresh, marker, responses_items
@@ -102,7 +102,7 @@ class LiteLLMModel:
         self._handler: Any = None
         recorded = {**self._parameters, "api": self._settings.api, "cache": ttl if self._mark else "automatic"}
         if api_base:
-            recorded["api_base"] = without_userinfo(api_base)
+            recorded["api_base"] = without_secrets(api_base)
         self.info = ModelInfo(
             ref=ModelRef(asked=asked, name=name, settings=dict(settings)),
             action_format=self._settings.action,

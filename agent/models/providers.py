@@ -19,7 +19,7 @@ import yaml
 
 from agent.models import catalogue
 from agent.models.protocol import ModelUnusable
-from agent.models.redaction import without_userinfo
+from agent.models.redaction import without_secrets
 
 CONNECT_S = 3.0
 
@@ -123,7 +123,7 @@ def check_endpoint(model: str, provider: Provider | None, *, api_base: str | Non
     """Raises: ModelUnusable if nothing accepts a connection where the request would go."""
     base = api_base or (provider and provider.api_base()) or ""
     if base:
-        url, said = base, f"the API base {without_userinfo(base)!r}"
+        url, said = base, f"the API base {without_secrets(base)!r}"
     elif provider and provider.host:
         url, said = f"https://{provider.host}", provider.host
     else:

@@ -6,6 +6,7 @@ Nothing is dropped: a parameter that the provider refuses fails the first call.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -30,6 +31,8 @@ _REFUSED = {
     "stream": "replies are taken whole",
     "n": "one reply a call",
 }
+_SECRET = re.compile(r"(?:^|[_-])(?:api_?key|secret|password|credentials?|token|access_key(?:_id)?)$", re.I)
+_SECRET_HEADER = re.compile(r"authorization|cookie|(?:^|[_-])(?:key|token|secret)$", re.I)
 _OURS = ("model", "messages", "input", "tools", "store", "client", "custom_llm_provider", "mock_response")
 
 
@@ -56,6 +59,8 @@ def parse_settings(given: Mapping[str, object], *, default_api: Api = "chat") ->
     for key in values:
         if key in _REFUSED:
             raise ModelUnusable(f"--model-setting {key} is refused: {_REFUSED[key]}")
+        if _SECRET.search(key) or any(_SECRET_HEADER.search(name) for name in _headers(key, values[key])):
+            raise ModelUnusable(f"--model-setting {key} is refused: {_REFUSED['api_key']}")
         if key in _OURS:
             raise ModelUnusable(f"--model-setting {key} is refused: Retrace fills it in")
     action = _choice(values, "action", ("tool", "fenced"), "tool")
@@ -68,6 +73,10 @@ def parse_settings(given: Mapping[str, object], *, default_api: Api = "chat") ->
     if not isinstance(unlisted, bool):
         raise ModelUnusable(f"--model-setting unlisted={unlisted}: must be true or false")
     return Settings(action, api, cache, float(timeout_s), unlisted, values)  # type: ignore[arg-type]
+
+
+def _headers(key: str, value: object) -> list[str]:
+    return [str(name) for name in value] if key in ("headers", "extra_headers") and isinstance(value, dict) else []
 
 
 def _choice(values: Json, key: str, choices: tuple[str, ...], default: str) -> str:

@@ -145,12 +145,12 @@ take_paths() { # BYTES, then paths, each ended by NUL: into a file
   fi
 }
 
-files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name with its own content
+files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name with its own content; times to the nanosecond
   local note
   make_room
   take_paths "$2"
   answer "$1"
-  LC_ALL=C "$tar" -c -S -f - --numeric-owner --owner=0 --group=0 --hard-dereference --quoting-style=escape \
+  LC_ALL=C "$tar" -c -S -f - --format=posix --pax-option=delete=atime,delete=ctime --numeric-owner --owner=0 --group=0 --hard-dereference --quoting-style=escape \
     -C "$retrace_workdir" --no-recursion --no-unquote --null -T "$R/list" </dev/null 2>"$R/error"
   tell_rest "$1" $?
 }

@@ -162,6 +162,8 @@ def test_a_proxy_is_what_must_answer(monkeypatch):
         ({"timeout_s": "0"}, "above 0"),
         ({"unlisted": "perhaps"}, "true or false"),
         ({"api_key": "sk-1"}, "environment"),
+        ({"aws_session_token": "x"}, "environment"),
+        ({"extra_headers": {"Authorization": "Bearer x"}}, "environment"),
         ({"drop_params": "true"}, "silently"),
         ({"num_retries": "3"}, "Retrace's own"),
         ({"messages": "[]"}, "fills it in"),

@@ -115,19 +115,6 @@ def test_contents_are_stored_once_over_steps_and_trials(tmp_path: Path) -> None:
         assert not list(trial.rglob(".new-*"))
 
 
-def test_a_fork_takes_its_beginning_from_its_parent(trial: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere" / "child"
-    elsewhere.mkdir(parents=True)
-    recorder = Recorder(elsewhere, pool=elsewhere.parent / ".pool")
-    recorder.append(started())
-    with SnapshotWriter(recorder, 0) as writer:
-        writer.inherit(state_at(trial, 1))
-        writer.finish()
-    recorder.close()
-    check_out(state_at(elsewhere, 0), tmp_path / "out")
-    assert tree_on_disk(tmp_path / "out") == AFTER
-
-
 def test_a_large_content_goes_by_in_little_memory_and_above_the_cap_only_its_hash_is_kept(tmp_path: Path) -> None:
     def content(megabytes: int) -> Iterator[bytes]:
         for number in range(megabytes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from pathlib import Path
@@ -133,6 +134,17 @@ def test_a_trial_that_died_before_its_first_event(work: Path, what: str) -> None
     assert len(refused.err.strip().splitlines()) == 1
 
 
+def test_a_damaged_record_is_refused(work: Path) -> None:
+    trial = agent(work, "solve", *local(work, "echo a", SUBMIT), "--json").trial
+    path = trial / "events.jsonl"
+    kept = [line for line in path.read_bytes().splitlines(keepends=True) if kind_of(line) != "action_started"]
+    path.write_bytes(b"".join(kept))
+    for argv in (["resume", str(trial)], ["fork", str(trial), "--at", "1"]):
+        refused = agent(work, *argv)
+        assert (refused.status, "Traceback" in refused.err) == (2, False)
+        assert "'1.1' finished and was not started" in " ".join(refused.err.split())
+
+
 @pytest.mark.docker
 def test_after_a_container_that_was_lost(work: Path) -> None:
     model = script(work, "echo a >a", "echo b >>a; sleep 4", "cat a", SUBMIT)
@@ -184,3 +196,52 @@ def test_what_is_too_large_to_be_kept_is_said_to_be_lost(work: Path) -> None:
     assert done.status == 0, done.err
     (resumed,) = (event for event in done.events if isinstance(event, Resumed))
     assert any(line.startswith("large: its content was not kept") for line in resumed.lost)
+
+
+@pytest.mark.parametrize("kind", ["local", "sandbox"])
+def test_files_have_the_times_of_the_record(work: Path, kind: str) -> None:
+    """Those that the task brings, too: make decides by them what is to be built."""
+    tell = "stat -c '%n %.9Y' given new"
+    place = ["--instruction", "x", "--workspace", str(work / "start"), "--env", kind]
+    touched = "echo a >new; touch -d @1000.123456789 given"
+    parent = agent(work, "solve", *place, "--model", script(work, touched, tell, SUBMIT), "--json")
+    child = agent(work, "fork", str(parent.trial), "--at", "1", "--model", script(work, "-", tell, SUBMIT), "--json")
+    then, now = (
+        [event.content for event in done.events if isinstance(event, Message) and "given 1000" in event.content]
+        for done in (parent, child)
+    )
+    assert then == now
+    assert "given 1000.123456789" in now[0]
+
+
+def test_what_is_derived_of_a_resumed_trial_has_each_command_once_and_its_last_exit(work: Path) -> None:
+    turns = ["echo a", "sleep 1; echo twice", {"fail": {"error": "authentication"}}, SUBMIT]
+    process = begun(work, *local(work, *turns), until='"action":"2.1"')
+    process.kill()
+    process.wait()
+    trial = only_trial(work)
+    assert agent(work, "resume", str(trial)).status == 1  # the model
+    assert agent(work, "resume", str(trial)).status == 0
+    assert sum(event.type == "action_started" for event in read_events(trial)) == 3
+    document = json.loads(agent(work, "export", str(trial), "--format", "mini").out)
+    asked = [action for message in document["messages"] for action in message.get("extra", {}).get("actions", ())]
+    assert document["info"]["exit_status"] == "Submitted"
+    assert [action["command"] for action in asked] == ["echo a", "sleep 1; echo twice", SUBMIT]
+    (analysis,) = agent(work, "analyze", str(trial), "--json").json["trials"]
+    assert analysis["actions"]["total"] == 2
+
+
+def test_a_fork_is_told_its_own_form_of_commands(work: Path) -> None:
+    parent = agent(work, "solve", *local(work, "echo a", SUBMIT), "--json").trial
+    path = parent / "events.jsonl"
+    text = path.read_text().replace('"settings":{', '"settings":{"action":"fenced",', 1)
+    path.write_text(text)
+    told = {}
+    for name, at in (("parent", 0), ("again", 1)):
+        child = agent(work, "fork", str(parent), "--at", str(at), "--model", script(work, "-", SUBMIT), "--json")
+        assert child.status == 0, child.err
+        told[name] = [event.content for event in child.events if isinstance(event, Message) and event.why == "task"]
+        assert len(told[name]) == 1
+        assert "calls the `bash` tool" in told[name][0]
+        (started,) = (event for event in child.events if isinstance(event, EnvStarted))
+        assert started.workdir in told[name][0]  # said anew, by the child's own prompt

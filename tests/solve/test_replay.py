@@ -168,6 +168,15 @@ def test_the_exported_workspace_as_the_beginning(work: Path) -> None:
 
 
 @pytest.mark.docker
+def test_the_shell_is_the_recorded_one_whatever_the_beginning(work: Path) -> None:
+    place = ["--instruction", "x", "--workspace", str(work / "start"), "--env", "local", "--shell", "persistent"]
+    turns = ["mkdir -p deep; cd deep; here=1", 'echo "$here" >f; cat f', SUBMIT]
+    trial = agent(work, "solve", *place, "--model", script(work, *turns), "--json").trial
+    found = agent(work, "replay", str(trial), "--env", "local", "--workspace", str(work / "start"), "--json")
+    assert found.status == 0, found.err
+    assert (found.json["outputs_identical"], found.json["actions"], found.json["workspace_equal"]) == (2, 2, True)
+
+
 def test_another_image(work: Path, workbench_image: str) -> None:
     trial = solve(work, "echo a >a; cat a", kind="docker")
     found = replay(work, trial, "--image", workbench_image)

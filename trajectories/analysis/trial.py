@@ -75,6 +75,7 @@ class _Fold:
         self._outcomes = OutcomeCount()
         self._actions: Counter[ActionClass] = Counter()
         self._unparsed = 0
+        self._addresses: set[str] = set()
         self._sequence: list[ActionClass | None] = []
         self._begun: dict[str, tuple[str, ActionClass]] = {}
         self._commands: dict[str, str] = {}
@@ -102,8 +103,10 @@ class _Fold:
 
     def _action(self, event: ActionStarted) -> None:
         kind, parsed = classify(event.script, self._reference)
-        self._actions[kind] += 1
-        self._unparsed += not parsed
+        if event.action not in self._addresses:  # after a crash a command begins again
+            self._addresses.add(event.action)
+            self._actions[kind] += 1
+            self._unparsed += not parsed
         if self._sequence:
             self._sequence[-1] = first([kind, *(had for had in self._sequence[-1:] if had)])
         self._begun[event.action] = (event.script, kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from trajectories.events import (
     Parent,
     TrialStarted,
 )
+from trajectories.family import directory_of_parent
 from trajectories.lines import complete_lines, kind_of
 from trajectories.reader import events_file
 
@@ -98,14 +98,4 @@ class Parentage:
         return self.parent.trial if self.parent is not None and self._parent_directory() is None else ""
 
     def _parent_directory(self) -> Path | None:
-        if self.parent is None:
-            return None
-        name = os.path.basename(self.parent.trial.rstrip("/"))
-        if not name or "\0" in name or len(os.fsencode(name)) > 255:
-            return None
-        batch = self._directory.absolute().parent
-        try:
-            batches = [batch, *(Path(entry.path) for entry in os.scandir(batch.parent) if entry.is_dir())]
-        except OSError:
-            batches = [batch]
-        return next((place / name for place in batches if (place / name / "events.jsonl").is_file()), None)
+        return None if self.parent is None else directory_of_parent(self._directory, self.parent)

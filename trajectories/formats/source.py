@@ -49,7 +49,7 @@ class Source:
     summary: Summary
     exit: Exit | None
     started: dict[str, ActionStarted] = field(repr=False)
-    """By address."""
+    """By address; of a command that was begun again after a crash, the last time."""
     by_step: dict[int, list[ActionStarted]] = field(repr=False)
     finished: dict[str, ActionFinished] = field(repr=False)
 
@@ -62,9 +62,9 @@ class Source:
         events = tuple(read_events(directory))
         summary = summarize(directory, events)
         by_step: dict[int, list[ActionStarted]] = defaultdict(list)
-        for event in events:
-            if isinstance(event, ActionStarted):
-                by_step[event.step].append(event)
+        started = {event.action: event for event in events if isinstance(event, ActionStarted)}
+        for action in started.values():
+            by_step[action.step].append(action)
         start = events[0]
         assert isinstance(start, TrialStarted)
         return cls(
@@ -72,8 +72,8 @@ class Source:
             start=start,
             events=events,
             summary=summary,
-            exit=next((event.exit for event in events if isinstance(event, Exited)), None),
-            started={event.action: event for event in events if isinstance(event, ActionStarted)},
+            exit=next((event.exit for event in reversed(events) if isinstance(event, Exited)), None),
+            started=started,
             by_step=by_step,
             finished={event.action: event for event in events if isinstance(event, ActionFinished)},
         )
