@@ -98,6 +98,7 @@ class Snapshots:
         stream = as_file(self._environment.get_files(wanted))
         with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
             for member in archive:
+                archive.members.clear()  # type: ignore[attr-defined]  # it would hold every header
                 name = member.name.removeprefix("./")
                 one = there.pop(name, None)
                 if one is None:
