@@ -75,9 +75,12 @@ def defaults() -> Mapping[str, Any]:
     return content
 
 
-def runs_dir(given: Path | None) -> Path:
+def runs_dir(given: Path | None, *, must_exist: bool = False) -> Path:
     """Where trials are kept: what was given, else the user's default, else `runs`.
 
     Raises: UserError.
     """
-    return given if given is not None else Path(defaults().get("runs") or "runs")
+    place = given if given is not None else Path(defaults().get("runs") or "runs")
+    if must_exist and not place.is_dir():
+        raise UserError(f"{place}: no such directory; say where trials are kept with --runs")
+    return place

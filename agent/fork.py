@@ -25,8 +25,9 @@ from environments.protocol import Environment, Started
 from trajectories.events import ActionStarted, BaseEvent, CallFinished, InheritedReply, Message, Parent, TextRef, Warned
 from trajectories.family import directory_of_parent
 from trajectories.identity import sha256_of
-from trajectories.reader import read_events
+from trajectories.reader import first_event, read_events
 from trajectories.recorder import Recorder
+from trajectories.restore import require_contents
 from trajectories.states import state_at
 from trajectories.steps import until_step
 from trajectories.summary import Summary
@@ -53,9 +54,13 @@ def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: Any)
 
     Raises: UserError, RecordError.
     """
+    hint = text_or_file(inject, "--inject")
+    if hint is not None and not hint.strip():
+        raise UserError(f"--inject {inject!r}: there is nothing in it; give a hint for the model, or leave it out")
     found = _branch_point(parent, at)
+    require_contents(state_at(parent, at))
     order = order_of(parent, found.start, kept=True, **changes)
-    return Branch(parent, at, order, found, text_or_file(inject, "--inject") or None)
+    return Branch(parent, at, order, found, hint)
 
 
 def _branch_point(parent: Path, at: int) -> Standing:
@@ -63,6 +68,7 @@ def _branch_point(parent: Path, at: int) -> Standing:
 
     Raises: UserError, RecordError.
     """
+    first_event(parent)
     events = list(read_events(parent))
     steps = sum(isinstance(event, CallFinished) for event in events)
     if not 0 <= at <= steps:

@@ -16,9 +16,9 @@ from agent.order import Order, resolve
 from agent.restore import restore
 from environments.owner import this_process
 from environments.protocol import Environment, Kind
-from trajectories.events import TrialStarted
+from trajectories.events import CallFinished, TrialStarted
 from trajectories.lines import complete_lines, kind_of
-from trajectories.reader import events_file
+from trajectories.reader import events_file, read_events
 from trajectories.states import NoSnapshots, state_at
 
 
@@ -71,6 +71,8 @@ def initial(
 
     Raises: UserError.
     """
+    if not sum(isinstance(event, CallFinished) for event in read_events(trial)):  # all of it is read, once
+        raise UserError(f"{trial.name}: there is nothing to replay: its model never answered")
     changes: dict[str, object] = {"model": f"replay:{trial.resolve()}", "model_settings": {}, "api_base": None}
     if env is not None:
         changes["env"] = env

@@ -113,10 +113,14 @@ def resolve(
             model=_with_found_trial(options.model, options.runs),
             instruction=text_or_file(options.instruction, "--instruction"),
         )
+        if options.image is not None and not options.image.strip():
+            raise UserError(f"--image {options.image!r}: name an image, or leave it out")
         benchmark, task = task_as_recorded or _task(options)
         model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")
+        if plan is not None and not plan.strip():
+            raise UserError(f"--plan {options.plan}: there is nothing in it; write a plan, or leave it out")
         limits = _limits(options, task.limits)
         prices = wheel_prices()
         if limits.cost_usd is not None and model.info.free is None and prices.row(model.info.ref.name) is None:
@@ -191,9 +195,14 @@ def _task(options: Options) -> tuple[Benchmark, Task]:
 def text_or_file(text: str | None, option: str) -> str | None:
     """The text that is meant: a file's, if it names one.
 
-    Raises: UserError naming the option.
+    Raises: UserError naming the option; also for a path where there is no file, which is hardly what a model is to be
+    told.
     """
-    if text is None or len(text) >= 4096 or "\n" in text or not Path(text).is_file():
+    if text is None or len(text) >= 4096 or "\n" in text:
+        return text
+    if not Path(text).is_file():
+        if len(text.split()) == 1 and (text.endswith((".md", ".txt")) or "/" in text or Path(text).is_dir()):
+            raise UserError(f"{option} {text!r}: no such file; a text is more than a path")
         return text
     return _read_text(Path(text), option)
 

@@ -52,6 +52,8 @@ class Divergence:
 class Report:
     """What a replay found. Counts are out of `actions`; an output that is identical is also equal normalised."""
 
+    trial: Path
+    environment: str
     actions: int = 0
     returncodes_equal: int = 0
     outputs_identical: int = 0
@@ -76,6 +78,8 @@ class Report:
     def json(self) -> dict[str, Any]:
         """As `agent replay --json` prints it."""
         return {
+            "trial": str(self.trial),
+            "environment": self.environment,
             "actions": self.actions,
             "returncodes_equal": self.returncodes_equal,
             "outputs_identical": self.outputs_identical,
@@ -101,7 +105,7 @@ def replay(directory: Path, initial: Initial, *, to: int | None = None, say: Cal
     if to is not None and not 1 <= to <= steps:
         raise UserError(f"--to {to}: {directory.name} has commands in steps 1 to {steps}")
     environment = initial.environment()
-    report = Report(notes=[initial.note] if initial.note else [])
+    report = Report(directory, initial.order.spec.kind, notes=[initial.note] if initial.note else [])
     try:
         with interruptible():
             report.not_restored = initial.start(environment)

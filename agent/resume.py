@@ -29,8 +29,9 @@ from trajectories.events import BaseEvent, CallFinished, Paused, Resumed, Warned
 from trajectories.interrupts import held, interruptible
 from trajectories.lock import TrialLock
 from trajectories.masking import MASK, Masker
-from trajectories.reader import read_events
+from trajectories.reader import first_event, read_events
 from trajectories.recorder import Recorder
+from trajectories.restore import require_contents
 from trajectories.states import state_at
 from trajectories.summary import Summary, summarize
 
@@ -44,10 +45,13 @@ def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | Non
     Raises: UserError, RecordError, TrialInUse.
     """
     with held(), TrialLock(directory):
+        first_event(directory)
         events = list(read_events(directory))
         found = standing(events)
         if found.finished and (found.evaluated is not None and found.evaluated.verdict is not None):
             return None, summarize(directory, events)
+        if found.snapshot is not None and not found.finished:
+            require_contents(state_at(directory, found.snapshot))
         beginning = beginning_of(directory, found)
         kept = found.snapshot is not None or beginning.branch_point is not None
         order = order_of(directory, found.start, kept=kept, **changes)

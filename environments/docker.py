@@ -172,6 +172,7 @@ class DockerEnvironment(Supervised):
         if api is None or image is None or self._container is None:
             raise EnvironmentLost("the environment was not started")
         user = f"USER {image.user or 'root'}"
+        self._heard.expect_pause()  # a commit pauses the container
         with daemon.told(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
             api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
         return f"{CHECKPOINT}:{name.lower()}"

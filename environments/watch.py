@@ -32,6 +32,8 @@ class Watched:
 
     ooms: list[float] = field(default_factory=list)
     paused: bool = False
+    own_pauses: int = 0
+    """Pauses that we asked for, and the daemon has not told of yet. They are no loss, however late it tells."""
     killed: str = ""
     """The signal that somebody sent to it through the daemon."""
     status: str | None = None
@@ -47,12 +49,20 @@ class Watched:
         with self._heard:
             return bool(self._heard.wait_for(lambda: until(self), seconds))
 
+    def expect_pause(self) -> None:
+        """The next pause is ours. If none comes, another one that does is only found by looking at the container."""
+        with self._heard:
+            self.own_pauses += 1
+
     def hear(self, action: str, event: dict[str, Any]) -> None:
         """Note an event, and tell whoever waits for the container if it will not answer any more."""
         attributes = (event.get("Actor") or {}).get("Attributes") or {}
         with self._heard:
             if action == "oom":
                 self.ooms.append(event.get("timeNano", 0) / 1e9)
+            elif action == "pause" and self.own_pauses:
+                self.own_pauses -= 1
+                return
             elif action == "pause":
                 self.paused = True
             elif action == "kill":

@@ -70,6 +70,8 @@ def find_trial(name: str, runs: Path) -> Path:
     path = Path(name)
     if (path / EVENTS).is_file():
         return path
+    if path.name == EVENTS and path.is_file():
+        return path.parent
     matches = [trial for trial in trial_directories(runs) if trial.name.startswith(name)]
     exact = [trial for trial in matches if trial.name == name]
     if len(exact) == 1 or len(matches) == 1:

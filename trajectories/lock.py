@@ -37,9 +37,9 @@ class TrialLock:
     def __enter__(self) -> Self:
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         if not self._take():
-            holder = os.pread(self._fd, 4096, 0).decode("utf-8", "replace").strip()
+            holder = _holder(os.pread(self._fd, 4096, 0))
             os.close(self._fd)
-            raise TrialInUse(f"{self._path.parent}: another process is at work on this trial ({holder})") from None
+            raise TrialInUse(f"{self._path.parent}: {holder} is at work on this trial; wait for it, or end it")
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         owner = {"boot_id": boot_id, "pid": os.getpid(), "start_ticks": process_start_ticks(os.getpid())}
         os.ftruncate(self._fd, 0)
@@ -61,3 +61,10 @@ class TrialLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._fd)
+
+
+def _holder(text: bytes) -> str:
+    try:
+        return f"process {int(json.loads(text)['pid'])}"
+    except (ValueError, TypeError, KeyError):
+        return "another process"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trajectories.events import ActionStarted, Event
-from trajectories.reader import read_events
+from trajectories.reader import first_event, read_events
 
 _START = r"(?:^|[|;&(`\n]|\$\(|\b(?:then|do|else|sudo|time|xargs|exec|env|nohup|watch)\b)\s*"
 _END = r"(?![\w=./-])"
@@ -119,6 +119,7 @@ def report(trial: Path) -> Report:
 
     Raises: RecordError.
     """
+    first_event(trial)
     started = [event for event in read_events(trial) if isinstance(event, ActionStarted)]
     return Report(trial, len({event.action for event in started}), findings(started))
 

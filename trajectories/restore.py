@@ -35,6 +35,26 @@ def left_out(manifest: Manifest) -> list[Skipped]:
     return [Skipped(path=path, why=entry.missing) for path, entry in sorted(manifest.items()) if entry.missing]
 
 
+def require_contents(state: State) -> None:
+    """See that the record holds all that `archive_of` will read, before anything is begun with it.
+
+    Raises: RecordError naming the first path whose content is gone.
+    """
+    gone = [path for path, entry in sorted(state.manifest.items()) if _is_gone(state, entry)]
+    if gone:
+        more = f" (and of {len(gone) - 1} more)" if len(gone) > 1 else ""
+        raise RecordError(
+            f"{state.trial}: the content of {gone[0]!r}{more} after step {state.step} is gone from its blobs, so that "
+            "nothing can go on from there"
+        )
+
+
+def _is_gone(state: State, entry: Entry) -> bool:
+    if entry.missing or entry.type != "file" or not entry.size:
+        return False
+    return not state.blobs.has(entry.sha256 or "")
+
+
 def archive_of(state: State) -> Iterator[bytes]:
     """The same of a state that was already read."""
     ready: list[bytes] = []

@@ -7,8 +7,11 @@ belongs to none, unless the trial was resumed after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from trajectories.errors import RecordError
 from trajectories.events import CallStarted, Event, Exited, Resumed
+from trajectories.reader import first_event, read_events
 
 
 def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
@@ -29,9 +32,17 @@ def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
             after_exit = None
 
 
-def events_of_step(events: Iterable[Event], step: int) -> list[Event]:
-    """The events of one step, in order."""
-    return [event for current, event in _with_steps(events) if current == step]
+def read_step(trial: Path, step: int) -> list[Event]:
+    """The events of one step of a trial.
+
+    Raises: RecordError, also for a step that the trial has not.
+    """
+    first_event(trial)
+    numbered = list(_with_steps(read_events(trial)))
+    last = max(current for current, _ in numbered)
+    if not 0 <= step <= last:
+        raise RecordError(f"{trial}: there is no step {step}; the last is {last}")
+    return [event for current, event in numbered if current == step]
 
 
 def until_step(events: Iterable[Event], step: int) -> list[Event]:

@@ -88,7 +88,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     stream = iter(events)
     start = next(stream, None)
     if not isinstance(start, TrialStarted):
-        raise RecordError(f"{directory}: the record does not begin with trial_started")
+        raise RecordError(f"{directory}: the record is empty")
     tally = Tally()
     exit: Exit | None = None
     verdict: Verdict | None = None

@@ -81,6 +81,12 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda match: _visible(match[0]), text)
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 file`, `2 files`, `0 directories`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def _visible(character: str) -> str:
     code = ord(character)
     if code < 0x20:

@@ -18,7 +18,8 @@ class PlotFormat(StrEnum):
 
 def analyze(
     trials: Annotated[
-        list[str], typer.Argument(help="Trials, by directory or beginning of the id, or directories of batches.")
+        list[str],
+        typer.Argument(metavar="TRIAL", help="Trials, by directory or beginning of the id, or directories of batches."),
     ],
     csv: Annotated[Path | None, typer.Option(help="Write one row a trial.", show_default=False)] = None,
     plots: Annotated[Path | None, typer.Option(help="Draw pictures into this directory.", show_default=False)] = None,

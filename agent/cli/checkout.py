@@ -9,7 +9,7 @@ import typer
 
 
 def checkout(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or an empty directory.")],
     step: Annotated[int | None, typer.Option(min=0, help="After this step [the last].", show_default=False)] = None,
     allow_missing: Annotated[
@@ -24,7 +24,7 @@ def checkout(
     from trajectories.catalog import find_trial
     from trajectories.checkout import check_out
     from trajectories.states import state_at
-    from trajectories.text import printable
+    from trajectories.text import counted, printable
 
     done = check_out(state_at(find_trial(trial, runs_dir(runs)), step), directory)
     for kind, paths in (("missing", done.missing), ("unknown", done.unread)):
@@ -33,7 +33,8 @@ def checkout(
     if json:
         emit_json(done)
     else:
-        counts = f"{done.files} files, {done.directories} directories, {done.links} links, {done.bytes} bytes"
-        typer.echo(f"{done.directory}: the workspace after step {done.step}: {counts}")
+        nouns = {"file": done.files, "directory": done.directories, "link": done.links, "byte": done.bytes}
+        counts = ", ".join(counted(count, noun) for noun, count in nouns.items())
+        typer.echo(printable(f"{done.directory}: the workspace after step {done.step}: {counts}"))
     if (done.missing or done.unread) and not allow_missing:
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def diff(
     a: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
-    b: Annotated[str | None, typer.Argument(metavar="[TRIAL]", help="Another one.", show_default=False)] = None,
+    b: Annotated[str | None, typer.Argument(metavar="TRIAL", help="Another one.", show_default=False)] = None,
     step: Annotated[
         int | None,
         typer.Option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,11 @@ import typer
 def doctor(
     trial: Annotated[
         str | None,
-        typer.Argument(help="Look at this trial instead: a directory, or the beginning of its id.", show_default=False),
+        typer.Argument(
+            metavar="TRIAL",
+            help="Look at this trial instead: a directory, or the beginning of its id.",
+            show_default=False,
+        ),
     ] = None,
     runs: Annotated[
         Path | None, typer.Option(help="Where trials are kept: its disk is looked at [runs].", show_default=False)
@@ -19,7 +23,7 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what this machine can do, or which commands of a trial are likely not to give the same again."""
-    from agent.cli.output import emit_json, stdout
+    from agent.cli.output import emit_json, said, stdout
     from agent.config import runs_dir
     from agent.doctor import examine
 
@@ -36,7 +40,7 @@ def doctor(
     if facts["leftovers"]:
         facts["leftovers"] = f"{facts['leftovers']} of dead processes; agent clean removes them"
     for name, value in facts.items():
-        console.print(f"{name:16} {_said(value)}", soft_wrap=True)
+        console.print(f"{name:16} {said(value)}", soft_wrap=True)
 
 
 def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
@@ -53,13 +57,3 @@ def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
     if found.findings:
         stdout().print(findings_table(found))
     typer.echo(found.line, err=not found.findings)
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_said(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return ", ".join(value) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None else str(value)

@@ -18,7 +18,7 @@ class _Format(StrEnum):
 
 
 def export(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
     format: Annotated[_Format, typer.Option(help="mini-swe-agent, ATIF 1.8, OpenAI messages (JSONL), asciicast v2.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write [standard output].", show_default=False)
@@ -35,6 +35,8 @@ def export(
     from trajectories.formats.export import export as exported
     from trajectories.formats.write_file import write_file
 
+    if output == Path("-"):
+        output = None
     if json and output is None:
         raise UserError("--json tells what was written, and standard output is taken: give --output FILE too")
     if reasoning and format is not _Format.openai:

@@ -16,13 +16,9 @@ def gc(
     """Remove recorded contents that no trial links any more, and what dead writers left."""
     from agent.cli.output import emit_json
     from agent.config import runs_dir
-    from agent.errors import UserError
     from trajectories.garbage import collect_garbage
 
-    place = runs_dir(runs)
-    if not place.is_dir():
-        raise UserError(f"{place}: no such directory; say where trials are kept with --runs")
-    done = collect_garbage(place, dry_run=dry_run)
+    done = collect_garbage(runs_dir(runs, must_exist=True), dry_run=dry_run)
     if json:
         emit_json(done)
     else:

@@ -9,7 +9,7 @@ import typer
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Trajectories of mini-swe-agent, any layout.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Trajectories of mini-swe-agent, any layout.")],
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
     batch: Annotated[str, typer.Option(help="The folder under --runs.")] = "imported",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -20,7 +20,7 @@ def import_(
     from trajectories.catalog import batch_folder
     from trajectories.errors import RecordError, RecordFull
     from trajectories.formats.trial import import_file
-    from trajectories.text import printable
+    from trajectories.text import counted, printable
 
     folder = batch_folder(runs_dir(runs), batch)
     trials, failed, status = [], [], 0
@@ -36,7 +36,7 @@ def import_(
             continue
         trials.append({"file": str(file), "already": made.already, **made.summary.model_dump(mode="json")})
         if not json:
-            how = "was there already" if made.already else f"{made.summary.steps} steps"
+            how = "was there already" if made.already else counted(made.summary.steps, "step")
             typer.echo(printable(f"{made.directory}   {how}"))
         for oddity in made.oddities:
             typer.echo(printable(f"note: {file}: {oddity}"), err=True)

@@ -64,7 +64,7 @@ def main() -> None:
     if debug:
         sys.argv.remove("--debug")
     try:
-        status = typer.main.get_command(app)(standalone_mode=False)
+        status = typer.main.get_command(app)(prog_name="agent", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         _leave("interrupted", 130)
     except BrokenPipeError:
@@ -77,6 +77,8 @@ def main() -> None:
             print(error.format_message(), file=sys.stderr)  # type: ignore[attr-defined]
             sys.exit(2)
         _leave(*_explain(error))
+    if status == 130:  # typer has turned an interrupt into this
+        _leave("interrupted", 130)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -90,6 +92,8 @@ def _explain(error: Exception) -> tuple[str, int]:
 
     if isinstance(error, UserError) or (isinstance(error, RecordError) and not isinstance(error, RecordFull)):
         return str(error), 2
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}", 1
     if isinstance(error, RecordFull | OSError):
         return str(error), 1
     return f"{type(error).__name__}: {error} (a defect of Retrace; --debug shows where)", 1

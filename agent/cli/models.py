@@ -17,8 +17,8 @@ def _group() -> None:
 @app.command("list")
 def list_models(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List the aliases, what they stand for, their prices, and whether a key is set."""
-    from agent.cli.output import emit_json, stdout
-    from agent.models.listing import model_rows
+    from agent.cli.output import emit_json, said, stdout
+    from agent.models.listing import PRICES, model_rows
 
     rows = model_rows()
     if json:
@@ -28,7 +28,8 @@ def list_models(json: Annotated[bool, typer.Option("--json", help="Print one JSO
 
     table = Table(box=None, pad_edge=False)
     for column in rows[0] if rows else ():
-        table.add_column(column)
+        table.add_column(column, justify="right" if column in PRICES else "left")
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row.values()))
+        table.add_row(*(said(cell) for cell in row.values()))
     stdout().print(table)
+    typer.echo("prices in US dollars per million tokens", err=True)

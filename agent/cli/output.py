@@ -36,3 +36,17 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def said(value: Any) -> str:
+    """A fact as a person reads it."""
+    if isinstance(value, dict):
+        parts = (
+            f"{key} ({said(item)})" if isinstance(item, dict) else f"{key} {said(item)}" for key, item in value.items()
+        )
+        return ", ".join(parts) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(said, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

@@ -83,7 +83,8 @@ class _State:
             case ActionFinished():
                 self.result = result_of(event)
             case Warned():
-                self.note = printable(event.text)
+                label = "not restored: " if event.kind == "not_restored" else ""
+                self.note = printable(f"{label}{event.text}")
             case Exited():
                 detail = f" ({printable(event.exit.detail)})" if event.exit.detail else ""
                 self.phase = f"exit: {event.exit}{detail}"

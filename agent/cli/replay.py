@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def replay(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
-    to: Annotated[int | None, typer.Option(min=1, help="Stop after this step.", show_default=False)] = None,
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
+    to: Annotated[int | None, typer.Option(min=1, help="Stop after this step [the last].", show_default=False)] = None,
     env: Annotated[str | None, typer.Option(help="docker, sandbox or local [as recorded].", show_default=False)] = None,
-    image: Annotated[str | None, typer.Option(help="Begin in this image instead.", show_default=False)] = None,
+    image: Annotated[str | None, typer.Option(help="Begin in this image [as recorded].", show_default=False)] = None,
     workspace: Annotated[
-        Path | None, typer.Option(help="Begin with this directory or archive instead.", show_default=False)
+        Path | None, typer.Option(help="Begin with this directory or archive [as recorded].", show_default=False)
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everything came again to the byte.")] = False,
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
@@ -55,6 +55,7 @@ def replay(
 
 def _print(report: Report) -> None:
     from agent.cli.output import stdout
+    from trajectories.text import counted
 
     console = stdout()
     total = report.actions
@@ -63,8 +64,8 @@ def _print(report: Report) -> None:
         f"{report.outputs_identical} of {total} outputs identical, {report.outputs_equal_normalized} equal normalised",
     ]
     if report.workspace_equal is not None:
-        more = len(report.workspace_differences)
-        lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {more} paths")
+        paths = counted(len(report.workspace_differences), "path")
+        lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {paths}")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
     if report.not_replayed:
         lines.append(f"not replayed, having no end of their own: {', '.join(report.not_replayed)}")

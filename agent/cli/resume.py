@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 _RUNS = Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)]
-_TRIAL = Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")]
+_TRIAL = Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")]
 _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _API_BASE = Annotated[str | None, typer.Option(help="Endpoint URL of the model.", show_default=False)]
 
@@ -41,17 +41,29 @@ def fork(
         str | None, typer.Option(help="A hint for the model at the branch point: its text, or a file.")
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="A file with a plan for the rest of the way.")] = None,
-    model: Annotated[str | None, typer.Option(help="Another model.", show_default=False)] = None,
+    model: Annotated[str | None, typer.Option(help="Another model [the parent's].", show_default=False)] = None,
     model_setting: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
     ] = None,
     api_base: _API_BASE = None,
-    prompt: Annotated[str | None, typer.Option(help="Another prompt's name or file.", show_default=False)] = None,
-    step_limit: Annotated[str | None, typer.Option(help="From the branch point on.", show_default=False)] = None,
-    time_limit: Annotated[str | None, typer.Option(help="From the branch point on.", show_default=False)] = None,
-    cost_limit: Annotated[str | None, typer.Option(help="From the branch point on.", show_default=False)] = None,
-    token_limit: Annotated[str | None, typer.Option(help="From the branch point on.", show_default=False)] = None,
-    command_timeout: Annotated[str | None, typer.Option(help="Deadline of one command.", show_default=False)] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Another prompt's name or file [the parent's].", show_default=False)
+    ] = None,
+    step_limit: Annotated[
+        str | None, typer.Option(help="From the branch point on [the parent's].", show_default=False)
+    ] = None,
+    time_limit: Annotated[
+        str | None, typer.Option(help="From the branch point on [the parent's].", show_default=False)
+    ] = None,
+    cost_limit: Annotated[
+        str | None, typer.Option(help="From the branch point on [the parent's].", show_default=False)
+    ] = None,
+    token_limit: Annotated[
+        str | None, typer.Option(help="From the branch point on [the parent's].", show_default=False)
+    ] = None,
+    command_timeout: Annotated[
+        str | None, typer.Option(help="Deadline of one command [the parent's].", show_default=False)
+    ] = None,
     no_evaluate: Annotated[bool, typer.Option("--no-evaluate", help="Skip the evaluation.")] = False,
     runs: _RUNS = None,
     json: _JSON = False,

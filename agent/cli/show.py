@@ -11,7 +11,7 @@ _RUNS = Annotated[Path | None, typer.Option(help="Where trials are kept [runs]."
 
 
 def show(
-    trial: Annotated[str, typer.Argument(help="A trial's directory, or the beginning of its id.")],
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
     step: Annotated[int | None, typer.Option(min=0, help="Only this step, in full.", show_default=False)] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the trial runs.")] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Write trial.json and its like anew.")] = False,
@@ -25,7 +25,7 @@ def show(
     from agent.errors import UserError
     from trajectories.catalog import find_trial
     from trajectories.reader import read_events
-    from trajectories.steps import events_of_step
+    from trajectories.steps import read_step
     from trajectories.summary import summarize
 
     directory = find_trial(trial, runs_dir(runs))
@@ -43,11 +43,7 @@ def show(
             raise UserError("--follow shows a trial as it goes: use it without --json and --step")
         _follow(directory)
         return
-    events = list(read_events(directory))
-    if step is not None:
-        events = events_of_step(events, step)
-        if not events:
-            raise UserError(f"{directory.name} has no step {step}")
+    events = list(read_events(directory)) if step is None else read_step(directory, step)
     from trajectories.family import family
 
     if json:
@@ -76,7 +72,7 @@ def show(
 def _check(directory: Path, *, as_json: bool) -> None:
     from agent.cli.output import emit_json
     from trajectories.check import check
-    from trajectories.text import printable
+    from trajectories.text import counted, printable
 
     found = check(directory)
     if as_json:
@@ -87,7 +83,7 @@ def _check(directory: Path, *, as_json: bool) -> None:
                 typer.echo(printable(f"warning: {finding.place}: {finding.text}"), err=True)
         state = "finished" if found.finished else "unfinished: it has no exit"
         if found.first is None:
-            typer.echo(f"consistent: {found.events} events, {state}")
+            typer.echo(f"consistent: {counted(found.events, 'event')}, {state}")
         else:
             typer.echo(printable(f"inconsistent: {found.first.place}: {found.first.text} ({found.first.rule})"))
     if not found.consistent:
@@ -113,7 +109,7 @@ def trials(
     from agent.config import runs_dir
     from trajectories.catalog import listed, trial_directories
 
-    runs = runs_dir(runs)
+    runs = runs_dir(runs, must_exist=runs is not None)
     rows = [listed(directory) for directory in trial_directories(runs)]
     if json:
         emit_json(
@@ -127,10 +123,15 @@ def trials(
             }
         )
         return
+    from trajectories.text import printable
     from trajectories.views.listing import listing_table
 
     if rows:
-        stdout().print(listing_table(rows))
+        console = stdout()
+        console.print(listing_table(rows, console.width))
+        for row in rows:
+            if row.problem:
+                typer.echo(printable(f"unreadable: {row.directory}: {row.problem}"), err=True)
     else:
         typer.echo(f"no trials under {runs}", err=True)
 

@@ -28,12 +28,16 @@ def solve(
     workspace: Annotated[
         Path | None, typer.Option(help="Directory an ad-hoc task starts from; it is copied.", show_default=False)
     ] = None,
-    env: Annotated[str | None, typer.Option(help="docker, sandbox or local.", show_default=False)] = None,
+    env: Annotated[
+        str | None, typer.Option(help="docker, sandbox or local [docker, else sandbox].", show_default=False)
+    ] = None,
     shell: Annotated[
         str | None, typer.Option(help="fresh (one a command) or persistent [fresh].", show_default=False)
     ] = None,
-    prompt: Annotated[str | None, typer.Option(help="A prompt's name or file.", show_default=False)] = None,
-    plan: Annotated[Path | None, typer.Option(help="A file with a plan to give the model.", show_default=False)] = None,
+    prompt: Annotated[str | None, typer.Option(help="A prompt's name or file [default].", show_default=False)] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A file with a plan to give the model [none].", show_default=False)
+    ] = None,
     step_limit: Annotated[str | None, typer.Option(help="Model calls [1000].", show_default=False)] = None,
     time_limit: Annotated[str | None, typer.Option(help="For instance 90s, 15m, 6h [6h].", show_default=False)] = None,
     cost_limit: Annotated[str | None, typer.Option(help="US dollars [none].", show_default=False)] = None,
@@ -42,14 +46,17 @@ def solve(
         str | None, typer.Option(help="Deadline of one command [180s].", show_default=False)
     ] = None,
     attempts: Annotated[int, typer.Option(min=1, help="Trials, one after the other.")] = 1,
-    platform: Annotated[str | None, typer.Option(help="Image platform, linux/amd64.", show_default=False)] = None,
+    platform: Annotated[
+        str | None, typer.Option(help="Image platform, linux/amd64 [this machine's].", show_default=False)
+    ] = None,
     api_base: Annotated[str | None, typer.Option(help="Endpoint URL of the model.", show_default=False)] = None,
     model_setting: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
     ] = None,
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
     checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="Commit the container after every N steps; docker.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Commit the container after every N steps; docker [never].", show_default=False),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the container behind, stopped.")] = False,
     no_evaluate: Annotated[bool, typer.Option("--no-evaluate", help="Skip the evaluation.")] = False,
@@ -115,7 +122,7 @@ def report(done: list[tuple[Outcome, Summary]], attempts: int, *, as_json: bool)
 
 
 def _dry_run(options: Options, *, as_json: bool) -> None:
-    from agent.cli.output import emit_json, stdout
+    from agent.cli.output import emit_json, said, stdout
     from agent.order import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
@@ -125,4 +132,4 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
         return
     console = stdout()
     for key, value in plan.items():
-        console.print(f"{key}: {value}", soft_wrap=True)
+        console.print(f"{key}: {said(value)}", soft_wrap=True)

@@ -41,10 +41,11 @@ def list_tasks(
 
 @app.command("show")
 def show_task(
-    task: Annotated[str, typer.Argument(help="A task's id, short name or directory.")], json: _JSON = False
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id, short name or directory.")],
+    json: _JSON = False,
 ) -> None:
     """Show one task: what it asks, and under which conditions."""
-    from agent.cli.output import emit_json, stdout
+    from agent.cli.output import emit_json, said, stdout
     from agent.errors import UserError
     from benchmarks.registry import resolve_task
     from benchmarks.task import TaskError
@@ -75,5 +76,5 @@ def show_task(
     console = stdout()
     for key, value in content.items():
         if key != "instruction":
-            console.print(printable(f"{key}: {value}"), soft_wrap=True)
+            console.print(printable(f"{key}: {said(value)}"), soft_wrap=True)
     console.print(printable(f"\n{found.instruction}"), soft_wrap=True)

@@ -8,6 +8,9 @@ from agent.models.aliases import load_aliases
 from agent.models.providers import key_is_set
 from scoring.prices import wheel_prices
 
+PRICES = ("input", "cache_read", "output")
+"""Columns of `model_rows`."""
+
 
 def model_rows() -> list[dict[str, Any]]:
     """One row an alias; prices in US dollars per million tokens, None where the table has none."""

@@ -82,7 +82,8 @@ class ScriptModel:
         if request.try_ <= len(turn.failures):
             raise CallFailure(**turn.failures[request.try_ - 1])
         if turn.gives_up:
-            raise CallFailure("gave_up", "the script has no turn left")
+            said = f"the script has no turn left: it has {len(self._turns)}, and the history {due} replies"
+            raise CallFailure("gave_up", said)
         if turn.reply_delay_s > request.timeout_s:
             time.sleep(request.timeout_s)
             raise CallFailure("timeout", f"no whole reply within {request.timeout_s:g} s")

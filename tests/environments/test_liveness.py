@@ -73,6 +73,24 @@ def test_the_ways_a_container_is_lost_are_told_apart(start: object, how: str, bu
 
 
 @pytest.mark.docker
+@pytest.mark.parametrize("shell", ["fresh", "persistent"])
+def test_the_pause_of_a_checkpoint_is_no_loss(start: object, shell: str) -> None:
+    place: Place = start("docker", shell=shell)  # type: ignore[operator]
+    images = []
+    try:
+        for number in range(2):
+            images.append(place.environment.checkpoint(f"test-{os.getpid()}-{number}"))
+            time.sleep(0.2)  # the daemon's word of the pause has come
+            assert place.run("echo here").exit_code == 0
+        api().pause(place.started.container)  # type: ignore[attr-defined]
+        with pytest.raises(EnvironmentLost, match="was paused"):
+            place.run("true")
+    finally:
+        for image in images:
+            api().remove_image(image, force=True)  # type: ignore[attr-defined]
+
+
+@pytest.mark.docker
 def test_polling_tells_what_no_event_did(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from environments import watch
 

@@ -42,6 +42,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                cwd=place,  # conmon leaves a file there after an oom kill
                 start_new_session=True,
             )
         until = time.monotonic() + START_S

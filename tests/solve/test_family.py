@@ -39,7 +39,9 @@ def test_the_tree_of_forks(tmp_path: Path) -> None:
     assert told["parent"] == {"trial": first.name, "step": 1}
     assert told["forks"] == [{"trial": str(third.absolute()), "step": 1}]
     assert agent(tmp_path, "show", str(first), "--json").json["parent"] is None
-    assert f"fork of {first.name}" in " ".join(agent(tmp_path, "trials", COLUMNS="400").out.split())
+    listed = agent(tmp_path, "trials", COLUMNS="400").out
+    assert "fork of" in listed.splitlines()[0]
+    assert f"{first.name} at 1" in listed
     shutil.rmtree(first)
     assert f"{first.name} (not here)" in agent(tmp_path, "show", str(second)).out
 

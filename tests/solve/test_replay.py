@@ -17,6 +17,8 @@ from tests.solve.command import AGENT, Done, agent, environment, script
 
 KINDS = ["local", pytest.param("sandbox", marks=pytest.mark.sandbox), pytest.param("docker", marks=pytest.mark.docker)]
 KEYS = [
+    "trial",
+    "environment",
     "actions",
     "returncodes_equal",
     "outputs_identical",

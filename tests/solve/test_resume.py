@@ -148,7 +148,7 @@ def test_a_finished_trial_says_so(work: Path) -> None:
 
 
 def test_two_processes_on_one_trial(work: Path) -> None:
-    argv = options(work, "local", script(work, "sleep 3", SUBMIT))
+    argv = options(work, "local", script(work, "sleep 60", SUBMIT))
     process = subprocess.Popen(
         [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -160,8 +160,9 @@ def test_two_processes_on_one_trial(work: Path) -> None:
         (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
         refused = agent(work, "resume", str(trial))
         assert refused.status == 2
-        assert "another process" in refused.err
+        assert "is at work on this trial" in refused.err
     finally:
+        process.kill()
         process.wait(30)
 
 

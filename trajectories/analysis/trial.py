@@ -53,7 +53,7 @@ def analyze_events(directory: Path, events: Iterable[Event]) -> TrialAnalysis:
     stream = iter(events)
     start = next(stream, None)
     if not isinstance(start, TrialStarted):
-        raise RecordError(f"{directory}: the record does not begin with trial_started")
+        raise RecordError(f"{directory}: the record is empty")
     fold = _Fold(directory, start)
     for event in stream:
         fold.feed(event)

@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from trajectories.catalog import listed
 from trajectories.family import Member
-from trajectories.text import printable
+from trajectories.text import counted, printable
 
 _MOST = 200
 _DEEP = 100
@@ -42,4 +42,4 @@ def _label(member: Member, shown: Member) -> Text:
     if summary is None:
         return text + Text(" (unreadable)", "red")
     ended = summary.exit.cause if summary.exit else "not closed"
-    return text + Text(printable(f"   {summary.model}, {summary.steps} steps, {ended}"), "dim")
+    return text + Text(printable(f"   {summary.model}, {counted(summary.steps, 'step')}, {ended}"), "dim")

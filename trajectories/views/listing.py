@@ -4,34 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from trajectories.catalog import Listed
 from trajectories.text import printable
 
+_NAMES = ("trial", "task", "model", "exit", "steps", "cost", "time", "quality", "started", "fork of")
+_NUMBERS = ("steps", "cost", "time", "quality")
+_CUT = ("task", "model", "fork of")
+"""Columns that may be cut. An id stays whole, so that it can be copied."""
+_LEAST = 16
+"""To so much."""
+_LEFT_OUT = ("fork of", "time", "task", "started", "model", "cost")
+"""Where the terminal is too narrow, from the first on."""
 
-def listing_table(rows: Iterable[Listed]) -> Table:
-    """One row a trial, in the order given."""
+
+def listing_table(rows: Iterable[Listed], width: int) -> Table:
+    """One row a trial, in the order given, with the columns that `width` has room for."""
+    cells = [dict(zip(_NAMES, _cells(row), strict=True)) for row in rows]
+    widths = {
+        name: max(cell_len(text) for text in (name, *(row[name] for row in cells)))
+        for name in _NAMES
+        if name != "fork of" or any(row[name] for row in cells)
+    }
+    _fit(widths, width)
     table = Table(box=None, pad_edge=False)
-    for name in ("trial", "task", "model", "exit", "steps", "cost", "time", "quality", "started"):
-        numbers = name in ("steps", "cost", "time", "quality")
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold", no_wrap=numbers)
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in _cells(row)))
+    for name, wide in widths.items():
+        table.add_column(
+            name,
+            justify="right" if name in _NUMBERS else "left",
+            overflow="ellipsis" if name in _CUT else "fold",
+            no_wrap=name != "trial",
+            width=wide,
+        )
+    for row in cells:
+        table.add_row(*(Text(row[name]) for name in widths))
     return table
+
+
+def _fit(widths: dict[str, int], width: int) -> None:
+    """Leave out columns and make others narrower, until all fit."""
+    least = {name: min(wide, _LEAST) if name in _CUT else wide for name, wide in widths.items()}
+    for name in _LEFT_OUT:
+        if _total(least) > width and name in widths:
+            del least[name], widths[name]
+    spare = width - _total(least)
+    for name in _CUT:
+        if name in widths:
+            widths[name] = least[name] + min(widths[name] - least[name], max(0, spare))
+            spare -= widths[name] - least[name]
+    if spare < 0:
+        widths["trial"] = max(_LEAST, widths["trial"] + spare)
+
+
+def _total(widths: dict[str, int]) -> int:
+    return sum(widths.values()) + 2 * (len(widths) - 1)
 
 
 def _cells(row: Listed) -> tuple[str, ...]:
     summary = row.summary
     if summary is None:
-        return (row.directory.name, "", "", f"unreadable: {row.problem}", "", "", "", "", "")
+        return (printable(row.directory.name), "", "", "unreadable", "", "", "", "", "", "")
     cost = summary.cost_usd.best
     verdict = summary.verdict
     quality = "" if verdict is None else verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
-    fork = "" if summary.parent is None else f" (fork of {summary.parent.trial} at {summary.parent.step})"
-    return (
-        row.directory.name + fork,
+    found = (
+        row.directory.name,
         summary.task,
         summary.model,
         summary.exit.cause if summary.exit else "not closed",
@@ -40,4 +80,6 @@ def _cells(row: Listed) -> tuple[str, ...]:
         "unknown" if summary.wall_s is None else f"{summary.wall_s:.0f} s",
         quality,
         summary.started[:16].replace("T", " "),
+        "" if summary.parent is None else f"{summary.parent.trial} at {summary.parent.step}",
     )
+    return tuple(map(printable, found))

@@ -28,7 +28,7 @@ from trajectories.events import (
     Warned,
 )
 from trajectories.summary import Summary
-from trajectories.text import cut_middle, printable
+from trajectories.text import counted, cut_middle, printable
 from trajectories.verdict import Verdict
 
 _RULE_WIDTH = 100
@@ -75,7 +75,7 @@ class TrialView:
             case Exited():
                 self._rule(Rule())
                 detail = f" ({printable(event.exit.detail)})" if event.exit.detail else ""
-                self._console.print(Text(f"exit: {event.exit}{detail}, {event.steps} steps", "bold"))
+                self._console.print(Text(f"exit: {event.exit}{detail}, {counted(event.steps, 'step')}", "bold"))
             case Evaluated():
                 self._verdict(event)
 
