@@ -7,7 +7,7 @@ an image with everything that was installed until then.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agent.errors import UserError
@@ -19,7 +19,7 @@ from environments.docker import CHECKPOINT
 from environments.protocol import EnvironmentUnavailable, Started
 from prompts import Prompt, parse
 from trajectories.errors import RecordError
-from trajectories.events import TextRef, TrialStarted
+from trajectories.events import Message, TextRef, TrialStarted
 from trajectories.store import BlobStore
 
 
@@ -131,3 +131,23 @@ def _has_image(reference: str) -> bool:
         return look_up(api, reference) is not None
     finally:
         api.close()
+
+
+def order_elsewhere(
+    directory: Path, found: Standing, *, image: str | None, workspace: Path | None, **changes: Any
+) -> Order:
+    """An order for what a record without workspaces did, in an image or over a directory that the user names.
+
+    Raises: UserError.
+    """
+    first = found.start
+    task = next((event.content for event in found.fed if isinstance(event, Message) and event.role == "user"), "")
+    if not task.strip():
+        raise UserError(f"{directory.name}: its record holds no task to go on with")
+    given = {"model": first.model.name, "model_settings": {}, "env": None, "evaluate": False, **changes}
+    given |= {"runs": directory.parent.parent, "batch": directory.parent.name, "instruction": task}
+    order = resolve(Options.of(given, image=image, workspace=workspace))
+    workdir = first.environment_spec.get("workdir")
+    if image is None or not isinstance(workdir, str) or not workdir.startswith("/"):
+        return order
+    return replace(order, spec=replace(order.spec, workdir=PurePosixPath(workdir)))

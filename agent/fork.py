@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.beginnings import kept_text, moved, order_of, with_checkpoint
+from agent.beginnings import kept_text, moved, order_elsewhere, order_of, with_checkpoint
 from agent.drive import Driver
 from agent.errors import UserError
 from agent.loop import Loop, Say
 from agent.order import Order, text_or_file
 from agent.recorded import Standing, standing
-from agent.restore import restore
+from agent.restore import rerun_all, restore
 from agent.snapshots import Snapshots
 from agent.solve import Outcome, drive, new_trial, start
 from environments.protocol import Environment, Started
@@ -47,23 +47,38 @@ class Branch:
     inject: str | None
 
 
-def prepare(parent: Path, at: int, *, inject: str | None = None, **changes: Any) -> Branch:
+def prepare(
+    parent: Path,
+    at: int,
+    *,
+    inject: str | None = None,
+    image: str | None = None,
+    workspace: Path | None = None,
+    **changes: Any,
+) -> Branch:
     """What a fork of `parent` after step `at` begins with; `changes` are options (see `agent.options`).
 
-    `inject` is a hint for the model, or a file with one.
+    `inject` is a hint for the model, or a file with one. `image` and `workspace` are where a parent began whose record
+    holds no workspaces: its commands are run again there.
 
     Raises: UserError, RecordError.
     """
     hint = text_or_file(inject, "--inject")
     if hint is not None and not hint.strip():
         raise UserError(f"--inject {inject!r}: there is nothing in it; give a hint for the model, or leave it out")
-    found = _branch_point(parent, at)
+    found = _branch_point(parent, at, elsewhere=image is not None or workspace is not None)
+    if found.snapshot is None:
+        order = order_elsewhere(parent, found, image=image, workspace=workspace, **changes)
+        return Branch(parent, at, order, found, hint)
+    if image is not None or workspace is not None:
+        option = "--image" if image is not None else "--workspace"
+        raise UserError(f"{option}: {parent.name} has its own workspaces in its record; leave it out")
     require_contents(state_at(parent, at))
     order = order_of(parent, found.start, kept=True, **changes)
     return Branch(parent, at, order, found, hint)
 
 
-def _branch_point(parent: Path, at: int) -> Standing:
+def _branch_point(parent: Path, at: int, *, elsewhere: bool = False) -> Standing:
     """The parent as it stood after step `at`.
 
     Raises: UserError, RecordError.
@@ -74,10 +89,12 @@ def _branch_point(parent: Path, at: int) -> Standing:
     if not 0 <= at <= steps:
         raise UserError(f"--at {at}: {parent.name} has steps 0 to {steps}")
     found = standing(until_step(events, at))
+    if found.snapshot is None and elsewhere:
+        return found
     if found.snapshot is None:
         raise UserError(
-            f"{parent.name}: its record holds no workspaces (it was imported, or made by an older version), so that "
-            "nothing can go on from a step of it; agent replay runs its commands again"
+            f"{parent.name}: its record holds no workspaces (it was imported, or made by an older version); say with "
+            "--image or --workspace in what it began, and its commands are run again there"
         )
     if found.snapshot != at or found.rerun:
         raise UserError(f"--at {at}: step {at} of {parent.name} was not finished and kept; choose an earlier one")
@@ -96,14 +113,19 @@ def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) ->
             "injected": None if inject is None else TextRef(name="--inject", sha256=sha256_of(inject)),
         }
     )
-    order, lost = with_checkpoint(branch.order, branch.found)
+    again = branch.found.snapshot is None  # all commands ran: what they installed is there
+    order, lost = (branch.order, []) if again else with_checkpoint(branch.order, branch.found)
     return new_trial(order, first, partial(_begin, branch, lost), observer, keep=(inject or "").encode())
 
 
 def _begin(branch: Branch, lost: list[str], order: Order, recorder: Recorder, environment: Environment) -> Driver:
     found = branch.found
     started = start(order, recorder, environment)
-    for line in [*lost, *moved(found, started), *restore(environment, state_at(branch.parent, branch.at))]:
+    if found.snapshot is None:
+        rerun_all(found, order, environment, recorder)
+    else:
+        lost = [*lost, *moved(found, started), *restore(environment, state_at(branch.parent, branch.at))]
+    for line in lost:
         recorder.append(Warned(kind="not_restored", text=line))
     snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
     snapshots.begin()
@@ -115,7 +137,8 @@ def _begin(branch: Branch, lost: list[str], order: Order, recorder: Recorder, en
 
 
 def _notice(found: Standing, order: Order, started: Started) -> list[Say]:
-    return [Say("user", order.texts.moved(started.workdir), "notice")] if moved(found, started) else []
+    is_elsewhere = found.snapshot is not None and moved(found, started)
+    return [Say("user", order.texts.moved(started.workdir), "notice")] if is_elsewhere else []
 
 
 def _own(order: Order, started: Started, inject: str | None) -> list[Say]:
@@ -131,7 +154,8 @@ def _inheritance(found: Standing, order: Order, started: Started) -> list[Turn]:
     """
     told = any(isinstance(event, Message) and event.why == "task" for event in found.fed)
     other_format = order.model.info.action_format != _action_format(found)
-    other_prompt = not told or other_format or order.prompt.sha256 != found.start.prompt.sha256
+    asked = found.start.imported is None or order.options.prompt is not None
+    other_prompt = not told or other_format or (asked and order.prompt.sha256 != found.start.prompt.sha256)
     turns: list[Turn] = []
     if other_prompt:
         turns += [say for say in order.opening(started) if say.why in ("system", "task")]

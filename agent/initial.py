@@ -6,7 +6,7 @@ import tarfile
 import tempfile
 import zlib
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from agent.beginnings import order_of
@@ -106,8 +106,15 @@ def initial(
         env=recorded.get("env") or {},
         shell="persistent" if recorded.get("shell") == "persistent" else "fresh",
         output_bytes=first.limits.output_bytes,
+        workdir=_workdir(recorded.get("workdir"), order) if image is not None else order.spec.workdir,
     )
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+
+
+def _workdir(recorded: object, order: Order) -> PurePosixPath:
+    """Where the commands ran, if the record says it."""
+    told = isinstance(recorded, str) and recorded.startswith("/")
+    return PurePosixPath(str(recorded)) if told else order.spec.workdir
 
 
 def _kept(trial: Path) -> bool:

@@ -13,11 +13,15 @@ from dataclasses import replace
 from decimal import Decimal
 
 from agent.chunks import as_file
+from agent.order import Order
+from agent.recorded import Standing
 from agent.snapshots import ignored
 from environments.listing import Entry as Found
 from environments.protocol import Environment, EnvironmentFault
+from trajectories.events import Warned
 from trajectories.manifest import Entry
 from trajectories.paths import from_text
+from trajectories.recorder import Recorder
 from trajectories.restore import archive_of, left_out
 from trajectories.states import State
 
@@ -94,3 +98,16 @@ def _remove(environment: Environment, paths: Iterable[str]) -> None:
         if done.exit_code != 0:
             said = bytes(done.output)[-300:].decode(errors="replace").strip()
             raise EnvironmentFault(f"the workspace cannot be put back: {said or done.ended}")
+
+
+def rerun_all(found: Standing, order: Order, environment: Environment, recorder: Recorder) -> None:
+    """Run the commands again that finished after the last snapshot, for what they did to the workspace.
+
+    What the model saw of them stays as it was.
+    """
+    for began, finished in found.rerun:
+        done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
+        now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
+        if now != then:
+            text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
+            recorder.append(Warned(kind="rerun_differs", text=text))

@@ -20,7 +20,7 @@ from agent.fork import Beginning, beginning_of
 from agent.loop import Loop, Say
 from agent.order import Order
 from agent.recorded import Standing, standing
-from agent.restore import restore
+from agent.restore import rerun_all, restore
 from agent.snapshots import Snapshots
 from agent.solve import EVALUATION, POOL, Outcome, drive, evaluate, export, start, work
 from environments.protocol import Environment, EnvironmentFault
@@ -109,19 +109,6 @@ def _go_on(
     if found.steps or (beginning.branch_point is None and moved(found, started)):
         driver.say(Say("user", order.texts.resumed(tuple(lost)), "notice"))
     return driver
-
-
-def rerun_all(found: Standing, order: Order, environment: Environment, recorder: Recorder) -> None:
-    """Run the commands again that finished after the last snapshot, for what they did to the workspace.
-
-    What the model saw of them stays as it was.
-    """
-    for began, finished in found.rerun:
-        done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
-        now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
-        if now != then:
-            text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
-            recorder.append(Warned(kind="rerun_differs", text=text))
 
 
 def _lost(found: Standing) -> list[str]:

@@ -41,6 +41,16 @@ def fork(
         str | None, typer.Option(help="A hint for the model at the branch point: its text, or a file.")
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="A file with a plan for the rest of the way.")] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(help="Where an imported trial began: its commands run again there.", show_default=False),
+    ] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(help="The same, a directory; it is copied.", show_default=False)
+    ] = None,
+    env: Annotated[
+        str | None, typer.Option(help="docker, sandbox or local [the parent's].", show_default=False)
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Another model [the parent's].", show_default=False)] = None,
     model_setting: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
@@ -70,7 +80,7 @@ def fork(
 ) -> None:
     """Branch off a trial after a step: its messages and workspace, and from there another way."""
     from agent.cli.progress import progress
-    from agent.cli.settings import limits, model_settings
+    from agent.cli.settings import environment_kind, limits, model_settings
     from agent.cli.solve import leave, report
     from agent.config import runs_dir
     from agent.fork import fork as fork_one, prepare
@@ -87,9 +97,11 @@ def fork(
         changes["api_base"] = None  # the parent's endpoint is not asked for another model, nor given its key
     if no_evaluate:
         changes["evaluate"] = False
+    if env is not None:
+        changes["env"] = environment_kind(env)
     with held():
         with interruptible():
-            branch = prepare(parent, at, inject=inject, **changes)
+            branch = prepare(parent, at, inject=inject, image=image, workspace=workspace, **changes)
         with progress(branch.order) as observer:
             outcome, summary = fork_one(branch, observer)
         report([(outcome, summary)], 1, as_json=json)

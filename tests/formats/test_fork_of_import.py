@@ -1,0 +1,50 @@
+"""A branch off an imported trial: its commands are run again, where the user says that it began."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from tests.solve.command import agent, script
+from trajectories.events import InheritedReply, Message, Warned
+from trajectories.reader import read_events
+
+FILE = "mini-swe-agent/v2-marshmallow/chat.marshmallow-code__marshmallow-1343.traj.json"
+
+
+@pytest.fixture
+def imported(tmp_path: Path, shared_data: Path) -> Path:
+    done = agent(tmp_path, "import", str(shared_data / FILE))
+    assert done.status == 0, done.err
+    (tmp_path / "begin").mkdir()
+    return next(tmp_path.glob("runs/imported/*/events.jsonl")).parent
+
+
+def test_its_commands_make_the_workspace_again(imported: Path, tmp_path: Path) -> None:
+    parent = [event for event in read_events(imported) if isinstance(event, Message)]
+    model = script(tmp_path, *["-"] * 5, "ls", SUBMIT)
+    done = agent(
+        tmp_path, "fork", str(imported), "--at", "5", "--workspace", "begin", "--env", "local", "--model", model,
+        "--inject", "look again", "--json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert (done.json["steps"], done.json["commands"]) == (2, 1)
+    messages = [event for event in done.events if isinstance(event, Message)]
+    inherited = [event.content for event in messages if event.inherited]
+    assert inherited == [event.content for event in parent][: len(inherited)]
+    assert sum(isinstance(event, InheritedReply) for event in done.events) == 5
+    assert [event.content for event in messages if event.why == "hint"] == ["look again"]
+    assert any(
+        "reproduce_issue.py" in event.content for event in messages if event.action == "1.1" and not event.inherited
+    )
+    assert any(event.kind == "rerun_differs" for event in done.events if isinstance(event, Warned))
+    assert agent(tmp_path, "show", str(done.trial), "--check").status == 0
+
+
+@pytest.mark.parametrize("argv", [(), ("--image", "x", "--env", "local")])
+def test_what_is_missing_is_said(imported: Path, tmp_path: Path, argv: tuple[str, ...]) -> None:
+    done = agent(tmp_path, "fork", str(imported), "--at", "5", "--model", script(tmp_path, SUBMIT), *argv)
+    assert done.status == 2
+    assert len(done.err.strip().splitlines()) == 1
