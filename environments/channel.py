@@ -20,6 +20,7 @@ from environments.incoming import Incoming
 from environments.link import Link
 from environments.protocol import DiskFull, EnvironmentLost, EnvironmentUnavailable, Execution, SupervisorLost
 from trajectories.events import Ended
+from trajectories.interrupts import held
 
 GRACE_S = 15.0
 """Beyond an action's own deadline the supervisor has so long to kill, collect and answer."""
@@ -291,7 +292,8 @@ class Channel:
         assert self._link is not None
         assert self._in is not None
         try:
-            self._link.send(data, IDLE_S)
+            with held():  # half a request could not be taken back
+                self._link.send(data, IDLE_S)
         except (OSError, ValueError) as error:
             raise self._in.why(error) from None
         except BaseException:

@@ -19,11 +19,11 @@ from pathlib import Path
 from environments import exporting
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
-from environments.owner import this_process
+from environments.owner import Owner, this_process
 from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
-from environments.spawn import end, spawn
+from environments.spawn import end, first_process, spawn
 from environments.supervised import START_S, Supervised, command_environment
 from environments.terminal import Pty, Spawn
 from trajectories.interrupts import held
@@ -52,6 +52,7 @@ class LocalEnvironment(Supervised):
         """`own_pids`: use a pid namespace where possible."""
         super().__init__(spec)
         self._link: ProcessLink | None = None
+        self._first: Owner | None = None
         self._place: Path | None = None
         self._run: Path | None = None
         self._pty: Pty | None = None
@@ -83,7 +84,9 @@ class LocalEnvironment(Supervised):
             env = {"USER": name, "LOGNAME": name} | env
         self._link = spawn(prefix, len(text), env)
         channel.send_text(self._link, text)
-        return channel.ready(START_S)
+        ready = channel.ready(START_S)
+        self._first = first_process(self._link) if self._prefix else None
+        return ready
 
     def _started(self, ready: Ready) -> Started:
         promises, less = self._resources(ready)
@@ -121,7 +124,7 @@ class LocalEnvironment(Supervised):
 
     def _rescue(self) -> exporting.Archive:
         if self._link:
-            end(self._link)
+            end(self._link, self._first)
         return exporting.of_directory(Path(self.workdir))
 
     def _watched(self) -> Sequence[Path]:
@@ -130,7 +133,7 @@ class LocalEnvironment(Supervised):
 
     def _remove(self) -> None:
         if self._link:
-            end(self._link)
+            end(self._link, self._first)
         if self._pty:
             self._pty.close()
         for place in (self._run, self._place):

@@ -23,11 +23,11 @@ from environments.bubblewrap import (
 )
 from environments.channel import Channel, Ready
 from environments.link import ProcessLink
-from environments.owner import this_process
+from environments.owner import Owner, this_process
 from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.removal import remove_tree
-from environments.spawn import end, spawn
+from environments.spawn import end, first_process, spawn
 from environments.supervised import START_S, Supervised, command_environment
 from environments.terminal import Pty, Spawn
 from trajectories.interrupts import held
@@ -41,6 +41,7 @@ class SandboxEnvironment(Supervised):
     def __init__(self, spec: EnvironmentSpec) -> None:
         super().__init__(spec)
         self._link: ProcessLink | None = None
+        self._first: Owner | None = None
         self._place: Path | None = None
         self._pty: Pty | None = None
 
@@ -89,7 +90,9 @@ class SandboxEnvironment(Supervised):
         finally:
             os.close(call_filter)
         channel.send_text(self._link, text)
-        return channel.ready(START_S)
+        ready = channel.ready(START_S)
+        self._first = first_process(self._link)
+        return ready
 
     @property
     def _name(self) -> str:
@@ -166,7 +169,7 @@ class SandboxEnvironment(Supervised):
 
     def _rescue(self) -> exporting.Archive:
         if self._link:
-            end(self._link)
+            end(self._link, self._first)
         return exporting.of_directory(Path(self.spec.workspace or (self._place or Path()) / "workspace"))
 
     def _watched(self) -> Sequence[Path]:
@@ -175,7 +178,7 @@ class SandboxEnvironment(Supervised):
 
     def _remove(self) -> None:
         if self._link:
-            end(self._link)
+            end(self._link, self._first)
         if self._pty:
             self._pty.close()
         if self._place:

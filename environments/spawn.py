@@ -10,11 +10,14 @@ import os
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from queue import SimpleQueue
 
 from environments.link import ProcessLink
+from environments.owner import Owner, boot_id, start_time
 from environments.program import BOOT
 from trajectories.interrupts import held
 
@@ -78,12 +81,29 @@ def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str], pass_f
     return ProcessLink(_forked(fork), errors)
 
 
-def end(link: ProcessLink) -> None:
-    """Close its input, which ends a supervisor and all it started; kill what did not listen. Never raises."""
+def first_process(link: ProcessLink) -> Owner | None:
+    """The first process of the process namespace that a link's command has made; None if there is none."""
+    pid = link.process.pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return None
+    begun = start_time(int(children[0])) if len(children) == 1 else None
+    return None if begun is None else Owner(boot_id(), int(children[0]), begun)
+
+
+def end(link: ProcessLink, first: Owner | None = None) -> None:
+    """Close its input, which ends a supervisor and all it started; kill what did not listen. Never raises.
+
+    `first` is waited for: it is gone only when the kernel has ended all others of its namespace.
+    """
     link.close()
     try:
         link.process.wait(KILL_S)
     except subprocess.TimeoutExpired:
         link.process.kill()
         link.process.wait()
+    until = time.monotonic() + KILL_S
+    while first is not None and start_time(first.pid) == first.start and time.monotonic() < until:
+        time.sleep(0.001)
     link.ended()

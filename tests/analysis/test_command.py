@@ -96,7 +96,7 @@ def test_a_live_trial_with_a_torn_line_and_an_open_action(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "does not begin"),
+        (b"", "is empty"),
         (b"{}\n", ":1:"),
         (b"\xff\xfe\n", ":1:"),
         (b'{"type":"exit"}\n', ":1:"),
@@ -136,7 +136,7 @@ def test_wrong_uses_say_the_way_out(tmp_path: Path, batch: Path) -> None:
         ([str(batch), "--format", "svg"], "--plots"),
         ([str(batch), "--csv", "none/t.csv"], "none/t.csv"),
         ([str(batch), "--plots", str(batch / "trial.1" / "events.jsonl")], "events.jsonl"),
-        ([], "trials"),
+        ([], "TRIAL"),
     ):
         done = agent(tmp_path, "analyze", *arguments)
         assert done.status == 2, arguments

@@ -16,6 +16,7 @@ import pytest
 
 from environments.promises import Promise
 from environments.protocol import Spooled
+from trajectories import interrupts
 
 from .conftest import ALL, Place, environment
 
@@ -235,12 +236,22 @@ def test_an_interrupt_leaves_a_usable_shell(shell: Place) -> None:
     assert kept(shell, "echo $state; grep -l '[s]leep.100.1' /proc/[0-9]*/cmdline 2>/dev/null; true") == b"here\n"
 
 
+@pytest.fixture
+def signals_as_they_were() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals_as_they_were")
 def test_an_interrupt_at_any_moment_keeps_the_state_or_says_that_it_is_lost(shell: Place) -> None:
     thread = threading.get_ident()
+    interrupts.install()
     for delay_s in (0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01):
         assert shell.run("state=there").exit_code == 0
         timer = threading.Timer(delay_s, signal.pthread_kill, (thread, signal.SIGINT))
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), interrupts.interruptible():
             timer.start()
             shell.run("sleep 5")
             pytest.fail("the interrupt was swallowed")

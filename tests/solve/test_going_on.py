@@ -121,7 +121,7 @@ def test_a_record_without_workspaces_says_what_can_be_done(work: Path) -> None:
     refused = agent(work, "fork", str(trial), "--at", "1")
     assert refused.status == 2
     assert "holds no workspaces" in refused.err
-    assert "agent replay" in refused.err
+    assert "--image or --workspace" in refused.err
 
 
 @pytest.mark.parametrize("what", ["nothing at all", "half a line"])
