@@ -133,7 +133,7 @@ def test_a_replayed_trial_asks_for_the_same_commands_and_ends_the_same(work: Pat
 def test_ctrl_c_closes_the_record_and_still_prints_the_json(work: Path) -> None:
     argv = ["solve", "--instruction", "x", "--workspace", "start", "--env", "local", "--json"]
     process = subprocess.Popen(
-        [*AGENT, *argv, "--model", script(work, "touch made", "sleep 100", SUBMIT)],
+        [*AGENT, *argv, "--model", script(work, "touch made", "sleep 100.133", SUBMIT)],
         cwd=work,
         env=environment(work),
         stdout=subprocess.PIPE,
@@ -150,7 +150,7 @@ def test_ctrl_c_closes_the_record_and_still_prints_the_json(work: Path) -> None:
     summary = json.loads(out)
     assert summary["exit"]["cause"] == "interrupted"
     assert "made" in members(events.parent)
-    assert _still_running("sleep 100", events.parent) == []
+    assert _still_running("sleep 100.133", events.parent) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
