@@ -14,6 +14,11 @@ class Unclear(Exception):
     """What was seen does not tell all that changed."""
 
 
+def _plain(path: bytes) -> bytes:
+    """As find names what it was told to begin with, relative to the workspace."""
+    return b"" if path == b"." else path.removeprefix(b"./")
+
+
 class Tree:
     """`facts` by path: a record of `supervisor/52-listing.sh` without its path."""
 
@@ -42,7 +47,7 @@ class Tree:
 
     def _take_in(self, seen: bytes, before: dict[bytes, bytes | None]) -> None:
         changed, _, listed = seen.partition(b"\0\0")
-        news = [split(record) for record in changed.split(b"\0") if record]
+        news = [(facts, _plain(path)) for facts, path in map(split, filter(None, changed.split(b"\0")))]
         inside: dict[bytes, dict[bytes, bytes]] = {path: {} for facts, path in news if is_directory(facts)}
         for record in listed.split(b"\0"):
             if record:

@@ -30,12 +30,29 @@ list_by_find() { # in one process; the first record is the moment, the second th
 }
 
 # Only what has a status time after SECONDS, then an empty record and all that is in the directories among them.
+# Most of it is looking at every file, so two processes share what is in the workspace.
 list_since() { # SECONDS
-  local name names=() bytes=0
-  LC_ALL=C "$find" "$R/moment" . -newerct "@$1" \( \
-    -type d \( -path "$deepest*" -prune -printf '!0 0 0 0 %P\0' \
-    -o -printf 'd%m 0 %i 0 %P\0' -fprintf "$R/changed" '%p\0' \) \
-    -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %P\0' -o -printf '%y%m 0 %i 0 %P\0' \) || return
+  local name names=() bytes=0 here first=() second=() i status
+  shopt -s dotglob
+  here=(./*)
+  shopt -u dotglob
+  if ((${#here[@]} < 2 || ${#here[@]} > 1000)); then
+    newer_than "$1" "$R/changed" %P "$R/moment" . || return
+  else
+    for ((i = 0; i < ${#here[@]}; i++)); do
+      if ((i % 2)); then first+=("${here[i]}"); else second+=("${here[i]}"); fi
+    done
+    # No job, so bash says nothing of its end; and it ends when find has, not when find has closed its output.
+    exec 26< <(newer_than "$1" "$R/changed3" %p "${second[@]}" && :)
+    newer_than "$1" "$R/changed" %P "$R/moment" . -maxdepth 0 && newer_than "$1" "$R/changed2" %p "${first[@]}"
+    status=$?
+    mapfile -d '' -t names <&26
+    exec 26<&-
+    ((!status)) || return 1
+    ((!${#names[@]})) || printf '%s\0' "${names[@]}"
+    names=()
+    [[ ! -s $R/changed2 && ! -s $R/changed3 ]] || "$cat" "$R/changed2" "$R/changed3" >>"$R/changed"
+  fi
   [[ -s $R/changed ]] || return 0
   printf '\0'
   while IFS= read -r -d '' name; do
@@ -43,6 +60,15 @@ list_since() { # SECONDS
     (((bytes += ${#name} + 16) > 100000)) && { list_inside "${names[@]}" || return; } && names=() bytes=0
   done <"$R/changed"
   ((!${#names[@]})) || list_inside "${names[@]}"
+}
+
+newer_than() { # SECONDS FILE FORMAT WHERE...: its records, paths in that format; names of directories go to FILE
+  local since=$1 file=$2 as=$3
+  shift 3
+  LC_ALL=C "$find" "$@" -newerct "@$since" \( \
+    -type d \( -path "$deepest*" -prune -printf "!0 0 0 0 $as\0" \
+    -o -printf "d%m 0 %i 0 $as\0" -fprintf "$file" '%p\0' \) \
+    -o \( -type f -o -type l \) -printf "%y%m %s %i %C@ $as\0" -o -printf "%y%m 0 %i 0 $as\0" \)
 }
 
 list_inside() {
