@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 import zstandard
 
 from environments.archive import BadArchive
+from environments.conformance.contents import file, tar_of
 from environments.left_out import complaints
 from environments.protocol import EnvironmentFault
 
@@ -36,23 +36,6 @@ perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "socket", Listen => 1
 """
 LIST = r"""cd odd; find . -type d -printf '%p|d|%m\n' , ! -type d ! -type s ! -name pipe \
   -printf '%p|%y|%m|%l|%s|%T@\n' | sed 's/\.[0-9]*$//' | LC_ALL=C sort"""
-
-
-def tar_of(*members: tuple[tarfile.TarInfo, bytes], format: int = tarfile.GNU_FORMAT) -> io.BytesIO:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w", format=format) as archive:
-        for member, body in members:
-            member.size = len(body)
-            archive.addfile(member, io.BytesIO(body))
-    stream.seek(0)
-    return stream
-
-
-def file(name: str, body: bytes = b"x", **facts: object) -> tuple[tarfile.TarInfo, bytes]:
-    member = tarfile.TarInfo(name)
-    for key, value in facts.items():
-        setattr(member, key, value)
-    return member, body
 
 
 def members(path: Path) -> dict[str, tarfile.TarInfo]:

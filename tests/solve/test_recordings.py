@@ -97,19 +97,21 @@ def test_a_killed_harness_leaves_no_container_and_a_readable_record(tmp_path: Pa
     assert listing["trials"][0]["exit"] is None
 
 
-@pytest.mark.docker
-def test_a_container_removed_under_a_trial_ends_it_as_infrastructure(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [
-            *(*AGENT, "solve", "--task", "demo/ledger", "--env", "docker", "--json"),
-            *("--model", script(tmp_path, "sleep 1000", SUBMIT)),
-        ],
-        cwd=tmp_path,
-        env=environment(tmp_path),
+def _begun(folder: Path, *turns: str) -> subprocess.Popen[str]:
+    """A trial of these turns in Docker, under way."""
+    return subprocess.Popen(
+        [*AGENT, "solve", "--task", "demo/ledger", "--env", "docker", "--json", "--model", script(folder, *turns)],
+        cwd=folder,
+        env=environment(folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
+
+
+@pytest.mark.docker
+def test_a_container_removed_under_a_trial_ends_it_as_infrastructure(tmp_path: Path) -> None:
+    process = _begun(tmp_path, "sleep 1000", SUBMIT)
     container = _container_of(tmp_path / "runs", '"action":"1.1"')
     subprocess.run(["docker", "rm", "-f", container], check=True, capture_output=True)
     out, _ = process.communicate(timeout=30)
@@ -121,17 +123,7 @@ def test_a_container_removed_under_a_trial_ends_it_as_infrastructure(tmp_path: P
 
 @pytest.mark.docker
 def test_a_lost_container_s_workspace_is_exported_if_it_still_can_be(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [
-            *(*AGENT, "solve", "--task", "demo/ledger", "--env", "docker", "--json"),
-            *("--model", script(tmp_path, "echo work >made", "sleep 1000", SUBMIT)),
-        ],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    process = _begun(tmp_path, "echo work >made", "sleep 1000", SUBMIT)
     container = _container_of(tmp_path / "runs", '"action":"2.1"')
     subprocess.run(["docker", "pause", container], check=True, capture_output=True)
     out, _ = process.communicate(timeout=30)
