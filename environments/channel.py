@@ -111,8 +111,7 @@ class Channel:
         Raises: EnvironmentLost.
         """
         with self._remembered():
-            self._request(op, len(payload))
-            self._send(payload)
+            self._request(op, len(payload), payload=payload)
             return self._answer(time.monotonic() + within_s, self._tick)
 
     def run(
@@ -137,10 +136,10 @@ class Channel:
         where, what = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(where), len(what), len(script)
         with self._remembered() as incoming:
-            self._request("x" if go else "r", round(deadline_s * 100), cap, int(as_root), int(separate), *sizes)
-            began = time.monotonic()
-            self._send(where + what + script)
-            self._unanswered = True
+            with held():  # a request that is made is known to be unanswered
+                numbers = round(deadline_s * 100), cap, int(as_root), int(separate), *sizes
+                self._request("x" if go else "r", *numbers, payload=where + what + script)
+                self._unanswered, began = True, time.monotonic()
             if go:
                 if self._answer(began + GRACE_S, self._tick) == ["gone"]:
                     self._unanswered = False
@@ -188,15 +187,13 @@ class Channel:
         """
         where = directory.encode("utf-8", "surrogateescape")
         with self._remembered() as incoming:
-            self._request("p", len(where))
-            self._send(where)
+            self._request("p", len(where), payload=where)
             try:
                 for chunk in archive:
                     while missing:
                         path = missing.pop(0)
                         self._send(b"d%015d" % len(path) + path)
-                    self._send(b"f%015d" % len(chunk))
-                    self._send(chunk)
+                    self._send(b"f%015d" % len(chunk), chunk)
             finally:
                 if not self._fault:
                     self._send(b"f%015d" % 0)
@@ -213,8 +210,7 @@ class Channel:
         """
         where = path.encode("utf-8", "surrogateescape")
         with self._remembered() as incoming:
-            self._request("g", int(whole), len(where))
-            self._send(where)
+            self._request("g", int(whole), len(where), payload=where)
             (kind,) = self._answer(time.monotonic() + IDLE_S)
             if kind != "missing":
                 mark = f"{self._nonce}:{self._seq} ".encode()
@@ -235,8 +231,7 @@ class Channel:
         """
         names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
         with self._remembered() as incoming:
-            self._request(op, len(names), *numbers)
-            self._send(names)
+            self._request(op, len(names), *numbers, payload=names)
             facts = self._answer(time.monotonic() + IDLE_S)
             mark = f"{self._nonce}:{self._seq} ".encode()
             yield from self._until(mark, incoming, within_s and time.monotonic() + within_s)
@@ -279,26 +274,27 @@ class Channel:
                 self._resynchronise(self._in)
             raise
 
-    def _request(self, op: str, *numbers: int | str) -> None:
+    def _request(self, op: str, *numbers: int | str, payload: bytes = b"") -> None:
         self._seq += 1
         if (
             self._not_before_s and op not in _READING
         ):  # what is changed now must not have the time that a listing just saw
             time.sleep(max(0.0, self._not_before_s - time.monotonic()))
             self._not_before_s = 0.0
-        self._send(" ".join([op, str(self._seq), *map(str, numbers)]).ljust(96).encode("ascii"))
+        self._send(" ".join([op, str(self._seq), *map(str, numbers)]).ljust(96).encode("ascii"), payload)
 
-    def _send(self, data: bytes | memoryview) -> None:
+    def _send(self, *parts: bytes | memoryview) -> None:
         assert self._link is not None
         assert self._in is not None
-        try:
-            with held():  # half a request could not be taken back
-                self._link.send(data, IDLE_S)
-        except (OSError, ValueError) as error:
-            raise self._in.why(error) from None
-        except BaseException:
-            self._fault = EnvironmentLost("the harness was interrupted in the middle of a request")
-            raise
+        with held():  # half a request could not be taken back
+            try:
+                for part in parts:
+                    self._link.send(part, IDLE_S)
+            except (OSError, ValueError) as error:
+                raise self._in.why(error) from None
+            except BaseException:
+                self._fault = EnvironmentLost("the harness was interrupted in the middle of a request")
+                raise
 
     def _answer(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> list[str]:
         """The fields of the next answer, without nonce and sequence number."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from environments.link import Link
 from environments.promises import Promise
 from environments.protocol import Spooled
 from trajectories import interrupts
@@ -258,6 +259,39 @@ def test_an_interrupt_at_any_moment_keeps_the_state_or_says_that_it_is_lost(shel
         timer.join()
         done = shell.run("echo ${state-lost}")
         assert (done.output == b"there\n") == (done.shell_lost is None), (delay_s, done)
+
+
+class Interrupting:
+    """A link on which a signal comes with every `nth` send from now on, until one did."""
+
+    def __init__(self, link: Link, nth: int) -> None:
+        self.link, self.left = link, nth
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.link, name)
+
+    def send(self, data: bytes | memoryview, timeout_s: float) -> None:
+        self.left -= 1
+        if self.left == 0:
+            signal.raise_signal(signal.SIGINT)
+        self.link.send(data, timeout_s)
+
+
+@pytest.mark.usefixtures("signals_as_they_were")
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_an_interrupt_while_a_request_is_sent_spares_the_environment(place: Place, nth: int) -> None:
+    """Between the parts of a request it waits, and after the last of them the request counts as made."""
+    interrupts.install()
+    channel = place.environment._channel  # type: ignore[attr-defined]
+    link = channel._link
+    channel._link = Interrupting(link, nth)
+    try:
+        with suppress(KeyboardInterrupt), interrupts.interruptible():
+            while True:
+                place.run("true")
+    finally:
+        channel._link = link
+    assert place.text("echo on") == "on\n"
 
 
 def test_an_export_ends_it_and_a_new_one_comes(shell: Place, tmp_path: Path) -> None:
