@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from benchmarks import tree
 from benchmarks.directory import put
-from benchmarks.task import Benchmark, Task, TaskError
+from benchmarks.task import Benchmark, Named, Task, TaskError, no_variants
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from trajectories.events import Skipped, TaskRef
 from trajectories.verdict import Evaluator, Verdict
@@ -72,9 +72,17 @@ class AdHoc:
         """None: an ad-hoc task is made, not found."""
         return ()
 
+    def named(self, word: str) -> Named:
+        """None: an ad-hoc task has no name."""
+        return Named()
+
     def load(self, id: str) -> Task:
         """Raises: TaskError, always."""
         raise TaskError(f"{NAME}/{id}: an ad-hoc task is made with --instruction, it cannot be looked up")
+
+    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
+        """Raises: TaskError, always: there are no ablations of it."""
+        return no_variants(task, variants)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Copy the directory into the workspace: modes, links and holes kept, special files left out.

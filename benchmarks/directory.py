@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import taskdir, tree
-from benchmarks.task import Task, TaskError
+from benchmarks.task import Named, Task, TaskError, no_variants
 from environments.protocol import Environment, Kind
 from trajectories.events import Skipped
 from trajectories.verdict import Verdict
@@ -27,6 +27,10 @@ class TaskDirectories:
         """Names of the tasks, sorted."""
         return sorted(path.parent.name for path in self.root.glob(f"*/{taskdir.TASK_FILE}"))
 
+    def named(self, word: str) -> Named:
+        """The task of that name."""
+        return Named((word,)) if word in self.ids() else Named()
+
     def load(self, id: str) -> Task:
         """The task of that name.
 
@@ -35,6 +39,10 @@ class TaskDirectories:
         if "/" in id or not (self.root / id / taskdir.TASK_FILE).is_file():
             raise TaskError(f"{self.root / id / taskdir.TASK_FILE}: is missing")
         return taskdir.load(self.root / id, benchmark=self.name, root=self._within)
+
+    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
+        """Raises: TaskError, always: there are no ablations of it."""
+        return no_variants(task, variants)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Unpack the task's initial files into the workspace, if it has any.

@@ -40,6 +40,20 @@ class Task:
     """For people: kind, difficulty, number of tests, ..."""
     evaluable: bool = True
     directory: Path | None = None
+    solution: Path | None = None
+    """A directory whose content, put into the workspace, solves the task; for `--model oracle`."""
+    variants: Mapping[str, str] = field(default_factory=dict)
+    """Ablations that the benchmark knows for it, with what each changes; see `Benchmark.vary`."""
+    variant: str = ""
+    """Which of them this is, sorted and joined with `+`; empty is the task as the benchmark has it."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Which tasks a short name means: `exactly` these, or, where there is none, `perhaps` these."""
+
+    exactly: tuple[str, ...] = ()
+    perhaps: tuple[str, ...] = ()
 
 
 class Benchmark(Protocol):
@@ -48,12 +62,21 @@ class Benchmark(Protocol):
     name: str
 
     def ids(self) -> Iterable[str]:
-        """Ids of all its tasks, without the benchmark's name; cheap."""
+        """Ids of all its tasks that are listed, without the benchmark's name; cheap."""
+
+    def named(self, word: str) -> Named:
+        """The ids that a name without the benchmark's may mean; cheap. An id means exactly itself."""
 
     def load(self, id: str) -> Task:
         """The task with this id.
 
         Raises: TaskError.
+        """
+
+    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
+        """The task with these ablations: their names are in `Task.variants`.
+
+        Raises: TaskError for one that it does not have, or two that exclude each other.
         """
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
@@ -68,3 +91,13 @@ class Benchmark(Protocol):
         A failure of the evaluator is a verdict with status "error", never an exception.
         `scratch` is an empty directory for logs; what is left there is kept with the trial.
         """
+
+
+def no_variants(task: Task, variants: tuple[str, ...]) -> Task:
+    """The task as it is, for a benchmark without ablations.
+
+    Raises: TaskError if any is asked for.
+    """
+    if variants:
+        raise TaskError(f"{task.id} has no variant {variants[0]!r}; leave --variant out")
+    return task
