@@ -4,56 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from benchmarks.programbench import instances, official, sweep
-from environments import cleaning, daemon, owner
-from tests.alone import alone
+from benchmarks.programbench import instances, official
+from environments import owner
 from tests.programbench import clean_room
 from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
+from tests.programbench.conftest import Files
+from tests.programbench.daemon_saw import containers_made, left
 from trajectories.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
-
-Files = Mapping[str, str | bytes]
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def judge(workspace: Callable[[Files], Path], tmp_path: Path) -> Callable[..., Verdict]:
-    """Evaluates a workspace of these files; logs and results are in `tmp_path / "evaluation"`."""
-    return lambda files, **changes: official.evaluate(
-        instances.instance(CALCULATOR), workspace(files), tmp_path / "evaluation", **changes
-    )
-
-
-def events(since: float) -> list[str]:
-    """Names of images that this process had containers made of, since then."""
-    api = daemon.connect()
-    try:
-        mine = {"type": "container", "event": "create", "label": f"{owner.PID}={os.getpid()}"}
-        seen = api.events(since=since, until=time.time(), filters=mine, decode=True)
-        return [event["from"] for event in seen]
-    finally:
-        api.close()
-
-
-def left(label: str) -> list[str]:
-    """Containers and images with this label."""
-    api = daemon.connect()
-    try:
-        found = api.containers(all=True, filters={"label": label}) + api.images(filters={"label": label})
-        return [one["Id"] for one in found]
-    finally:
-        api.close()
 
 
 def statuses(verdict: Verdict) -> dict[str, str]:
@@ -117,7 +84,7 @@ def test_a_build_that_hangs_scores_nothing_without_being_asked_for_again(judge: 
     verdict = judge(calculator(compile_sh="#!/bin/sh\nsleep 1000\n"), check_s=1)
     assert (verdict.status, verdict.quality, len(verdict.cases)) == ("scored", 0.0, 3)
     assert "had not finished after 1 s; the official evaluator" in verdict.notes[0]
-    assert len(events(began)) == 1
+    assert len(containers_made(began)) == 1
 
 
 def test_output_that_is_no_utf8_counts_as_on_the_leaderboard(judge: Callable[..., Verdict], tmp_path: Path) -> None:
@@ -152,7 +119,7 @@ def test_missing_tests_are_told_before_anything_is_started(
     verdict = judge(calculator())
     assert (verdict.status, verdict.quality) == ("error", None)
     assert f"there is no {tmp_path}/{CALCULATOR}/tests/{CALCULATOR_BRANCH}.tar.gz" in verdict.error
-    assert events(began) == []
+    assert containers_made(began) == []
 
 
 def test_tests_that_cannot_be_downloaded_are_told_in_one_line(
@@ -193,129 +160,15 @@ def test_what_was_evaluated_is_not_evaluated_again_and_another_submission_is(
     first = judge(calculator(ADDS))
     began = time.time()
     second = judge(calculator(ADDS))
-    assert events(began) == []
+    assert containers_made(began) == []
     assert (second.cases, second.evaluator, second.notes) == (first.cases, first.evaluator, first.notes)
     # Torn by a crash: it is not taken for a result, and what is known of the submission is still known.
     result = tmp_path / "evaluation" / f"{CALCULATOR}.eval.json"
     result.write_bytes(result.read_bytes()[:500])
     began = time.time()
     assert judge(calculator(ADDS)).cases[0].status == "passed"
-    assert len(events(began)) == 2  # the evaluator's: one that compiles, one for the branch
+    assert len(containers_made(began)) == 2  # the evaluator's: one that compiles, one for the branch
     assert statuses(judge({})) == {"addition": "missing", "subtraction": "missing", "multiplication": "missing"}
-
-
-# --- nothing is left -------------------------------------------------------------------------------------
-
-HANGING = """if True:
-    import sys
-    from pathlib import Path
-    from benchmarks.programbench import instances, official
-    from trajectories import interrupts
-    interrupts.install()
-    with interrupts.interruptible():
-        official.evaluate(instances.instance(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
-    """
-
-
-@pytest.fixture
-def evaluating(workspace: Callable[[Files], Path], tmp_path: Path):
-    """A process in the middle of an evaluation: the tests of a branch run, in an image that was committed for it."""
-    blobs = tmp_path / "hanging"
-    clean_room.branch_archive(blobs, CALCULATOR, CALCULATOR_BRANCH, {"eval/run.sh": "#!/bin/sh\nsleep 1000\n"})
-    command = [sys.executable, "-c", HANGING, CALCULATOR, workspace(calculator()), tmp_path / "evaluation"]
-    process = subprocess.Popen(
-        command, env={**os.environ, "PROGRAMBENCH_BLOB_DIR": str(blobs), "PYTHONPATH": str(ROOT)}
-    )
-    label = f"{owner.PID}={process.pid}"
-    try:
-        until = time.monotonic() + 60
-        while not _hangs(label):
-            assert process.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.2)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        api = daemon.connect()
-        for one in api.containers(all=True, filters={"label": label}):
-            api.remove_container(one["Id"], force=True)
-        for one in api.images(filters={"label": [label, sweep.LABEL]}):
-            api.remove_image(one["Id"], force=True)
-        api.close()
-
-
-def _hangs(label: str) -> bool:
-    """Whether a container of an image that was committed runs the tests."""
-    api = daemon.connect()
-    try:
-        found = api.containers(filters={"label": label})
-        return any(
-            one["Image"].startswith(sweep.COMPILED) and "sleep 1000" in str(api.top(one["Id"])["Processes"])
-            for one in found
-        )
-    finally:
-        api.close()
-
-
-def gone(label: str, within_s: float) -> bool:
-    until = time.monotonic() + within_s
-    while left(label):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.2)
-    return True
-
-
-def test_an_interrupt_ends_it_at_once_and_leaves_nothing(evaluating: subprocess.Popen[bytes]) -> None:
-    """The package itself would wait for the branch that is running, up to an hour."""
-    began = time.monotonic()
-    evaluating.send_signal(signal.SIGINT)
-    assert evaluating.wait(30) != 0
-    assert time.monotonic() - began < 15
-    assert left(f"{owner.PID}={evaluating.pid}") == []
-
-
-def test_when_the_harness_is_killed_its_evaluator_ends_and_takes_its_containers_along(
-    evaluating: subprocess.Popen[bytes],
-) -> None:
-    evaluating.kill()
-    evaluating.wait()
-    assert gone(f"{owner.PID}={evaluating.pid}", 15)
-
-
-def test_what_a_power_cut_would_leave_is_found_by_agent_clean(evaluating: subprocess.Popen[bytes]) -> None:
-    """The branch's container has all labels of its image, which we made as well; both are ours to remove."""
-    label = f"{owner.PID}={evaluating.pid}"
-    (evaluator,) = _children(evaluating.pid)
-    os.killpg(evaluator, signal.SIGSTOP)  # so that it cannot tidy up
-    evaluating.kill()
-    evaluating.wait()
-    os.killpg(evaluator, signal.SIGKILL)
-    assert len(left(label)) == 2
-    with alone():
-        done = cleaning.clean()
-    assert {"container", "image"} <= {one.kind for one in done.removed if one.owner and one.owner.pid == evaluating.pid}
-    assert left(label) == []
-
-
-def _children(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def test_a_docker_of_the_user_s_own_is_what_the_evaluator_gets(
-    judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    told = tmp_path / "told"
-    mine = tmp_path / "my docker"
-    mine.write_text(f'#!/bin/sh\necho "$@" >>"{told}"\necho my docker will not >&2\nexit 1\n')
-    mine.chmod(0o755)
-    monkeypatch.setenv("PROGRAMBENCH_DOCKER_EXECUTABLE", str(mine))
-    verdict = judge(calculator())
-    assert verdict.error.startswith("programbench eval failed: RuntimeError: Failed to start container: my docker will")
-    (run,) = [line for line in told.read_text().splitlines() if line.startswith("run ")]
-    assert f"--label {owner.PID}={os.getpid()} " in run
-    assert f"--label {sweep.LABEL}=" in run
 
 
 # --- one's own instances -----------------------------------------------------------------------------------
