@@ -101,6 +101,7 @@ def resolve(
     """
     from agent.models.choose import make_model
     from agent.models.protocol import ModelUnusable
+    from agent.solution import solution_of
     from benchmarks.task import TaskError
     from environments.choose import choose, make
     from environments.protocol import EnvironmentUnavailable
@@ -116,7 +117,12 @@ def resolve(
         if options.image is not None and not options.image.strip():
             raise UserError(f"--image {options.image!r}: name an image, or leave it out")
         benchmark, task = task_as_recorded or _task(options)
-        model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
+        model = make_model(
+            options.model,
+            settings=options.model_settings,
+            api_base=options.api_base,
+            solution=lambda: solution_of(task),
+        )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")
         if plan is not None and not plan.strip():

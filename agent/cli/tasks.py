@@ -66,6 +66,7 @@ def show_task(
         "limits": found.limits.model_dump(),
         "digest": found.digest,
         **found.facts,
+        "solution": found.solution is not None,
         "instruction": found.instruction,
     }
     if json:
