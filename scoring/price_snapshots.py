@@ -7,6 +7,7 @@ rates that turn them into US dollars; `sha256` over all of it shows an edit.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tempfile
@@ -17,7 +18,8 @@ from typing import Any, NoReturn
 
 from scoring.price_rows import SCHEMA, PriceError, PriceRow, Prices, Snapshot, snapshot_of
 from scoring.prices import PriceTable, Row
-from scoring.rates import ModelPrice
+from scoring.rates import ModelPrice, price_of_litellm
+from trajectories.events import TrialStarted
 from trajectories.identity import sha256_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -89,11 +91,12 @@ def read_snapshot(folder: Path, name: str) -> Snapshot:
 
 def table_of(snapshot: Snapshot) -> PriceTable:
     """The snapshot as a table to price with; a row in another currency says what a US dollar is worth."""
-    rows: dict[str, Row] = {}
-    for name, row in snapshot.models.items():
-        currency = row.currency or snapshot.currency
-        money = {} if currency == "USD" else {"currency": currency, _PER_USD: snapshot.per_usd(currency)}
-        rows[name] = {**row.model_dump(exclude_defaults=True), **money}
+    rows: dict[str, Row] = snapshot.model_dump(include={"models"}, exclude_defaults=True)["models"]
+    if snapshot.exchange:
+        for name, row in rows.items():
+            currency = row.get("currency", snapshot.currency)
+            if currency != "USD":
+                rows[name] = {**row, "currency": currency, _PER_USD: snapshot.per_usd(currency)}
     return PriceTable(
         source=snapshot.source,
         sha256=snapshot.sha256,
@@ -102,6 +105,29 @@ def table_of(snapshot: Snapshot) -> PriceTable:
         date=snapshot.date,
         read=_price,
     )
+
+
+def table_of_record(start: TrialStarted) -> PriceTable | None:
+    """The requested model's price as a trial recorded it; None where it recorded none (an import, a free model).
+
+    Raises: PriceError when it prices, if the record's rates cannot be.
+    """
+    ref = start.prices
+    if ref is None:
+        return None
+    rows = {} if ref.rates is None else {start.model.name: ref.rates}
+    return PriceTable(ref.source, ref.sha256, rows, name=ref.name, date=ref.date, read=_recorded_price)
+
+
+def _recorded_price(row: Row) -> ModelPrice | None:
+    try:
+        price = price_of_litellm(row) if "input_cost_per_token" in row or "tiered_pricing" in row else _price(row)
+    except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
+        raise PriceError(f"the prices in the record cannot be read: {' '.join(str(error).split())}") from None
+    for steps in price.tiers.values() if price is not None else ():
+        if not all(0 <= rate < math.inf for _, rates in steps for rate in rates.values()):
+            raise PriceError("the prices in the record hold a rate that is negative or no number")
+    return price
 
 
 def _price(row: Row) -> ModelPrice:

@@ -1,9 +1,10 @@
 """Recorded dollars of real runs, computed again from their records.
 
 The rates are those that the runs themselves were billed by: litellm's table of then gave `deepseek-chat` and
-`deepseek-reasoner` 0.28 / 0.028 / 0.42 dollars a million (uncached, hit, output); a table of today may say
-otherwise, so they are stated here. GPT-5.5 was billed at 5 / 30 below a gateway's own name, Claude 3.5 Sonnet at 3 / 15.
-The shared data holds no run with Gemini.
+`deepseek-reasoner` 0.28 / 0.028 / 0.42 dollars a million (uncached, hit, output). A table of today may say otherwise,
+so they are stated here. GPT-5.5 was billed at 5 / 30 below a gateway's own name, Claude 3.5 Sonnet at 3 / 15.
+`deepseek-v4-flash`, which one run was served by, is as litellm 1.106.2 has it, at the standing rate. The shared data
+holds no run with Gemini.
 """
 
 from __future__ import annotations

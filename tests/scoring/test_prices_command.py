@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.actions import SUBMIT
+from scoring.price_snapshots import table_of_record
+from scoring.repricing import reprice
 from tests.solve.command import Done, agent
 from tests.wire.replies import Turn, bad_key
 from tests.wire.server import WireServer
@@ -101,6 +103,8 @@ def test_a_trial_is_priced_with_the_snapshot_and_records_it(work: Path) -> None:
         for event in finished
     )
     assert done.json["cost_usd"]["computed"] == pytest.approx(expected)
+    again = reprice(done.events, table_of_record(first))
+    assert [call.costs for call in again.calls] == [event.costs for event in finished]
 
 
 def test_the_users_default_names_a_snapshot(work: Path) -> None:
@@ -144,6 +148,15 @@ def test_a_trial_goes_on_with_its_snapshot_or_not_at_all(work: Path) -> None:
         done = agent(work, "resume", trial, "--json")
     assert (done.status, done.json["exit"]["cause"]) == (0, "submitted"), done.err
     assert done.json["cost_usd"]["computed"] > 0
+
+
+def test_a_trial_priced_by_litellm_is_priced_the_same_from_its_own_record(work: Path) -> None:
+    with WireServer([Turn(commands=("true",)), Turn(commands=(SUBMIT,))]) as server:
+        done = solve(work, server, "--model", "anthropic/claude-opus-4-7", "--api-base", server.base("anthropic"))
+    finished = [event for event in done.events if isinstance(event, CallFinished)]
+    again = reprice(done.events, table_of_record(done.events[0]))
+    assert [call.costs for call in again.calls] == [event.costs for event in finished]
+    assert again.costs.computed > 0
 
 
 def test_a_trial_that_goes_on_after_litellm_was_changed_says_so(work: Path) -> None:
