@@ -13,6 +13,7 @@ from typing import Any
 from agent.errors import UserError
 from agent.options import Options
 from agent.order import Order, resolve
+from agent.prices import require_prices
 from agent.recorded import Standing
 from benchmarks.adhoc import NAME as ADHOC, recorded_task
 from environments.docker import CHECKPOINT
@@ -39,6 +40,8 @@ def order_of(directory: Path, first: TrialStarted, *, kept: bool, same_task: boo
     adhoc = first.task.benchmark == ADHOC
     if adhoc and not instruction:
         raise UserError(f"{name}: its record does not say in what it ran: give --image or --workspace")
+    if "prices" not in changes:
+        require_prices(name, first)
     if "prompt" not in changes and (prompt := kept_text(directory, first.prompt)) is not None:
         changes["prompt"] = None
         parsed: Prompt | None = parse(first.prompt.name, prompt)

@@ -26,6 +26,7 @@ CONFIGURABLE: Mapping[str, tuple[type, ...]] = {
     "api-base": (str,),
     "runs": (str,),
     "platform": (str,),
+    "prices": (str,),
 }
 """Options of `agent solve` with the types that YAML may give for them."""
 
@@ -41,6 +42,11 @@ def config_dir() -> Path:
 def config_path() -> Path:
     """The file with the user's defaults; it need not exist."""
     return config_dir() / "config.yaml"
+
+
+def prices_dir() -> Path:
+    """Where the user's price snapshots are; it need not exist."""
+    return config_dir() / "prices"
 
 
 @cache

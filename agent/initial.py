@@ -74,6 +74,7 @@ def initial(
     if not sum(isinstance(event, CallFinished) for event in read_events(trial)):  # all of it is read, once
         raise UserError(f"{trial.name}: there is nothing to replay: its model never answered")
     changes: dict[str, object] = {"model": f"replay:{trial.resolve()}", "model_settings": {}, "api_base": None}
+    changes["prices"] = None  # a replay costs nothing
     if env is not None:
         changes["env"] = env
     if image is None and workspace is None:

@@ -35,6 +35,8 @@ class Options:
     keep: bool = False
     checkpoint_every: int | None = None
     """Commit the whole container after every so many steps; docker only."""
+    prices: str | None = None
+    """A price snapshot's name; None is the table inside the litellm wheel."""
     evaluate: bool = True
     runs: Path = Path("runs")
     batch: str = "single"

@@ -101,12 +101,12 @@ def resolve(
     """
     from agent.models.choose import make_model
     from agent.models.protocol import ModelUnusable
+    from agent.prices import find_prices, why_no_price
     from agent.solution import solution_of
     from benchmarks.task import TaskError
     from environments.choose import choose, make
     from environments.protocol import EnvironmentUnavailable
     from prompts import PromptError, load as load_prompt
-    from scoring.prices import wheel_prices
 
     try:
         options = replace(
@@ -128,12 +128,14 @@ def resolve(
         if plan is not None and not plan.strip():
             raise UserError(f"--plan {options.plan}: there is nothing in it; write a plan, or leave it out")
         limits = _limits(options, task.limits)
-        prices = wheel_prices()
-        if limits.cost_usd is not None and model.info.free is None and prices.row(model.info.ref.name) is None:
-            raise UserError(
-                f"--cost-limit {limits.cost_usd:g}: {model.info.ref.name!r} has no price in {prices.source}, so a cost "
-                "limit could not be kept; leave it out and set --token-limit instead"
-            )
+        prices = find_prices(options.prices)
+        if limits.cost_usd is not None and model.info.free is None:
+            why = why_no_price(prices, model.info.ref.name)
+            if why:
+                raise UserError(
+                    f"--cost-limit {limits.cost_usd:g}: {why}, so a cost limit could not be kept; leave it out and set "
+                    "--token-limit instead"
+                )
         model.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=options.env)
         _check_docker_only(options, kind)

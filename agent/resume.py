@@ -18,6 +18,7 @@ from agent.drive import Driver
 from agent.fork import Beginning, beginning_of
 from agent.loop import Loop, Say
 from agent.order import Order
+from agent.prices import other_prices
 from agent.recorded import Standing, standing
 from agent.restore import rerun_all, restore
 from agent.snapshots import Snapshots
@@ -88,6 +89,8 @@ def _go_on(
 ) -> Driver:
     started = start(order, recorder, environment)
     every = order.options.checkpoint_every
+    if order.model.info.free is None and (line := other_prices(order.prices, found.start.prices)):
+        recorder.append(Warned(kind="other_prices", text=line))
     lost = [*_lost(found), *outside, *moved(found, started)]
     if found.snapshot is None:
         lost += beginning.restore(environment)

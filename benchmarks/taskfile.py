@@ -7,7 +7,7 @@ the task's own solution: it is the directory `solution/`, or there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
@@ -18,6 +18,7 @@ from benchmarks.quantities import count, duration_s, size_bytes
 from benchmarks.task import TaskError
 from environments.limits import ULIMITS
 from environments.protocol import Kind
+from trajectories.strict_yaml import StrictLoader
 
 FILE_BYTES = 256 << 10
 """A larger task file is refused unread."""
@@ -164,25 +165,6 @@ class TaskFile(_Part):
         return self
 
 
-class _Strict(yaml.SafeLoader):
-    """Safe YAML without aliases (nothing can be blown up by them) and without a key said twice."""
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="an alias is not allowed here", problem_mark=mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[object] = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is said twice", problem_mark=key.start_mark)
-            if isinstance(key.value, str):
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -212,7 +194,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     Raises: TaskError.
     """
     try:
-        content = yaml.load(text_of(path), _Strict)
+        content = yaml.load(text_of(path), StrictLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f"line {mark.line + 1}: " if mark else ""

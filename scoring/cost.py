@@ -5,14 +5,25 @@ Pure functions. A bucket or a price that is unknown makes the figure unknown, ne
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 
-from scoring.prices import PriceTable, Row
+from scoring.prices import PriceTable
+from scoring.rates import ModelPrice, Rates
 from trajectories.usage import Costs, Usage
 
-_SIZE_TIER = re.compile(r"_above_(\d+)k_tokens$")
-"""litellm's suffix of a rate for prompts longer than so many thousand tokens; the whole call is then dearer."""
-_PLAIN_TIERS = (None, "", "auto", "default", "standard", "standard_only")
+
+@dataclass(frozen=True)
+class Charge:
+    """What one call costs at one model's rates, US dollars; None is unknown, and `missing` says why."""
+
+    computed: float | None = None
+    """Reads and writes of the cache and reasoning at their own rates."""
+    list: float | None = None
+    """The whole prompt at the rate of uncached input."""
+    agentmeter: float | None = None
+    """`agentmeter_cost`."""
+    missing: tuple[str, ...] = ()
+    """For instance `usage`, `rate of cache_write_1h`, `service tier flex`."""
 
 
 def price_call(
@@ -26,67 +37,86 @@ def price_call(
 ) -> Costs:
     """What a call cost, priced by the served model where it has a row of its own, else by the requested one.
 
-    `computed` charges reads and writes of the cache and reasoning at their own prices; `list`
-    charges the whole prompt at the uncached input price. Both are None without usage or a price, also
-    where the table has none for this service tier.
+    `computed` and `list` are None without usage or a price, also where the table has none for this service tier.
     """
-    row = _row(prices, requested, served)
-    if usage is None or row is None or usage.input is None or usage.output is None:
+    found = find_price(prices, requested, served)
+    if found is None:
         return Costs(billed=billed_usd)
-    rates = _Rates(row, usage.prompt, None if service_tier in _PLAIN_TIERS else service_tier)
-    plain, out = rates.of("input_cost_per_token"), rates.of("output_cost_per_token")
-    reasoning = usage.reasoning or 0
-    reasoning_rate = rates.of("output_cost_per_reasoning_token")
-    computed = _sum(
-        [
-            (usage.input, plain),
-            (usage.cache_read, rates.of("cache_read_input_token_cost")),
-            (usage.cache_write_5m, rates.of("cache_creation_input_token_cost")),
-            (usage.cache_write_1h, rates.of("cache_creation_input_token_cost_above_1hr")),
-            (usage.output - reasoning, out),
-            (reasoning, out if reasoning_rate is None else reasoning_rate),
-        ]
-    )
-    return Costs(billed=billed_usd, computed=computed, list=_sum([(usage.prompt, plain), (usage.output, out)]))
+    charged = charge(usage, found[1], service_tier)
+    return Costs(billed=billed_usd, computed=charged.computed, list=charged.list)
 
 
-def _row(prices: PriceTable, requested: str, served: str | None) -> Row | None:
-    """The served model's row under the requested one's provider; a dated name of the requested model is that model."""
+def find_price(prices: PriceTable, requested: str, served: str | None) -> tuple[str, ModelPrice] | None:
+    """The price of a call, and the name of its row; None where neither model has one.
+
+    The served model's row under the requested one's provider; a dated name of the requested model is that model.
+    """
     if not served:
-        return prices.row(requested)
-    provider, slash, bare = requested.rpartition("/")
-    qualified = prices.rows.get(f"{provider}/{served}") if slash else prices.rows.get(served)
-    if qualified is not None:
-        return prices.row(f"{provider}/{served}" if slash else served)
-    if served.startswith(bare) or served.endswith(bare):
-        return prices.row(requested, served)
-    return prices.row(served, requested)
+        return prices.find(requested)
+    provider, slash, _ = requested.rpartition("/")
+    qualified = f"{provider}/{served}" if slash else served
+    if qualified in prices.rows:
+        return prices.find(qualified)
+    if same_model(requested, served):
+        return prices.find(requested, served)
+    return prices.find(served, requested)
 
 
-class _Rates:
-    """A row's rates for a prompt of this size at this service tier."""
-
-    def __init__(self, row: Row, prompt_tokens: int, service_tier: str | None) -> None:
-        self._row = row
-        self._prompt = prompt_tokens
-        self._suffix = f"_{service_tier}" if service_tier else ""
-
-    def of(self, key: str) -> float | None:
-        """US dollars per token; None where the row does not say."""
-        rate, reached = self._row.get(key + self._suffix), 0
-        for name, value in self._row.items():
-            if value is None or not name.endswith(self._suffix):
-                continue
-            tier = _SIZE_TIER.search(name.removesuffix(self._suffix))
-            if tier is None or name[: tier.start()] != key:
-                continue
-            threshold = int(tier[1]) * 1000
-            if reached < threshold < self._prompt:
-                rate, reached = value, threshold
-        return None if rate is None else float(rate)
+def same_model(requested: str, served: str) -> bool:
+    """Whether the served name is the requested model's own, perhaps with a date or a provider."""
+    bare = requested.rpartition("/")[2]
+    return served.startswith(bare) or served.endswith(bare)
 
 
-def _sum(parts: list[tuple[int | None, float | None]]) -> float | None:
+def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = None) -> Charge:
+    """What a call of this usage costs at this price."""
+    if usage is None or usage.input is None or usage.output is None:
+        return Charge(missing=("usage",))
+    rates = price.rates(usage.prompt, service_tier)
+    if rates is None:
+        return Charge(missing=(f"service tier {service_tier}",))
+    reasoning = usage.reasoning or 0
+    parts = (
+        ("input", usage.input, rates.input),
+        ("cache_read", usage.cache_read, rates.cache_read),
+        ("cache_write_5m", usage.cache_write_5m, rates.cache_write_5m),
+        ("cache_write_1h", usage.cache_write_1h, rates.cache_write_1h),
+        ("output", usage.output - reasoning, rates.output),
+        ("reasoning", reasoning, rates.output if rates.reasoning is None else rates.reasoning),
+    )
+    return Charge(
+        computed=_sum(*((tokens, rate) for _, tokens, rate in parts)),
+        list=_sum((usage.prompt, rates.input), (usage.output, rates.output)),
+        agentmeter=agentmeter_cost(
+            usage.prompt,
+            (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0),
+            usage.cache_read or 0,
+            usage.output,
+            rates,
+        ),
+        missing=tuple(f"rate of {bucket}" for bucket, tokens, rate in parts if tokens and rate is None),
+    )
+
+
+def agentmeter_cost(prompt: int, created: int, hit: int, output: int, rates: Rates) -> float | None:
+    """AgentMeter's cost (arXiv 2606.21140, eq. 2), US dollars; None where a rate that is needed is unknown.
+
+    N = max(X - A - H, 0) and C = p_in N + p_out Y + p_create A + p_hit H, with X = `prompt` (all tokens of the prompt),
+    A = `created` (written to the cache), H = `hit` (read from it) and Y = `output` (reasoning included, at the output
+    rate). p_create is one rate: that of 5 minutes. Cache figures that a trajectory does not expose are not imputed: A
+    and H are then 0 and the whole prompt is uncached.
+
+    Retrace applies it to each call and adds up, because rates by the size of a prompt are a matter of one call. At flat
+    rates this equals the formula over a trial's sums, but for calls whose cache exceeds their
+    prompt (N is never below 0).
+    """
+    uncached = max(prompt - created - hit, 0)
+    return _sum(
+        (uncached, rates.input), (output, rates.output), (created, rates.cache_write_5m), (hit, rates.cache_read)
+    )
+
+
+def _sum(*parts: tuple[int | None, float | None]) -> float | None:
     total = 0.0
     for tokens, rate in parts:
         if not tokens:

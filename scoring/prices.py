@@ -1,6 +1,6 @@
-"""What tokens cost: the price table inside the litellm wheel, read as a file, never imported.
+"""Tables of prices by model name, and the one inside the litellm wheel: read as a file, never imported.
 
-Rows are litellm's own (USD per token); `scoring.cost` turns usage into dollars with them.
+Snapshots of the user's own become tables in `scoring.price_snapshots`; `scoring.cost` turns usage into dollars.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from scoring.rates import ModelPrice, price_of_litellm
 from trajectories.events import PriceRef
 
 _TABLE = "model_prices_and_context_window_backup.json"
@@ -24,28 +25,53 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PriceTable:
-    """Rows by litellm's model name."""
+    """Rows by model name, as they stand in the source, and how to read one."""
 
     source: str
     sha256: str
     rows: Mapping[str, Row]
+    name: str | None = None
+    """What `--prices` takes."""
+    date: str | None = None
+    """As of which day the prices are; None for the wheel's table, which does not say."""
+    read: Callable[[Row], ModelPrice | None] = price_of_litellm
+    _read: dict[str, ModelPrice | None] = field(default_factory=dict, repr=False, compare=False)
 
-    def row(self, *names: str | None) -> Row | None:
-        """The first of these names that has a price, as written or without its provider prefix."""
+    def find(self, *names: str | None) -> tuple[str, ModelPrice] | None:
+        """The first of these names that has a price, as written or without its provider prefix, as the table has it."""
         for name in names:
-            for candidate in _spellings(name):
-                row = self.rows.get(candidate)
-                if row is not None and row.get("input_cost_per_token") is not None:
-                    return row
+            for candidate in spellings(name):
+                price = self.price_of_row(candidate)
+                if price is not None:
+                    return candidate, price
         return None
 
+    def price(self, *names: str | None) -> ModelPrice | None:
+        """The price that `find` finds."""
+        found = self.find(*names)
+        return None if found is None else found[1]
+
+    def price_of_row(self, name: str) -> ModelPrice | None:
+        """The price in the row of exactly this name; None without a row or without a rate for input."""
+        if name not in self._read:
+            row = self.rows.get(name)
+            self._read[name] = None if row is None else self.read(row)
+        return self._read[name]
+
+    def row(self, *names: str | None) -> Row | None:
+        """The row that `find` finds, as it stands in the source."""
+        found = self.find(*names)
+        return None if found is None else self.rows[found[0]]
+
     def ref(self, model: str) -> PriceRef:
-        """What a trial records of the snapshot it is priced with."""
+        """What a trial records of the table that it is priced with."""
         row = self.row(model)
-        return PriceRef(source=self.source, sha256=self.sha256, rates=dict(row) if row is not None else None)
+        rates = None if row is None else dict(row)
+        return PriceRef(name=self.name, source=self.source, date=self.date, sha256=self.sha256, rates=rates)
 
 
-def _spellings(name: str | None) -> list[str]:
+def spellings(name: str | None) -> list[str]:
+    """A model's name as written, and without each part of its provider's prefix."""
     if not name:
         return []
     parts = name.split("/")
@@ -68,4 +94,9 @@ def wheel_prices() -> PriceTable:
         return PriceTable(source="none (litellm is not installed)", sha256=hashlib.sha256(b"").hexdigest(), rows={})
     data = path.read_bytes()
     version = importlib.metadata.version("litellm")
-    return PriceTable(source=f"litellm {version}", sha256=hashlib.sha256(data).hexdigest(), rows=json.loads(data))
+    return PriceTable(
+        source=f"litellm {version}",
+        sha256=hashlib.sha256(data).hexdigest(),
+        rows=json.loads(data),
+        name=f"litellm-{version}",
+    )

@@ -64,8 +64,12 @@ class Limits(Part):
 class PriceRef(Part):
     """The price snapshot a trial is computed with."""
 
+    name: str | None = None
+    """What `--prices` takes; None in older records."""
     source: str
     """For instance `litellm 1.106.2`."""
+    date: str | None = None
+    """As of which day its prices are, where it says so."""
     sha256: str
     rates: Json | None = None
     """The requested model's row as it stands in the source; None where it has none."""

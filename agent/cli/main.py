@@ -22,6 +22,7 @@ from agent.cli import (
     gc,
     importing,
     models,
+    prices,
     replay,
     resume,
     show,
@@ -51,6 +52,7 @@ app.command("import")(importing.import_)
 app.command("export")(exporting.export)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
+app.add_typer(prices.app, name="prices")
 app.command("doctor")(doctor.doctor)
 app.command("clean")(clean.clean)
 app.command("schema")(show.schema)

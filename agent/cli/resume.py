@@ -59,6 +59,9 @@ def fork(
     prompt: Annotated[
         str | None, typer.Option(help="Another prompt's name or file [the parent's].", show_default=False)
     ] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="Another price snapshot [the parent's].", show_default=False)
+    ] = None,
     step_limit: Annotated[
         str | None, typer.Option(help="From the branch point on [the parent's].", show_default=False)
     ] = None,
@@ -89,7 +92,7 @@ def fork(
 
     parent = find_trial(trial, runs_dir(runs))
     changes: dict[str, object] = {**limits(locals())}
-    given = {"model": model, "prompt": prompt, "plan": plan, "api_base": api_base}
+    given = {"model": model, "prompt": prompt, "plan": plan, "api_base": api_base, "prices": prices}
     changes |= {name: value for name, value in given.items() if value is not None}
     if model_setting or model:
         changes["model_settings"] = model_settings(model_setting or [])

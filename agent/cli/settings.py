@@ -42,6 +42,7 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         model_settings=model_settings(typed["model_setting"] or []),
         checkpoint_every=typed["checkpoint_every"],
         keep=typed["keep"],
+        prices=chosen.get("prices"),
         evaluate=not typed["no_evaluate"],
         runs=runs_dir(typed["runs"]),
     )

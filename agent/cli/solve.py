@@ -57,6 +57,9 @@ def solve(
     model_setting: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
     ] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="A price snapshot [the installed litellm's table].", show_default=False)
+    ] = None,
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
     checkpoint_every: Annotated[
         int | None,
@@ -130,7 +133,10 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
     from agent.order import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
-    plan = {key: start[key] for key in ("task", "model", "environment", "environment_spec", "limits", "prompt", "plan")}
+    plan = {
+        key: start[key]
+        for key in ("task", "model", "environment", "environment_spec", "limits", "prompt", "plan", "prices")
+    }
     if as_json:
         emit_json({"dry_run": True, **plan})
         return

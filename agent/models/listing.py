@@ -7,6 +7,7 @@ from typing import Any
 from agent.models.aliases import load_aliases
 from agent.models.providers import key_is_set
 from scoring.prices import wheel_prices
+from scoring.rates import Rates
 
 PRICES = ("input", "cache_read", "output")
 """Columns of `model_rows`."""
@@ -17,14 +18,15 @@ def model_rows() -> list[dict[str, Any]]:
     prices = wheel_prices()
     rows = []
     for alias, target in load_aliases().items():
-        row = prices.row(target.name) or {}
+        price = prices.price(target.name)
+        base = Rates() if price is None else price.base
         rows.append(
             {
                 "alias": alias,
                 "model": target.name,
-                "input": _per_million(row.get("input_cost_per_token")),
-                "cache_read": _per_million(row.get("cache_read_input_token_cost")),
-                "output": _per_million(row.get("output_cost_per_token")),
+                "input": _per_million(base.input),
+                "cache_read": _per_million(base.cache_read),
+                "output": _per_million(base.output),
                 "key": key_is_set(target.name),
             }
         )
@@ -32,4 +34,4 @@ def model_rows() -> list[dict[str, Any]]:
 
 
 def _per_million(rate: float | None) -> float | None:
-    return None if rate is None else round(float(rate) * 1e6, 6)
+    return None if rate is None else round(rate * 1e6, 6)

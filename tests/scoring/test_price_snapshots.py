@@ -1,0 +1,234 @@
+"""Snapshots: what they may say, that they never change, and what a table of them prices."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from scoring.cost import charge
+from scoring.price_diff import diff_prices, rates_by_name
+from scoring.price_rows import PriceError, prices_of
+from scoring.price_snapshots import list_snapshots, read_snapshot, table_of, write_snapshot
+from scoring.price_sources import from_file, from_table, put_together, typed_row
+from scoring.prices import PriceTable, wheel_prices
+from scoring.rates import BUCKETS
+from trajectories.usage import Usage
+
+ROW = {"input": 3e-6, "output": 1.5e-5}
+
+
+def kept(folder: Path, content: dict, name: str = "one") -> PriceTable:
+    write_snapshot(folder, name, prices_of(content, "test"), date="2026-06-04")
+    return table_of(read_snapshot(folder, name))
+
+
+def test_rates_come_back_to_the_last_digit(tmp_path: Path) -> None:
+    rate = 0.1 + 0.2 - 0.3 + 1.234567890123456e-7
+    table = kept(tmp_path, {"models": {"m": {"input": rate, "output": 1e-6}}})
+    assert table.price("m").base.input == rate
+    assert (table.name, table.date) == ("one", "2026-06-04")
+
+
+def test_another_currency_is_converted_at_the_stated_rate(tmp_path: Path) -> None:
+    """AgentMeter's snapshot of 2026-06-04 has CNY at 6.77 per USD."""
+    content = {
+        "exchange": {"CNY": 6.77},
+        "models": {"glm": {"currency": "CNY", "input": 2e-6, "output": 8e-6}, "m": ROW},
+    }
+    table = kept(tmp_path, content)
+    costs = charge(Usage(input=1_000_000, output=1_000_000), table.price("z-ai/glm"))
+    assert costs.computed == pytest.approx(10 / 6.77)
+    assert table.price("m").base.input == 3e-6
+    assert table.ref("glm").rates == {"currency": "CNY", "per_usd": 6.77, "input": 2e-6, "output": 8e-6}
+
+
+def test_a_name_is_never_taken_twice_and_the_first_stays(tmp_path: Path) -> None:
+    first = kept(tmp_path, {"models": {"m": ROW}})
+    with pytest.raises(PriceError, match="never change"):
+        write_snapshot(tmp_path, "one", prices_of({"models": {"m": {**ROW, "input": 1e-6}}}, ""), date="2026-06-05")
+    assert read_snapshot(tmp_path, "one").sha256 == first.sha256
+    assert os.listdir(tmp_path) == ["one.json"]
+
+
+def test_an_edit_shows(tmp_path: Path) -> None:
+    kept(tmp_path, {"models": {"m": ROW}})
+    path = tmp_path / "one.json"
+    path.chmod(0o644)
+    path.write_text(path.read_text().replace("3e-06", "2e-06"))
+    with pytest.raises(PriceError, match="was edited"):
+        read_snapshot(tmp_path, "one")
+    assert from_file(path).prices.models["m"].input == 2e-6  # the way out that it names
+
+
+def test_the_same_content_has_the_same_digest_and_another_one_another(tmp_path: Path) -> None:
+    digests = [
+        kept(tmp_path / str(number), {"models": {"m": {**ROW, "input": rate}}}).sha256
+        for number, rate in enumerate((3e-6, 3e-6, 4e-6))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"models": {"m": {"input": float("nan")}}}, "models.m.input: nan must be finite"),
+        ({"models": {"m": {"input": float("inf")}}}, "inf must be finite"),
+        ({"models": {"m": {"input": -1e-6}}}, "not negative"),
+        ({"models": {"m": {"input": True}}}, "must be a number"),
+        ({"models": {"m": {"input": "3 dollars"}}}, "is no number"),
+        ({"models": {"m": {"input": 3}}}, "3 US dollars per token; rates are per token"),
+        ({"models": {"m": {"inputs": 3e-6}}}, "models.m.inputs: unknown key; keys are input, output"),
+        ({"models": {"m": {}}}, "states no rate"),
+        ({"models": {}}, "holds no model"),
+        ({"models": {" m": ROW}}, "spaces around it"),
+        ({"modles": {}, "models": {"m": ROW}}, "modles: unknown key; keys are date"),
+        ({"models": {"m": {**ROW, "currency": "CNY"}}}, "model m: no exchange rate for CNY"),
+        ({"currency": "CNY", "models": {"m": ROW}}, "model m: no exchange rate for CNY"),
+        ({"currency": "CNY", "exchange": {"CNY": 0}, "models": {"m": ROW}}, "exchange.CNY: an exchange rate of 0"),
+        ({"currency": "CNY", "exchange": {"CNY": float("nan")}, "models": {"m": ROW}}, "exchange.CNY: nan"),
+        ({"exchange": {"USD": 2}, "models": {"m": ROW}}, "one USD is worth 1 USD"),
+        ({"date": "2026-02-30", "models": {"m": ROW}}, "is no date"),
+        ({"models": {"m": {**ROW, "steps": [{"above": 5, "input": 1e-6}, {"above": 5, "input": 2e-6}]}}}, "ascend"),
+        ({"models": {"m": {**ROW, "steps": [{"above": 5}]}}}, "states no rate"),
+        ({"models": {"m": {**ROW, "tiers": {"batch": {"input": -1}}}}}, "models.m.tiers.batch.input: -1"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(content: dict, says: str) -> None:
+    with pytest.raises(PriceError) as error:
+        prices_of(content, "FILE")
+    assert says in str(error.value)
+    assert str(error.value).startswith("FILE: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_gap_is_named_and_prices_nothing(tmp_path: Path) -> None:
+    prices = prices_of({"models": {"m": {"input": 3e-6}, "n": ROW}}, "test")
+    assert prices.gaps == {"m": ("output",)}
+    table = kept(tmp_path, {"models": {"m": {"input": 3e-6}}})
+    charged = charge(Usage(input=10, output=1), table.price("m"))
+    assert (charged.computed, charged.missing) == (None, ("rate of output",))
+
+
+def test_litellms_table_prices_the_same_as_a_snapshot_of_it(tmp_path: Path) -> None:
+    """Every row with its tiers: a snapshot loses nothing that is per token."""
+    wheel = wheel_prices()
+    made = from_table(wheel)
+    write_snapshot(tmp_path, "all", made.prices, date="2026-11-20")
+    table = table_of(read_snapshot(tmp_path, "all"))
+    assert len(table.rows) > 3000
+    assert {name: rates_by_name(table.price_of_row(name)) for name in table.rows} == {
+        name: rates_by_name(wheel.price_of_row(name)) for name in table.rows
+    }
+    assert made.left_out == len(wheel.rows) - len(table.rows)
+
+
+def test_chosen_models_are_found_below_their_providers_prefix() -> None:
+    made = from_table(wheel_prices(), ["anthropic/claude-haiku-4-5", "gemini/gemini-3-flash-preview"])
+    assert list(made.prices.models) == ["claude-haiku-4-5", "gemini/gemini-3-flash-preview"]
+    assert {"batch", "flex", "priority"} <= made.prices.models["gemini/gemini-3-flash-preview"].tiers.keys()
+    with pytest.raises(PriceError, match=r"is it .*claude-haiku-4-5"):
+        from_table(wheel_prices(), ["claude-haiku-45"])
+
+
+def test_rates_by_the_hour_are_said_to_be_left_out() -> None:
+    table = PriceTable(
+        "t", "", {"m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "off_peak_pricing": {}}}
+    )
+    assert from_table(table).off_peak == ("m",)
+
+
+def test_files_of_three_kinds(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("date: 2026-06-04\nmodels:\n  m: {input: 3e-6, output: 15e-6}\n")
+    (tmp_path / "litellm.json").write_text(
+        json.dumps({"sample_spec": {}, "m": {"input_cost_per_token": 3e-6, "output_cost_per_token": 15e-6}, "i": {}})
+    )
+    kept(tmp_path, {"models": {"m": ROW}})
+    found = [from_file(tmp_path / name).prices.models["m"] for name in ("own.yaml", "litellm.json", "one.json")]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("p.yaml", "models:\n  m: {input: .nan}\n", "models.m.input: nan"),
+        ("p.yaml", "models:\n  m: {input: 1e-6}\n  m: {input: 2e-6}\n", "'m' is said twice"),
+        ("p.json", '{"models": {"m": {"input": 1e-6, "input": 2e-6}}}', "'input' is said twice"),
+        ("p.json", '{"models": {"m": {"input": NaN}}}', "models.m.input: nan"),
+        ("p.json", '{"models": ', "not valid JSON"),
+        ("p.json", "[]", "must be a mapping"),
+        ("p.json", '{"m": {"input": 1}}', "must be a mapping with `models`"),
+        ("p.json", '{"m": {"input_cost_per_token": "x"}}', "model m: "),
+        ("p.json", '{"m": {"input_cost_per_token": -1, "output_cost_per_token": 1e-6}}', "models.m.input: -1"),
+        ("p.yaml", "a: [\n", "not valid YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(PriceError) as error:
+        from_file(tmp_path / name)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_typed_is_a_row() -> None:
+    words = "m input=3e-6 output=1.5e-5 input@200000=6e-6 batches.input=1.5e-6 batch.output@200000=2e-5 currency=CNY"
+    prices = put_together(
+        None, models=dict([typed_row(words.split())]), exchange={"CNY": 6.77}, currency=None, date=None
+    )
+    row = prices.models["m"]
+    assert rates_by_name(row.price(1.0)) == {
+        "input": 3e-6,
+        "output": 1.5e-5,
+        "input@200000": 6e-6,
+        "batch.input": 1.5e-6,
+        "batch.output@200000": 2e-5,
+    }
+    assert (row.currency, prices.source) == ("CNY", "by hand: m")
+
+
+@pytest.mark.parametrize("words", ["m", "m input", "m inputs=1", "m input@x=1", "m input=1 input=2", "m a.b=1"])
+def test_what_is_mistyped_is_said(words: str) -> None:
+    with pytest.raises(PriceError, match="--set"):
+        typed_row(words.split())
+
+
+def test_differences_are_named_by_rate(tmp_path: Path) -> None:
+    old = kept(tmp_path, {"models": {"a": ROW, "b": ROW, "c": ROW}}, "old")
+    new = {**ROW, "input": 4e-6, "cache_read": 1e-7, "tiers": {"batch": {"input": 1e-6}}}
+    found = diff_prices(old, kept(tmp_path, {"models": {"b": new, "c": ROW, "d": ROW}}, "new"))
+    assert (found.added, found.removed, found.same) == (("d",), ("a",), 1)
+    assert [(one.model, one.rate, one.old, one.new) for one in found.changed] == [
+        ("b", "batch.input", None, 1e-6),
+        ("b", "cache_read", None, 1e-7),
+        ("b", "input", 3e-6, 4e-6),
+    ]
+
+
+RATES = st.dictionaries(st.sampled_from(BUCKETS), st.floats(0, 0.009), min_size=1)
+STEPS = st.dictionaries(st.integers(1, 10**6), RATES, max_size=3).map(
+    lambda steps: [{"above": above, **rates} for above, rates in sorted(steps.items())]
+)
+TIER = st.tuples(RATES, STEPS).map(lambda parts: {**parts[0], "steps": parts[1]})
+MODEL = st.tuples(TIER, st.dictionaries(st.sampled_from(["batch", "flex"]), TIER)).map(
+    lambda parts: {**parts[0], "tiers": parts[1]}
+)
+
+
+@given(st.dictionaries(st.text("abc/.-", min_size=1, max_size=8), MODEL, min_size=1, max_size=4))
+def test_any_snapshot_is_read_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, models: dict) -> None:
+    folder = tmp_path_factory.mktemp("prices")
+    prices = prices_of({"source": "s", "models": models}, "test")
+    write_snapshot(folder, "one", prices, date="2026-01-01")
+    assert read_snapshot(folder, "one").models == prices.models
+
+
+def test_a_listing_names_what_cannot_be_used(tmp_path: Path) -> None:
+    kept(tmp_path, {"models": {"m": ROW}})
+    (tmp_path / "torn.json").write_text("{")
+    one, torn = list_snapshots(tmp_path)
+    assert (one.name, one.models, one.problem) == ("one", 1, "")
+    assert "torn.json: is no JSON" in torn.problem
