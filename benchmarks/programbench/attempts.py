@@ -48,6 +48,12 @@ class Attempt:
         verdict = self.evaluated.verdict if self.evaluated else None
         return verdict is not None and verdict.status == "scored"
 
+    @property
+    def evaluated_submission(self) -> str | None:
+        """The sha256 of what was evaluated, where the verdict says it."""
+        verdict = self.evaluated.verdict if self.evaluated else None
+        return verdict.evaluator.inputs.get("submission") if verdict is not None else None
+
 
 @dataclass(frozen=True)
 class Passed:

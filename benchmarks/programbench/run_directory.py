@@ -22,7 +22,6 @@ from benchmarks.programbench import instances
 from benchmarks.programbench.attempts import Attempt, Passed, choose
 from benchmarks.programbench.handover import NAME as SUBMISSION, HandOverError, hand_over
 from benchmarks.task import TaskError
-from environments.archive import read_chunks
 from trajectories.analysis.aggregate import directories_named
 from trajectories.errors import RecordError
 from trajectories.formats.errors import CannotExport, dumped
@@ -164,7 +163,7 @@ def _write(attempt: Attempt, folder: Path) -> tuple[InstanceExport, bool]:
 def _submission(attempt: Attempt, to: Path, notes: list[str]) -> tuple[str, ...] | None:
     """Put the submission at `to`: the evaluated one, else one that is made now; the names that were withheld."""
     evaluated = attempt.directory / EVALUATION / SUBMISSION
-    if attempt.scored and evaluated.is_file():
+    if attempt.scored and evaluated.is_file() and attempt.evaluated_submission in (None, _sha256(evaluated)):
         shutil.copyfile(evaluated, to)
         return None
     workspace = attempt.directory / attempt.exported.path
@@ -270,11 +269,8 @@ def _number(value: Any) -> float | None:
 
 
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        for piece in read_chunks(file):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remove(folder: Path, *names: str) -> None:

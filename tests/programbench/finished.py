@@ -114,8 +114,18 @@ def finished(
     return directory
 
 
-def evaluated(trial: Path, *, passing: float = 1.0, submission: bytes | None = None, error: str = "") -> dict[str, Any]:
-    """Add an evaluation with the package's own test names, of which this share pass; what its eval.json says."""
+def evaluated(
+    trial: Path,
+    *,
+    passing: float = 1.0,
+    submission: bytes | None = None,
+    says: str | None = None,
+    error: str = "",
+) -> dict[str, Any]:
+    """Add an evaluation with the package's own test names, of which this share pass; what its eval.json says.
+
+    `submission` is what it left, `says` the sha256 that its verdict gives it.
+    """
     first, *_, last = read_events(trial)
     assert isinstance(first, TrialStarted)
     instance = instances.instance(first.task.id.partition("/")[2])
@@ -126,7 +136,8 @@ def evaluated(trial: Path, *, passing: float = 1.0, submission: bytes | None = N
     if submission is not None:
         (folder / "submission.tar.gz").write_bytes(submission)
     sha256 = hashlib.sha256((trial / "workspace.tar.zst").read_bytes()).hexdigest()
-    evaluator = Evaluator(name="programbench", version="1.2.5")
+    inputs = {} if says is None else {"submission": says}
+    evaluator = Evaluator(name="programbench", version="1.2.5", inputs=inputs)
     outcome = (
         {"status": "error", "error": error} if error else {"status": "scored", "quality": passing, "passed": False}
     )

@@ -185,6 +185,9 @@ def test_the_submission_is_the_one_that_was_evaluated(
     evaluated(trial, submission=(tmp_path / "s").read_bytes() + b"\0")
     into(trial)
     assert (run / FFMPEG / "submission.tar.gz").read_bytes() == (tmp_path / "s").read_bytes() + b"\0"
+    evaluated(trial, submission=b"of another evaluation", says="0" * 64)
+    into(trial)
+    assert (run / FFMPEG / "submission.tar.gz").read_bytes() == (tmp_path / "s").read_bytes()
     evaluated(trial, submission=b"left by an evaluation that failed", error="no daemon")
     (one,) = into(trial).instances
     assert (run / FFMPEG / "submission.tar.gz").read_bytes() == (tmp_path / "s").read_bytes()
