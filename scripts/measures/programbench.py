@@ -24,7 +24,7 @@ OFFICIAL = (sys.executable, "-c", "from programbench.cli.main import app; app()"
 ROUNDS = 3
 MEGABYTES = 200
 FILL = f"""
-for directory in /usr/bin /usr/share /usr/lib; do cp -rL "$directory" . 2>/dev/null; done
+for directory in /usr/bin /usr/share; do cp -rL "$directory" . 2>/dev/null; done
 for ((copy = 0; $(du -sm . | cut -f1) < {MEGABYTES}; copy++)); do cp -r /usr/bin "copy$copy"; done
 cp /opt/tool/bin/secret-echo "it's the original"
 du -sm . | cut -f1; find . -type f | wc -l
