@@ -97,7 +97,7 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
             case Snapshot(step=0):
                 program = next((one.sha256 for one in event.changes if _is_original(one, start)), program)
     if exported is None:
-        raise CannotExport(f"{directory}: its workspace was not exported, so there is nothing to submit")
+        raise CannotExport(f"{directory}: its workspace was not exported; `agent resume` does what is still due")
     try:
         check_complete(exported.skipped)
     except HandOverError as error:
