@@ -1,0 +1,177 @@
+"""The measures of ProgramBench: the hand-over of 200 MB, our own time around the evaluator, the list of its tasks."""
+
+from __future__ import annotations
+
+import io
+import os
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+import zstandard
+
+from scripts.measures.environments import started
+from scripts.measures.figures import Figure, command, interleaved
+
+AGENT = (sys.executable, "-m", "agent.cli.main")
+ROUNDS = 3
+MEGABYTES = 200
+FILL = f"""
+for directory in /usr/bin /usr/share; do cp -rL "$directory" . 2>/dev/null; done
+for ((copy = 0; $(du -sm . | cut -f1) < {MEGABYTES}; copy++)); do cp -r /usr/bin "copy$copy"; done
+cp /opt/tool/bin/secret-echo "it's the original"
+du -sm . | cut -f1; find . -type f | wc -l
+"""
+"""Programs, libraries and documents of the image: what a workspace with a build in it is like."""
+
+
+def measure() -> Iterator[Figure]:
+    """All figures, cheapest first."""
+    yield listing_time()
+    yield from hand_over_time()
+    yield around_the_evaluator()
+
+
+def listing_time() -> Figure:
+    """`agent tasks list` over the benchmark's tasks, as a process."""
+    argv = (*AGENT, "tasks", "list", "--benchmark", "programbench", "--json")
+    ours, bare = interleaved(lambda: command(*argv), lambda: command(sys.executable, "-c", "pass"), runs=7)
+    return Figure("agent tasks list --benchmark programbench", ours, "s", 0.5, f"python -c pass {bare * 1000:.0f} ms")
+
+
+def hand_over_time() -> Iterator[Figure]:
+    """Export from the container and hand-over against `docker cp` through gzip, in turn; and the hand-over's memory."""
+    from benchmarks.programbench.handover import hand_over
+
+    with started("docker") as (environment, facts), tempfile.TemporaryDirectory() as folder:
+        said = environment.execute(FILL, deadline_s=300, as_root=True, cwd=facts.workdir).output
+        megabytes, files = map(int, bytes(said).split())
+        original = environment.execute("sha256sum </opt/tool/bin/secret-echo", deadline_s=30, as_root=True).output
+        withheld = {bytes(original).decode().split()[0]}
+        export, submission = Path(folder, "workspace.tar.zst"), Path(folder, "submission.tar.gz")
+        plain = f"docker cp {facts.container}:{facts.workdir} - | gzip >{folder}/plain.tar.gz"
+        exported: list[float] = []
+
+        def ours() -> None:
+            began = time.perf_counter()
+            environment.export(export)
+            exported.append(time.perf_counter() - began)
+            done = hand_over(export, submission, withheld)
+            assert "it's the original" in done.removed  # echo, so `bin/echo` too
+
+        took, beside = interleaved(ours, lambda: command("sh", "-c", plain), runs=3)
+        sizes = [Path(folder, name).stat().st_size / 2**20 for name in ("submission.tar.gz", "plain.tar.gz")]
+        peaks = [_grown(export, submission, withheld), _grown(_small(folder), submission, withheld)]
+    yield Figure(
+        f"hand-over of {megabytes} MB in {files} files over docker cp and gzip",
+        took / beside,
+        "",
+        2.0,
+        f"{took:.1f} s ({statistics.median(exported):.1f} of it the export) against {beside:.1f} s; "
+        f"{sizes[0]:.0f} MiB against {sizes[1]:.0f}",
+    )
+    yield Figure(
+        f"memory that the hand-over of {megabytes} MB takes beyond that of 1 MB",
+        peaks[0] - peaks[1],
+        "MiB",
+        16,
+        f"peaks of the process {peaks[0]:.0f} and {peaks[1]:.0f} MiB",
+    )
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from benchmarks.programbench.handover import hand_over
+hand_over(Path(sys.argv[1]), Path(sys.argv[2]), set(sys.argv[3:]))
+lines = Path("/proc/self/status").read_text().splitlines()
+print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024)
+"""
+
+
+def _grown(export: Path, submission: Path, withheld: set[str]) -> float:
+    """Peak memory in MiB of a process that makes one hand-over."""
+    argv = [sys.executable, "-c", PEAK, str(export), str(submission), *withheld]
+    return float(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
+
+
+def _small(folder: str) -> Path:
+    """An export of 1 MB."""
+    path = Path(folder, "small.tar.zst")
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        info = tarfile.TarInfo("./small")
+        info.size = 1_000_000
+        archive.addfile(info, io.BytesIO(os.urandom(info.size)))
+    path.write_bytes(zstandard.compress(plain.getvalue()))
+    return path
+
+
+def around_the_evaluator() -> Figure:
+    """Our own time around `programbench eval`: an evaluation less that process and less the build of the check."""
+    from benchmarks.programbench import check, instances, official, running, sweep
+    from tests.programbench import clean_room
+
+    own: list[float] = []
+    whole: list[float] = []
+    with tempfile.TemporaryDirectory() as name, _Stopwatch() as watch:
+        folder = Path(name)
+        os.environ |= {
+            "PROGRAMBENCH_DOCKER_ORG": clean_room.calculator_image().organisation,
+            "PROGRAMBENCH_BLOB_DIR": str(clean_room.calculator_blobs(folder / "blobs")),
+            "HF_HUB_OFFLINE": "1",
+        }
+        workspace = clean_room.workspace(folder / "workspace.tar.zst", clean_room.calculator())
+        watch.time(running, "run")
+        watch.time(sweep, "sweep")
+        watch.time(check.CleanRoom, "compile")
+        for number in range(ROUNDS):
+            watch.spent.clear()
+            began = time.perf_counter()
+            verdict = official.evaluate(instances.instance(clean_room.CALCULATOR), workspace, folder / str(number))
+            whole.append(time.perf_counter() - began)
+            assert verdict.passed, verdict
+            not_ours = watch.spent["run"] - watch.spent["sweep"] + watch.spent["compile"]  # `run` sweeps up as well
+            own.append(whole[-1] - not_ours)
+    return Figure(
+        "our own time around programbench eval",
+        statistics.median(own),
+        "s",
+        2.0,
+        f"of evaluations of {statistics.median(whole):.1f} s; the check's container is ours, what it builds is not",
+    )
+
+
+class _Stopwatch:
+    """Adds up the seconds that named functions take, for as long as it is open."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = {}
+        self._undo = ExitStack()
+
+    def time(self, owner: Any, name: str) -> None:
+        """Time a function of a module or a class."""
+        function = getattr(owner, name)
+
+        def timed(*args: Any, **more: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return function(*args, **more)
+            finally:
+                self.spent[name] = self.spent.get(name, 0.0) + time.perf_counter() - began
+
+        setattr(owner, name, timed)
+        self._undo.callback(setattr, owner, name, function)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._undo.close()
