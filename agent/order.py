@@ -66,6 +66,7 @@ class Order:
             plan=self.plan_ref,
             limits=self.limits,
             environment=self.spec.kind,
+            variant=self.task.variant or None,
             environment_spec=_spec_json(self.spec),
             versions={**_versions(), **model.versions},
             prices=self.prices.ref(model.ref.name) if model.free is None else None,
@@ -103,6 +104,7 @@ def resolve(
     from agent.models.protocol import ModelUnusable
     from agent.prices import find_prices, why_no_price
     from agent.solution import solution_of
+    from benchmarks.registry import PATH
     from benchmarks.task import TaskError
     from environments.choose import choose, make
     from environments.protocol import EnvironmentUnavailable
@@ -117,6 +119,9 @@ def resolve(
         if options.image is not None and not options.image.strip():
             raise UserError(f"--image {options.image!r}: name an image, or leave it out")
         benchmark, task = task_as_recorded or _task(options)
+        task = benchmark.vary(task, options.variants)
+        if options.task is not None:  # a short name may come to mean something else, and a path is from here
+            options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)
         model = make_model(
             options.model,
             settings=options.model_settings,
