@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from trajectories.errors import RecordError
 from trajectories.entry import Entry
+from trajectories.errors import RecordError
 from trajectories.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
 from trajectories.exits import Exit
 from trajectories.tally import Tally
