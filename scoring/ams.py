@@ -107,84 +107,97 @@ def score(outcomes: Outcomes, tiers: Mapping[str, Tier], profile: Profile) -> Am
     )
 
 
-def replicates_of(
-    outcomes: Outcomes, tiers: Mapping[str, Tier], profile: Profile, *, seed: int = SEED, replicates: int = REPLICATES
-) -> Array | None:
-    """AMS of each bootstrap replicate: tasks are drawn with replacement within their tier, so tiers keep their sizes.
+@dataclass(frozen=True)
+class Drawn:
+    """AMS of one configuration with its bootstrap replicates; comparable over the same tiers, seed and budgets."""
 
-    Configurations over the same tiers and seed are drawn alike. None where there is no bootstrap (`no_bootstrap`),
-    or no AMS.
+    ams: Ams
+    replicates: Array | None
+    """None where there is no bootstrap or no AMS; `method` says why."""
+    method: str
+    trials: int
+    tried: frozenset[str]
+    tasks: frozenset[str]
+
+    def estimate(self, level: float = LEVEL) -> Estimate:
+        """AMS with its interval."""
+        return self._estimate(self.ams.ams, self.replicates, level, self.method, self.trials, self.tried)
+
+    def less(self, other: Drawn, level: float = LEVEL) -> Estimate:
+        """This AMS less the other's, both on the same drawn tasks (paired).
+
+        Raises: ScoringError if they are not over the same tasks, draws and budgets.
+        """
+        ours = (self.tasks, self.method, self.ams.profile_sha256)
+        if ours != (other.tasks, other.method, other.ams.profile_sha256):
+            raise ScoringError("two AMS over other tasks, draws or budgets cannot be compared")
+        one, two = self.ams.ams, other.ams.ams
+        apart = (
+            self.replicates - other.replicates if self.replicates is not None and other.replicates is not None else None
+        )
+        return self._estimate(
+            one - two if one is not None and two is not None else None,
+            apart,
+            level,
+            f"paired {self.method}" if apart is not None else self.method,
+            self.trials + other.trials,
+            self.tried & other.tried,
+        )
+
+    def _estimate(
+        self, value: float | None, drawn: Array | None, level: float, method: str, trials: int, tried: frozenset[str]
+    ) -> Estimate:
+        low, high = percentiles(drawn, level) if drawn is not None else (None, None)
+        return Estimate(
+            value=value,
+            low=low,
+            high=high,
+            level=level,
+            method=method,
+            trials=trials,
+            tasks=len(self.tasks),
+            missing=len(self.tasks - tried),
+        )
+
+
+def draw(
+    outcomes: Outcomes, tiers: Mapping[str, Tier], profile: Profile, *, seed: int = SEED, replicates: int = REPLICATES
+) -> Drawn:
+    """AMS and its bootstrap: tasks are drawn with replacement within their tier, so that tiers keep their sizes.
+
+    Raises: ScoringError as `score` does.
     """
+    found = score(outcomes, tiers, profile)
     by_tier = _by_tier(outcomes, tiers)
-    if any(no_bootstrap(len(by_tier[tier])) for tier in TIERS):
-        return None
+    method = f"bootstrap by task within tiers, {replicates} replicates, seed {seed}"
+    drawn: Array | None = None
+    if found.ams is None:
+        method = "no AMS: a tier has no tasks"
+    elif why := no_bootstrap(min(map(len, by_tier.values()))):
+        method = why
+    else:
+        drawn = _replicates(outcomes, by_tier, profile, seed, replicates)
+    return Drawn(
+        ams=found,
+        replicates=drawn,
+        method=method,
+        trials=sum(map(len, outcomes.values())),
+        tried=frozenset(task for task, trials in outcomes.items() if trials),
+        tasks=frozenset(tiers),
+    )
+
+
+def _replicates(
+    outcomes: Outcomes, by_tier: Mapping[Tier, Sequence[str]], profile: Profile, seed: int, replicates: int
+) -> Array:
     import numpy as np
 
     total = np.zeros(replicates)
-    for tier in TIERS:
-        tasks = by_tier[tier]
+    for tier, tasks in by_tier.items():
         columns = np.array([_parts(tier, outcomes.get(task, ()), profile) for task in tasks])
         success, aubqc, expensive = (resampled_sums(tasks, columns, seed=seed, replicates=replicates) / len(tasks)).T
         total += (profile.alpha * success + (1 - profile.alpha) * aubqc) * (1 - expensive)
-    return total / len(TIERS)
-
-
-def estimate(
-    outcomes: Outcomes,
-    tiers: Mapping[str, Tier],
-    profile: Profile,
-    *,
-    level: float = LEVEL,
-    seed: int = SEED,
-    replicates: int = REPLICATES,
-) -> Estimate:
-    """AMS with its bootstrap interval."""
-    value = score(outcomes, tiers, profile).ams
-    drawn = replicates_of(outcomes, tiers, profile, seed=seed, replicates=replicates) if value is not None else None
-    return _estimate(value, drawn, [outcomes], tiers, level, f"{replicates} replicates, seed {seed}")
-
-
-def difference(
-    one: Outcomes,
-    other: Outcomes,
-    tiers: Mapping[str, Tier],
-    profile: Profile,
-    *,
-    level: float = LEVEL,
-    seed: int = SEED,
-    replicates: int = REPLICATES,
-) -> Estimate:
-    """AMS of `one` less that of `other`, both scored on the same drawn tasks (paired)."""
-    values = [score(side, tiers, profile).ams for side in (one, other)]
-    drawn = [replicates_of(side, tiers, profile, seed=seed, replicates=replicates) for side in (one, other)]
-    value = values[0] - values[1] if values[0] is not None and values[1] is not None else None
-    apart = drawn[0] - drawn[1] if drawn[0] is not None and drawn[1] is not None else None
-    return _estimate(value, apart, [one, other], tiers, level, f"paired, {replicates} replicates, seed {seed}")
-
-
-def _estimate(
-    value: float | None,
-    drawn: Array | None,
-    sides: Sequence[Outcomes],
-    tiers: Mapping[str, Tier],
-    level: float,
-    how: str,
-) -> Estimate:
-    low, high = percentiles(drawn, level) if drawn is not None and value is not None else (None, None)
-    sizes = [sum(tier == wanted for tier in tiers.values()) for wanted in TIERS]
-    method = f"bootstrap by task within tiers, {how}" if low is not None else no_bootstrap(min(sizes))
-    if value is None:
-        method = "no AMS: a tier has no tasks"
-    return Estimate(
-        value=value,
-        low=low,
-        high=high,
-        level=level,
-        method=method,
-        trials=sum(len(found) for side in sides for found in side.values()),
-        tasks=len(tiers),
-        missing=sum(any(not side.get(task) for side in sides) for task in tiers),
-    )
+    return total / len(by_tier)
 
 
 def _by_tier(outcomes: Outcomes, tiers: Mapping[str, Tier]) -> dict[Tier, list[str]]:

@@ -45,6 +45,7 @@ class TrialRow:
     configuration: str
     identity: str
     variant: str | None = None
+    plan: bool = False
     turn: int | None = None
     attempt: int = 1
     tier: str | None = None
@@ -164,6 +165,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         configuration=entry.configuration,
         identity=entry.identity,
         variant=entry.variant,
+        plan=entry.plan,
         turn=entry.turn,
         attempt=summary.attempt,
         tier=entry.tier,

@@ -35,6 +35,8 @@ class Entry(BaseModel):
     configuration: str
     identity: str
     variant: str | None
+    plan: bool
+    """Whether it was given one."""
     turn: int | None
     tier: str | None
     prices: str | None
@@ -67,6 +69,7 @@ class Entry(BaseModel):
             configuration=configuration_hash(start),
             identity=start.identity,
             variant=start.variant,
+            plan=start.plan is not None,
             turn=start.turn,
             tier=start.tier,
             prices=start.prices.source if start.prices else None,
