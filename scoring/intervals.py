@@ -7,6 +7,7 @@ An `Estimate` always says over how many trials and tasks it is, and how many are
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist, fmean
@@ -151,9 +152,7 @@ def no_bootstrap(tasks: int) -> str:
     """Why there is no bootstrap over so many tasks; empty if there is one."""
     if tasks < 2:
         return "no interval: fewer than 2 tasks"
-    try:
-        import numpy  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("numpy") is None:
         return "no interval: the bootstrap needs numpy (pip install 'retrace-agent[scoring]')"
     return ""
 

@@ -162,6 +162,8 @@ def load(path: Path) -> Profile:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it holds no object")
         said = content.pop("sha256", None)
         profile = Profile.model_validate(content)
     except OSError as error:
@@ -169,7 +171,7 @@ def load(path: Path) -> Profile:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise ScoringError(f"{path}: no profile: {problem['msg']} ({'.'.join(map(str, problem['loc']))})") from None
-    except (ValueError, AttributeError) as error:
+    except ValueError as error:
         raise ScoringError(f"{path}: no profile: {error}") from None
     if said is not None and said != profile.sha256:
         raise ScoringError(
