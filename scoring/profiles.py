@@ -94,10 +94,11 @@ def fit(
     alpha: float = 0.6,
     quantiles: Sequence[float] = QUANTILES,
 ) -> Profile:
-    """A profile from trials: rounded quantiles of each tier's known costs; tau the P90 of its failed trials' costs.
+    """A profile from trials that count (`scoring.selection.counted`).
 
-    Rounded to cents, below a cent to two digits. A tier without a failed trial gets its largest budget as tau, which
-    the profile's notes say, like the number of trials without a cost.
+    Budgets are rounded quantiles of a tier's known costs, tau is the P90 of its failed trials' costs; rounded to cents,
+    below a cent to two digits. A tier without a failed trial gets its largest budget as tau, which the profile's notes
+    say, like the number of trials without a cost.
 
     Raises: ScoringError for a tier without a trial of known cost above 0.
     """

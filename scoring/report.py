@@ -10,9 +10,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from scoring.ams import TierScore
+from scoring.clitool import Line
 from scoring.diagnostics import Effort, Headline, Passed
 from scoring.intervals import Estimate
-from scoring.longcli import Mode
+from scoring.longcli import AtTurn, Main, Mode, TurnDifference
 from scoring.passes import Passes
 from scoring.profiles import Profile
 from scoring.rows import CostKind
@@ -87,6 +88,21 @@ class ModesRow(BaseModel):
     mode: Mode
 
 
+class LongCliRow(Row):
+    """LongCLI-Bench's tables 1 to 3 of one configuration: main, attempts by F2P step, state by turn."""
+
+    main: Main
+    f2p_steps: dict[str, int]
+    turns: tuple[AtTurn, ...]
+    differences: tuple[TurnDifference, ...]
+
+
+class SuiteRow(Row):
+    """CLI-Tool-Bench's metrics of one configuration: all repositories, then by language."""
+
+    lines: tuple[Line, ...]
+
+
 class Comparison(BaseModel):
     """One configuration less another, paired by task. Intervals are not corrected for the number of comparisons."""
 
@@ -141,4 +157,6 @@ class Report(BaseModel):
     passes: tuple[PassesRow, ...]
     headlines: tuple[HeadlineRow, ...]
     modes: tuple[ModesRow, ...]
+    longcli: tuple[LongCliRow, ...]
+    suites: tuple[SuiteRow, ...]
     comparisons: tuple[Comparison, ...]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
-from scoring import ams, diagnostics, longcli, pareto
+from scoring import ams, diagnostics, pareto
+from scoring.benchmark_tables import longcli_rows, mode_rows, suite_rows
 from scoring.errors import ScoringError
 from scoring.intervals import LEVEL, REPLICATES, SEED, Estimate, difference, no_bootstrap
 from scoring.passes import passes
@@ -20,7 +21,6 @@ from scoring.report import (
     Counts,
     EffortRow,
     HeadlineRow,
-    ModesRow,
     PassesRow,
     Report,
     TierRow,
@@ -37,7 +37,7 @@ from scoring.selection import (
     mixed_conditions,
     outcome,
 )
-from scoring.tiers import Tier, tier_named, tiers_of
+from scoring.tiers import tiers_given, tiers_of
 
 _MOST_K = 10
 
@@ -98,7 +98,9 @@ def score(
         effort=tuple(scoring.effort_rows(configurations)),
         passes=tuple(scoring.passes_rows(configurations)),
         headlines=tuple(scoring.headline_rows(configurations)),
-        modes=tuple(scoring.mode_rows()),
+        modes=tuple(mode_rows(counted_ones.rows)),
+        longcli=tuple(longcli_rows(scoring.members, scoring.names)),
+        suites=tuple(suite_rows(scoring.members, scoring.names)),
         comparisons=tuple(scoring.comparison(one, reference) for one in configurations if one != reference),
     )
 
@@ -121,7 +123,7 @@ class _Scoring:
         self.profile = profile
         self.names = labels(counted_ones.rows)
         self.members = by_setup(counted_ones.rows)
-        self.tiers = _tiers(counted_ones.rows, tiers)
+        self.tiers = tiers_of(counted_ones.rows) if tiers is None else tiers_given(tiers)
         self.tasks = sorted({row.task for row in counted_ones.rows} | set(tasks or ()) | set(self.tiers))
         self.untiered = [task for task in self.tasks if task not in self.tiers]
         self.level, self.seed, self.replicates = level, seed, replicates
@@ -223,18 +225,6 @@ class _Scoring:
             found.append(HeadlineRow(setup=one.setup, label=one.label, headline=line))
         return found
 
-    def mode_rows(self) -> list[ModesRow]:
-        """Only where a trial records a mode: a turn, a plan, or a variant that names one."""
-        rows = self.counted.rows
-        if not any(row.turn or row.plan or longcli.mode_of(row) in longcli.MODES[1:] for row in rows):
-            return []
-        pairs = sorted({(row.model, row.harness) for row in rows})
-        return [
-            ModesRow(model=model, harness=harness, mode=mode)
-            for model, harness in pairs
-            for mode in longcli.modes([row for row in rows if (row.model, row.harness) == (model, harness)])
-        ]
-
     def comparison(self, one: Configuration, reference: Configuration) -> Comparison:
         """Over judged trials that both have; AMS over all tasks of the tiers."""
         sides = [self._by_task(one.setup), self._by_task(reference.setup)]
@@ -288,18 +278,6 @@ class _Scoring:
         if why := no_bootstrap(max(2, len(self.tasks))):
             notes.append(why)
         return notes + mixed_conditions(some.rows)
-
-
-def _tiers(rows: Sequence[TrialRow], given: Mapping[str, str] | None) -> dict[str, Tier]:
-    if given is None:
-        return tiers_of(rows)
-    tiers: dict[str, Tier] = {}
-    for task, word in given.items():
-        try:
-            tiers[task] = tier_named(word)
-        except ScoringError as error:
-            raise ScoringError(f"{task}: {error}") from None
-    return tiers
 
 
 def _order(one: Configuration) -> tuple[float, float, str]:

@@ -160,3 +160,17 @@ def tiers_of(rows: Sequence[TrialRow]) -> dict[str, Tier]:
                 f"{row.directory} puts {row.task} in the tier {tier}, another trial in {found[row.task]}"
             )
     return found
+
+
+def tiers_given(words: Mapping[str, str]) -> dict[str, Tier]:
+    """Tiers by task, as somebody wrote them.
+
+    Raises: ScoringError, naming the task, for an unknown tier.
+    """
+    tiers: dict[str, Tier] = {}
+    for task, word in words.items():
+        try:
+            tiers[task] = tier_named(word)
+        except ScoringError as error:
+            raise ScoringError(f"{task}: {error}") from None
+    return tiers

@@ -123,6 +123,21 @@ def test_modes_appear_where_trials_record_them() -> None:
     assert [(one.mode.mode, one.mode.pass_rate) for one in score(rows).modes] == [("base", None), ("plan", 1)]
 
 
+def test_a_benchmarks_own_tables_appear_where_trials_say_what_they_need() -> None:
+    plain = score(batch())
+    assert (plain.longcli, plain.suites) == ((), ())
+    rows = [
+        trial("a", turn=number, quality=0.5, metrics={"f2p_step": step, "p2p_step": 1.0}, directory=f"runs/b/{number}")
+        for number, step in ((1, 0.2), (2, 0.9))
+    ]
+    (found,) = score(rows).longcli
+    assert (found.f2p_steps["[0, 0.3)"], [one.step for one in found.turns]) == (1, [0.6, 0.95])
+    assert found.differences[0].step == pytest.approx(0.35)
+    built = trial("a", metrics={"build": 1.0, "exec": 0.5}, facts={"language": "go"})
+    (suite,) = score([built]).suites
+    assert [(line.group, line.figures["exec"].mean) for line in suite.lines] == [("all", 0.5), ("go", 0.5)]
+
+
 def test_bad_choices_are_refused() -> None:
     with pytest.raises(ScoringError, match="easy-0: unknown tier 'extreme'"):
         score(batch(), tiers=TIERS_OF | {"easy-0": "extreme"})
