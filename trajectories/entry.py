@@ -79,11 +79,11 @@ class Entry(BaseModel):
 
 def _label(start: TrialStarted, harness: str, extras: list[str]) -> str:
     words = [start.model.name.rpartition("/")[2] or start.model.name]
-    words += [f"{key}={_short(value)}" for key, value in sorted(start.model.settings.items())]
-    if harness != OWN_HARNESS:
+    if harness != OWN_HARNESS:  # whose file tells all settings, also the usual ones
         words.append(f"({harness})")
-    elif start.prompt.name != "default":
-        words.append(f"prompt={start.prompt.name}")
+    else:
+        words += [f"{key}={_short(value)}" for key, value in sorted(start.model.settings.items())]
+        words += [f"prompt={start.prompt.name}"] if start.prompt.name != "default" else []
     words += [f"+{name}" for name in [*(start.variant or "").split("+"), *extras] if name]
     return " ".join(dict.fromkeys(words))
 

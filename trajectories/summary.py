@@ -68,7 +68,8 @@ class Summary(BaseModel):
     started: str
     """The first time that the record says."""
     finished: str = ""
-    """When it exited, the last time if it was resumed; empty while it runs or where the record has no times."""
+    """When it exited, the last time if it was resumed (of an import whose exit has no time, the last that its file
+    says); empty while it runs or where the record has no times."""
     entry: Entry
     """What it is compared as."""
     exit: ExitSummary | None = None
@@ -101,15 +102,15 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     tally = Tally()
     exit: Exit | None = None
     verdict: Verdict | None = None
-    last_s, first_t, exit_t = 0.0, start.t, ""
+    last_s, first_t, last_t, exit_t = 0.0, start.t, start.t, ""
     hints = 0
     for event in stream:
         tally.feed(event)
-        first_t = first_t or event.t
+        first_t, last_t = first_t or event.t, event.t or last_t
         last_s = event.mono_s
         match event:
             case Exited():
-                exit, exit_t = event.exit, event.t
+                exit, exit_t = event.exit, last_t
             case Message(why="hint", inherited=False):
                 hints += 1
             case Evaluated():

@@ -176,6 +176,17 @@ def test_an_import_is_of_its_own_harness(tmp_path: Path) -> None:
     assert ours.setup != theirs.setup
 
 
+def test_an_exit_without_a_time_was_at_the_last_time_that_there_is(tmp_path: Path) -> None:
+    directory = tmp_path / "b" / "t"
+    record(directory, SCORED)
+    events = directory / "events.jsonl"
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    for line in lines:
+        line["t"] = "2026-01-02T03:04:05Z" if line["type"] == "call_finished" else ""
+    events.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert row_of(directory).finished == "2026-01-02T03:04:05Z"
+
+
 def test_tokens_are_unknown_where_a_call_does_not_say(tmp_path: Path) -> None:
     directory = tmp_path / "b" / "t"
     record(directory, cause=None)
