@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from scoring.errors import ScoringError
 from trajectories.catalog import listed
 from trajectories.summary import Summary
-from trajectories.usage import Usage
+from trajectories.usage import Costs, Usage
 from trajectories.verdict import GroupScore
 
 CostKind = Literal["billed", "computed", "list", "agentmeter"]
@@ -134,6 +134,23 @@ def read_rows(directories: Iterable[Path], *, cost: CostKind = "computed") -> tu
 def with_cost(row: TrialRow, kind: CostKind) -> TrialRow:
     """The row with this of its costs as `cost_usd`."""
     return replace(row, cost_usd=_cost(row, kind))
+
+
+def repriced(
+    row: TrialRow, costs: Costs, agentmeter_usd: float | None, *, prices: str, cost: CostKind = "computed"
+) -> TrialRow:
+    """The row with costs computed anew with another price snapshot (`scoring.repricing`), and that snapshot's name."""
+    return with_cost(
+        replace(
+            row,
+            billed_usd=costs.billed if row.billed_usd is None else row.billed_usd,
+            computed_usd=costs.computed,
+            list_usd=costs.list,
+            agentmeter_usd=agentmeter_usd,
+            prices=prices,
+        ),
+        cost,
+    )
 
 
 def _cost(row: TrialRow, kind: CostKind) -> float | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import ScoringError
-from scoring.rows import read_rows, row_of, with_cost
+from scoring.rows import read_rows, repriced, row_of, with_cost
 from tests.record.test_recorder import started
 from trajectories.conveniences import write_conveniences
 from trajectories.events import (
@@ -195,6 +195,13 @@ def test_tokens_are_unknown_where_a_call_does_not_say(tmp_path: Path) -> None:
         file.write(lost.model_dump_json(by_alias=True) + "\n")
     row = row_of(directory)
     assert (row.tokens, row.cost_usd) == (None, None), "the provider may have worked, and billed, all the same"
+
+
+def test_a_row_priced_anew_keeps_what_was_billed(tmp_path: Path) -> None:
+    record(tmp_path / "b" / "t", SCORED)
+    row = repriced(row_of(tmp_path / "b" / "t"), Costs(computed=7.0), 8.0, prices="2026-06", cost="agentmeter")
+    assert (row.billed_usd, row.computed_usd, row.list_usd, row.agentmeter_usd) == (0.3, 7.0, None, 8.0)
+    assert (row.cost_usd, row.prices) == (8.0, "2026-06")
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
