@@ -188,3 +188,12 @@ def test_ams_over_other_budgets_are_not_compared() -> None:
     )
     with pytest.raises(ScoringError, match="cannot be compared"):
         ams.draw({}, TASKS, AGENTMETER).less(ams.draw({}, TASKS, cheap))
+
+
+def test_where_all_tasks_are_alike_every_replicate_is_the_value() -> None:
+    """The bootstrap reckons with the same formula: success, quality within budgets, expensive failures."""
+    alike = [Outcome(True, 1.0, 0.05), Outcome(False, 0.5, 7.0)]
+    drawn = ams.draw(dict.fromkeys(TASKS, alike), TASKS, AGENTMETER, replicates=5)
+    assert drawn.ams.tiers[0].expensive_failure_rate == 0.5
+    assert drawn.replicates is not None
+    assert drawn.replicates == pytest.approx([drawn.ams.ams] * 5)
