@@ -145,7 +145,12 @@ class _Checking:
             except FileNotFoundError:
                 continue
             except (OSError, ValidationError, ValueError) as error:
-                why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
+                problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
+                if problems and all(problem["type"] == "missing" for problem in problems):
+                    text = "an older version wrote it (`agent show --rebuild` writes it anew)"
+                    yield Finding(rule="conveniences", place=name, text=text, warning=True)
+                    continue
+                why = problems[0]["msg"] if problems else str(error)
                 text = f"cannot be read: {' '.join(why.split())[:200]}"
                 yield Finding(rule="conveniences", place=name, text=text)
                 continue

@@ -11,8 +11,9 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from trajectories.entry import Entry
 from trajectories.errors import RecordError
-from trajectories.events import Evaluated, Event, Exited, Parent, TrialStarted
+from trajectories.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
 from trajectories.exits import Exit
 from trajectories.tally import Tally
 from trajectories.usage import Costs, Usage
@@ -39,6 +40,7 @@ class VerdictSummary(BaseModel):
     passed: bool | None
     quality: float | None
     groups: dict[str, GroupScore]
+    metrics: dict[str, float] = {}
     error: str = ""
 
     @classmethod
@@ -49,6 +51,7 @@ class VerdictSummary(BaseModel):
             passed=verdict.passed,
             quality=verdict.quality,
             groups=verdict.groups,
+            metrics=verdict.metrics,
             error=verdict.error,
         )
 
@@ -66,12 +69,19 @@ class Summary(BaseModel):
     environment: str
     started: str
     """The first time that the record says."""
+    finished: str = ""
+    """When it exited, the last time if it was resumed (of an import whose exit has no time, the last that its file
+    says); empty while it runs or where the record has no times."""
+    entry: Entry
+    """What it is compared as."""
     exit: ExitSummary | None = None
     steps: int
     commands: int
     """Started; one that was interrupted counts."""
     failed_calls: int
     unmetered_calls: int
+    hints: int = 0
+    """Messages in which somebody told the model what to do (an intervention, a fork's text)."""
     usage: Usage
     cost_usd: Costs
     wall_s: float | None
@@ -94,14 +104,17 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     tally = Tally()
     exit: Exit | None = None
     verdict: Verdict | None = None
-    last_s, first_t = 0.0, start.t
+    last_s, first_t, last_t, exit_t = 0.0, start.t, start.t, ""
+    hints = 0
     for event in stream:
         tally.feed(event)
-        first_t = first_t or event.t
+        first_t, last_t = first_t or event.t, event.t or last_t
         last_s = event.mono_s
         match event:
             case Exited():
-                exit = event.exit
+                exit, exit_t = event.exit, last_t
+            case Message(why="hint", inherited=False):
+                hints += 1
             case Evaluated():
                 verdict = standing_verdict((verdict, event.verdict))
     return Summary(
@@ -112,11 +125,14 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         attempt=start.attempt,
         environment=start.environment,
         started=first_t,
+        finished=exit_t,
+        entry=Entry.of(start),
         exit=ExitSummary.of(exit) if exit else None,
         steps=tally.steps,
         commands=tally.commands,
         failed_calls=tally.failed_calls,
         unmetered_calls=tally.unmetered_calls,
+        hints=hints,
         usage=tally.usage,
         cost_usd=_costs(start, tally),
         wall_s=round(tally.wall_s(last_s), 3) if first_t else None,

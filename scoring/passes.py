@@ -1,0 +1,59 @@
+"""Several attempts at a task: the chance that one of k passes, and that all of k do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from statistics import fmean
+
+from pydantic import BaseModel, ConfigDict
+
+from scoring.errors import ScoringError
+
+
+class Passes(BaseModel):
+    """Means over the tasks with at least k trials; None if there is none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    k: int
+    pass_at_k: float | None
+    pass_hat_k: float | None
+    tasks: int
+    missing: int
+    """Tasks with fewer than k trials."""
+
+
+def pass_at_k(trials: int, passed: int, k: int) -> float:
+    """1 - C(n - c, k) / C(n, k): at least one of k passes, unbiased (Chen et al. 2021, arXiv 2107.03374, eq. 1).
+
+    Raises: ScoringError unless 0 <= c <= n and 1 <= k <= n.
+    """
+    _check(trials, passed, k)
+    return 1 - comb(trials - passed, k) / comb(trials, k)
+
+
+def pass_hat_k(trials: int, passed: int, k: int) -> float:
+    """C(c, k) / C(n, k): all of k pass, unbiased (pass^k; Yao et al. 2024, arXiv 2406.12045).
+
+    Raises: ScoringError unless 0 <= c <= n and 1 <= k <= n.
+    """
+    _check(trials, passed, k)
+    return comb(passed, k) / comb(trials, k)
+
+
+def passes(by_task: Mapping[str, Sequence[bool]], k: int) -> Passes:
+    """Both over tasks, given whether each trial passed."""
+    enough = [found for found in by_task.values() if len(found) >= k]
+    return Passes(
+        k=k,
+        pass_at_k=fmean(pass_at_k(len(found), sum(found), k) for found in enough) if enough else None,
+        pass_hat_k=fmean(pass_hat_k(len(found), sum(found), k) for found in enough) if enough else None,
+        tasks=len(enough),
+        missing=len(by_task) - len(enough),
+    )
+
+
+def _check(trials: int, passed: int, k: int) -> None:
+    if not (0 <= passed <= trials and 1 <= k <= trials):
+        raise ScoringError(f"no pass@{k} of {passed} passes in {trials} trials")

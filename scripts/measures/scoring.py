@@ -1,0 +1,120 @@
+"""The measures of scoring: 10,000 trials read and scored with 1,000 bootstrap replicates, in time and memory."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from scoring.tiers import TIERS
+from scripts.measures.figures import Figure
+from trajectories.conveniences import write_conveniences
+from trajectories.events import (
+    CallFinished,
+    CallStarted,
+    Evaluated,
+    Event,
+    Exited,
+    Limits,
+    ModelRef,
+    Reply,
+    TaskRef,
+    TextRef,
+    TrialStarted,
+)
+from trajectories.exits import Exit
+from trajectories.recorder import EVENTS
+from trajectories.usage import Costs, Usage
+from trajectories.verdict import Case, Evaluator, Verdict
+
+MODELS, TASKS, ATTEMPTS = 25, 200, 2
+_CASES = tuple(Case(id=f"case {number}", group="all", status="passed") for number in range(20))
+_SCORE = """
+import json, resource, sys, time
+from pathlib import Path
+began = time.perf_counter()
+from scoring.rows import read_rows
+from scoring.score import score
+from trajectories.catalog import trial_directories
+rows, unreadable = read_rows(trial_directories(Path(sys.argv[1])))
+read = time.perf_counter()
+report = score(rows, cost="computed")
+assert report.counts.counted == len(rows) and report.configurations[0].ams.low is not None
+report.model_dump_json()
+ended = time.perf_counter()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([len(rows), read - began, ended - began, peak, time.process_time()]))
+"""
+
+
+def measure() -> Iterator[Figure]:
+    """All figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        chance = random.Random(0)
+        for model in range(MODELS):
+            for task in range(TASKS):
+                for attempt in range(1, ATTEMPTS + 1):
+                    _write(Path(folder, "batch"), model, task, attempt, chance)
+        found = [_scored(folder) for _ in range(3)]
+    count, read_s, all_s, peak, cpu_s = (sorted(column)[1] for column in zip(*found, strict=True))
+    detail = f"{read_s:.2f} s of it reading, {cpu_s:.2f} s of processor time"
+    yield Figure(f"read and score {count:.0f} trials, 1,000 replicates", all_s, "s", 5, detail)
+    yield Figure("its peak memory", peak, "MB", 300, "the whole process")
+
+
+def _scored(folder: str) -> list[float]:
+    done = subprocess.run([sys.executable, "-c", _SCORE, folder], stdout=subprocess.PIPE, text=True, check=True)
+    return [float(figure) for figure in json.loads(done.stdout)]
+
+
+def _write(batch: Path, model: int, task: int, attempt: int, chance: random.Random) -> None:
+    """A finished, evaluated trial of one call, as a recorder leaves it."""
+    directory = batch / f"task-{task}.model-{model}.{attempt}"
+    directory.mkdir(parents=True)
+    quality = 1.0 if chance.random() < 0.3 else chance.random()
+    events: list[Event] = [
+        TrialStarted(
+            trial=directory.name,
+            identity=directory.name,
+            attempt=attempt,
+            task=TaskRef(id=f"made/task-{task}", benchmark="made", digest=str(task)),
+            model=ModelRef(asked=f"model-{model}", name=f"maker/model-{model}"),
+            prompt=TextRef(name="default", sha256="0"),
+            limits=Limits(),
+            environment="sandbox",
+            tier=TIERS[task % 3],
+        ),
+        CallStarted(step=1, message_ids=("m1",), messages=1, messages_sha256="0"),
+        CallFinished(
+            step=1,
+            id="r1",
+            reply=Reply(text="x"),
+            model_requested=f"maker/model-{model}",
+            latency_s=1.0,
+            usage=Usage(input=chance.randrange(10**6), output=chance.randrange(10**4)),
+            costs=Costs(computed=chance.lognormvariate(-1, 1.5)),
+        ),
+        Exited(exit=Exit.of("submitted"), steps=1),
+        Evaluated(
+            verdict=Verdict(
+                status="scored",
+                passed=quality == 1,
+                quality=quality,
+                cases=_CASES,
+                evaluator=Evaluator(name="made", version="1"),
+                isolation="none",
+            )
+        ),
+    ]
+    lines = [
+        event.model_copy(
+            update={"seq": number, "t": f"2026-11-20T11:0{attempt}:0{number}.000Z", "mono_s": float(number)}
+        )
+        for number, event in enumerate(events)
+    ]
+    (directory / EVENTS).write_text("".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
+    write_conveniences(directory)

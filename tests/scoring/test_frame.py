@@ -1,0 +1,25 @@
+"""One row a trial for pandas users."""
+
+from __future__ import annotations
+
+import scoring
+from tests.scoring.trials import trial
+from trajectories.usage import Usage
+from trajectories.verdict import GroupScore
+
+
+def test_a_frame_has_a_row_a_trial_and_keeps_what_is_unknown() -> None:
+    frame = scoring.trials_frame(
+        [
+            trial("a", quality=1.0, cost_usd=0.5, usage=Usage(input=3, output=4), metrics={"em": 0.5}, turn=2),
+            trial("b", verdict=None, passed=None, quality=None, groups={"g": GroupScore(passed=1, total=2)}),
+        ]
+    )
+    assert list(frame["task"]) == ["a", "b"]
+    assert frame["tokens"].isna().tolist() == [False, True]
+    assert (frame["tokens"][0], frame["usage_output"][0], frame["turn"][0]) == (7, 4, 2)
+    assert str(frame["turn"].dtype) == "Int64"
+    assert str(frame["passed"].dtype) == "boolean"
+    assert frame["cost_usd"].isna().tolist() == [False, True]
+    assert (frame["metric_em"][0], frame["group_g_total"][1]) == (0.5, 2)
+    assert frame["completed"].tolist() == [True, True]

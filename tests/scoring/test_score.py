@@ -1,0 +1,167 @@
+"""A whole batch: the report says every figure, every choice, and whatever was left out."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from scoring import ams
+from scoring.errors import ScoringError
+from scoring.profiles import AGENTMETER
+from scoring.report import Report
+from scoring.score import score
+from scoring.tiers import TIERS
+from tests.scoring.trials import synthetic, trial
+
+TIERS_OF = {f"{tier}-{number}": tier for tier in TIERS for number in range(3)}
+
+
+def batch() -> list:
+    """Two setups of one model: `good` passes all but one task for little, `dear` half of them for much."""
+    rows = [trial(task, "good", quality=1.0, cost_usd=0.01, wall_s=10.0) for task in TIERS_OF if task != "hard-2"]
+    rows += [
+        trial(task, "dear", quality=float(number % 2), cost_usd=3.0, wall_s=90.0)
+        for number, task in enumerate(sorted(TIERS_OF))
+    ]
+    return rows
+
+
+def test_a_report_by_hand() -> None:
+    report = score(batch(), tiers=TIERS_OF, cost="computed")
+    good, dear = report.configurations
+    assert (good.label, good.trials, good.tasks, good.missing_tasks) == ("good", 8, 8, 1)
+    assert good.ams is not None
+    full = 0.6 + 0.4
+    assert good.ams.value == pytest.approx((full + full + full * 2 / 3) / 3)
+    assert (good.ams.tasks, good.ams.missing, good.ams.trials) == (9, 1, 8)
+    assert (good.gap, dear.ams is not None and dear.gap) == (0, pytest.approx(good.ams.value - dear.ams.value))  # type: ignore[union-attr]
+    assert (good.pareto, dear.pareto) == (True, False)
+    assert (good.passed.passes, good.passed.usd_per_pass) == (8, pytest.approx(0.01))
+    assert [one.score.tier for one in report.tiers if one.label == "good"] == list(TIERS)
+    headline = report.headlines[0].headline
+    assert (headline.resolved.value, headline.mean.tasks, headline.mean.missing) == (pytest.approx(8 / 9), 9, 1)
+    (compared,) = report.comparisons
+    assert (compared.label, compared.against_label, compared.quality.tasks, compared.quality.missing) == (
+        "dear",
+        "good",
+        8,
+        1,
+    )
+    assert compared.quality.value == pytest.approx(-5 / 8)
+    assert report.notes == ()
+    assert report.profile_sha256 == AGENTMETER.sha256
+
+
+def test_it_is_json_and_comes_back() -> None:
+    report = score(batch(), tiers=TIERS_OF)
+    assert Report.model_validate_json(report.model_dump_json()) == report
+
+
+def test_the_order_of_trials_does_not_matter() -> None:
+    rows, tiers = synthetic(3, 12, 2)
+    random.Random(0).shuffle(shuffled := list(rows))
+    assert score(rows, tiers=tiers, replicates=50) == score(shuffled, tiers=tiers, replicates=50)
+
+
+def test_what_is_left_out_or_unknown_is_said() -> None:
+    rows = [
+        *batch(),
+        trial("easy-0", "good", attempt=2, exit_reason="infrastructure", exit_cause="model_unavailable"),
+        trial("easy-1", "good", attempt=2, exit_reason=None, exit_cause=None),
+        trial("hard-2", "good", verdict=None, passed=None, quality=None, cost_usd=None),
+        trial("easy-0", "never", exit_reason="user", exit_cause="interrupted"),
+    ]
+    report = score(rows, tiers=TIERS_OF)
+    assert report.notes == (
+        "1 trials ended by the infrastructure or its evaluator are left out",
+        "2 trials have not finished (running, crashed or interrupted) and are left out",
+        "1 trials have no verdict: no part of rates and means, 0 in AMS and headlines",
+        "1 trials have no known cost (p/m): within no budget, totals unknown",
+        "no trial that counts, so no line in the tables: never",
+    )
+    good = report.configurations[0]
+    assert (good.infrastructure, good.unfinished, good.unjudged, good.passed.usd.value) == (1, 1, 1, None)
+    assert not good.pareto, "its cost is unknown"
+    counted = score(rows, tiers=TIERS_OF, infrastructure="count")
+    assert "1 trials ended by the infrastructure or its evaluator are counted as failed" in counted.notes
+    assert counted.configurations[0].passed.pass_rate.trials == 9
+
+
+def test_the_latest_of_several_trials_or_all_of_them() -> None:
+    rows = [
+        trial("easy-0", attempt=1, quality=1.0, cost_usd=0.01, finished="2026-11-20T10:00:00Z"),
+        trial("easy-0", attempt=2, quality=0.0, cost_usd=0.01, finished="2026-11-20T11:00:00Z"),
+    ]
+    latest, every = (score(rows, tiers=TIERS_OF, attempts=how) for how in ("latest", "all"))
+    assert [one.score.success_rate for one in latest.tiers] == [0, 0, 0]
+    assert every.tiers[0].score.success_rate == pytest.approx(0.5 / 3)
+    assert [(one.passes.k, one.passes.pass_at_k, one.passes.pass_hat_k) for one in latest.passes] == [
+        (1, 0.5, 0.5),
+        (2, 1, 0),
+    ]
+
+
+def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
+    report = score(batch())
+    assert (report.configurations[0].ams, report.tiers) == (None, ())
+    assert report.notes == ("no AMS: no trial records a tier, and none were given",)
+    part = {task: tier for task, tier in TIERS_OF.items() if task != "easy-0"}
+    assert score(batch(), tiers=part).notes == ("no AMS: 1 tasks are in no tier (easy-0)",)
+
+
+def test_recorded_tiers_are_used() -> None:
+    rows = [trial(task, tier=tier, quality=1.0, cost_usd=0.001) for task, tier in TIERS_OF.items()]
+    assert score(rows).configurations[0].ams.value == 1  # type: ignore[union-attr]
+
+
+def test_modes_appear_where_trials_record_them() -> None:
+    assert score(batch()).modes == ()
+    rows = [trial("a", quality=1.0), trial("a", "planned", plan=True, quality=1.0, metrics={"f2p_pass": 1.0})]
+    assert [(one.mode.mode, one.mode.pass_rate) for one in score(rows).modes] == [("base", None), ("plan", 1)]
+
+
+def test_a_benchmarks_own_tables_appear_where_trials_say_what_they_need() -> None:
+    plain = score(batch())
+    assert (plain.longcli, plain.suites) == ((), ())
+    rows = [
+        trial("a", turn=number, quality=0.5, metrics={"f2p_step": step, "p2p_step": 1.0}, directory=f"runs/b/{number}")
+        for number, step in ((1, 0.2), (2, 0.9))
+    ]
+    (found,) = score(rows).longcli
+    assert (found.f2p_steps["[0, 0.3)"], [one.step for one in found.turns]) == (1, [0.6, 0.95])
+    assert found.differences[0].step == pytest.approx(0.35)
+    built = trial("a", metrics={"build": 1.0, "exec": 0.5}, facts={"language": "go"})
+    (suite,) = score([built]).suites
+    assert [(line.group, line.figures["exec"].mean) for line in suite.lines] == [("all", 0.5), ("go", 0.5)]
+
+
+def test_bad_choices_are_refused() -> None:
+    with pytest.raises(ScoringError, match="easy-0: unknown tier 'extreme'"):
+        score(batch(), tiers=TIERS_OF | {"easy-0": "extreme"})
+    with pytest.raises(ScoringError, match="no configuration 'x' to compare with: there are 'good', 'dear'"):
+        score(batch(), tiers=TIERS_OF, against="x")
+    assert score(batch(), tiers=TIERS_OF, against="dear").comparisons[0].label == "good"
+    with pytest.raises(ScoringError, match="0 bootstrap replicates"):
+        score(batch(), tiers=TIERS_OF, replicates=0)
+
+
+def test_the_report_says_the_ams_that_the_formula_gives() -> None:
+    rows, tiers = synthetic(2, 30, 1)
+    for one in score(rows, tiers=tiers, replicates=50).configurations:
+        outcomes = ams.outcomes_of([row for row in rows if row.setup == one.setup])
+        assert one.ams is not None
+        assert one.ams.value == ams.score(outcomes, tiers, AGENTMETER).ams
+
+
+def test_one_trial_is_scored_without_numpy_and_scipy() -> None:
+    """They take longer to import than everything else together."""
+    program = (
+        "import sys\nfrom scoring.score import score\nfrom tests.scoring.trials import trial\n"
+        "score([trial('a', quality=1.0, cost_usd=0.1)])\n"
+        "print([name for name in ('numpy', 'scipy', 'litellm', 'docker') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
