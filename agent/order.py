@@ -67,6 +67,7 @@ class Order:
             limits=self.limits,
             environment=self.spec.kind,
             variant=self.task.variant or None,
+            tier=self.task.facts.get("difficulty") or None,
             environment_spec=_spec_json(self.spec),
             versions={**_versions(), **model.versions},
             prices=self.prices.ref(model.ref.name) if model.free is None else None,

@@ -72,7 +72,7 @@ class Entry(BaseModel):
             plan=start.plan is not None,
             turn=start.turn,
             tier=start.tier,
-            prices=start.prices.source if start.prices else None,
+            prices=(start.prices.name or start.prices.source) if start.prices else None,
             prices_sha256=start.prices.sha256 if start.prices else None,
         )
 
