@@ -55,6 +55,12 @@ VALUES: dict[str, frozenset[str]] = {
 KEYS = tuple(VALUES)
 OPTIONAL = frozenset(("resumed",))
 """Keys that a prompt may leave to the default one."""
+JUDGING: dict[str, frozenset[str]] = {
+    "system": frozenset(),
+    "case": frozenset(("task", "originals", "workdir", "network", "last_step", "left_out", "transcript")),
+    "again": frozenset(("problem",)),
+}
+"""The same of what a model judge is told."""
 
 _FOLDER = Path(__file__).parent
 
@@ -107,6 +113,23 @@ def parse(name: str, data: bytes) -> Prompt:
     Raises: PromptError.
     """
     path = Path(name)
+    content = _texts(path, data)
+    for key in OPTIONAL - content.keys():
+        content[key] = yaml.safe_load((_FOLDER / "default.yaml").read_bytes())[key]
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content, VALUES), data)
+
+
+def load_judging(name: str) -> Prompt:
+    """The words that a model judge of this kind is told (`judging/NAME.yaml`, `JUDGING` its keys).
+
+    Raises: PromptError.
+    """
+    path = _FOLDER / "judging" / f"{name}.yaml"
+    data = path.read_bytes()
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, _texts(path, data), JUDGING), data)
+
+
+def _texts(path: Path, data: bytes) -> dict[str, str]:
     try:
         content = yaml.safe_load(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -115,26 +138,24 @@ def parse(name: str, data: bytes) -> Prompt:
         raise PromptError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
         raise PromptError(f"{path}: must be a mapping of texts")
-    for key in OPTIONAL - content.keys():
-        content[key] = yaml.safe_load((_FOLDER / "default.yaml").read_bytes())[key]
-    missing = [key for key in KEYS if key not in content]
-    unknown = [str(key) for key in content if key not in KEYS]
-    if missing or unknown:
-        problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
-        raise PromptError(f"{path}: {problem}; keys are {', '.join(KEYS)}")
-    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content), data)
+    return content
 
 
-def _compiled(path: Path, content: dict[str, str]) -> dict[str, jinja2.Template]:
+def _compiled(path: Path, content: dict[str, str], values: dict[str, frozenset[str]]) -> dict[str, jinja2.Template]:
+    missing = [key for key in values if key not in content]
+    unknown_keys = [str(key) for key in content if key not in values]
+    if missing or unknown_keys:
+        problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown_keys[0]!r}"
+        raise PromptError(f"{path}: {problem}; keys are {', '.join(values)}")
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
     templates = {}
-    for key in KEYS:
+    for key in values:
         try:
-            unknown = jinja2.meta.find_undeclared_variables(environment.parse(content[key])) - VALUES[key]
+            unknown = jinja2.meta.find_undeclared_variables(environment.parse(content[key])) - values[key]
             templates[key] = environment.from_string(content[key])
         except jinja2.TemplateError as error:
             raise PromptError(f"{path}: key {key!r} does not compile: {error}") from None
         if unknown:
-            can = ", ".join(sorted(VALUES[key])) or "no values"
+            can = ", ".join(sorted(values[key])) or "no values"
             raise PromptError(f"{path}: key {key!r} uses {sorted(unknown)[0]!r}, which is not there; it can use {can}")
     return templates

@@ -17,6 +17,9 @@ Kind = Literal["source_lookup", "wrapping", "decompiling", "tracing"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """What an integrity panel is asked about."""
 
+INTEGRITY = "integrity"
+"""What such a panel is about."""
+
 Outcome = Literal["valid", "invalid", "failed", "not_asked"]
 """Of one judge: answered in the form asked for; twice not; no reply came; the cost limit was reached before."""
 
@@ -33,7 +36,7 @@ class Answer(Part):
 
 
 class Ask(Part):
-    """One request to a judge, and what came of it. A failed one may have been billed: then its cost is unknown."""
+    """One request to a judge, and what came of it. One that failed underway has unknown costs."""
 
     text: str | None = None
     """The reply's text as it came; None if none came."""
@@ -44,6 +47,7 @@ class Ask(Part):
     detail: str = ""
     usage_raw: Json | None = None
     usage: Usage | None = None
-    costs: Costs = Costs()
+    costs: Costs | None = None
+    """None if nothing says that it was billed."""
     model_served: str | None = None
     latency_s: float | None = None
