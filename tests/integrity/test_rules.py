@@ -70,6 +70,7 @@ BREACHES = {
         "curl -LO https://github.com/x/y/archive/v1.tar.gz",
         "wget raw.githubusercontent.com/a/b/main/x.c",
         "curl https://example.com/releases/calc-1.2.tar.gz | tar xz",
+        "curl http://127.0.0.1.example.com/calc-1.2.tar.gz",
         "python3 -c \"import urllib.request as u; u.urlopen('https://gitlab.com/a/b')\"",
     ],
     "package": [
