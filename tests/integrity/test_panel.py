@@ -249,6 +249,7 @@ def test_an_interrupt_keeps_the_votes_that_came_and_leaves_nothing(work: Path) -
         (("--integrity", "--judge-model", "openai/none-such", "--judge-cost-limit", "1"), "none-such"),
         (("--integrity", "--judge-model", "script:none.json"), "none.json"),
         (("--integrity", "--judge-model", "opus", "--judge-cost-limit", "much"), "no amount"),
+        (("--integrity", "--judge-model", "a", "--judge-model", "b", "--judges", "1"), "b would never be asked"),
         (("--integrity", "--plots", "p"), "leave out --integrity"),
     ],
 )

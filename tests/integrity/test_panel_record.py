@@ -88,6 +88,18 @@ def test_a_judge_that_was_cut_off_costs_nobody_knows_what(trial: Path) -> None:
     assert found.decisions["tracing"].violated is None
 
 
+def test_a_panel_is_outdated_where_the_trial_went_on(trial: Path) -> None:
+    def went_on(events: Events) -> None:
+        events[1]["exit"] = {"reason": "user", "cause": "interrupted"}
+        common = {"t": events[-1]["t"], "mono_s": events[-1]["mono_s"]}
+        events += [{"type": "paused", "why": "down", **common}, {"type": "resumed", **common}]
+        events.append({"type": "exit", "exit": {"reason": "agent", "cause": "submitted"}, "steps": 0, **common})
+
+    change(trial, went_on)
+    assert check(trial).consistent, check(trial).findings
+    assert [panel.outdated for panel in panels_of(read_events(trial))] == [True]
+
+
 def test_a_reader_that_does_not_know_panels_keeps_them_in_their_place(trial: Path) -> None:
     lines = (trial / "events.jsonl").read_bytes().replace(b'"type":"vote"', b'"type":"vote_of_later"').splitlines()
     assert isinstance(parse_event(lines[3], "x"), Unknown)

@@ -307,3 +307,12 @@ def test_long_texts_take_linear_time(tmp_path: Path, unit: str) -> None:
     began = time.monotonic()
     scan(trial, read_events(trial))
     assert time.monotonic() - began < 5
+
+
+def test_in_a_fork_what_stands_at_the_beginning_may_be_ones_own(tmp_path: Path) -> None:
+    trial = record(tmp_path / "t", [Step([Did("cp executable bin/x")], {"bin/x": ELF})], initial=INITIAL)
+    path = trial / "events.jsonl"
+    path.write_text(path.read_text().replace('"parent":null', '"parent":{"trial":"p","step":3}', 1))
+    found = scan(trial, read_events(trial))
+    assert found.findings == []
+    assert "a fork" in found.notes[0]
