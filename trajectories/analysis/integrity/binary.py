@@ -11,7 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from trajectories.analysis.commands import names_in
+from trajectories.analysis.commands import INTERPRETERS, names_in
 from trajectories.analysis.integrity.walk import Seen
 from trajectories.analysis.reference import Reference
 from trajectories.analysis.shell import absolute
@@ -78,6 +78,8 @@ def looks_inside(seen: Seen, reference: Reference, ran: bool) -> Iterator[tuple[
             yield "binary_read", text
         if on_it and (seen.name in PACKERS or (seen.name == "xxd" and "-i" in seen.words)):
             yield "encoded_copy", text
+    elif seen.name in INTERPRETERS and seen.command.input is not None and reference.is_program(seen.command.input):
+        yield "binary_read", text
     if seen.name not in _METADATA and _PROC.search(text) and (ran or _names(text, reference)):
         yield "process_read", text
     if seen.code is not None:

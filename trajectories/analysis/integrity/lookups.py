@@ -86,7 +86,7 @@ class Program:
         if not self.name:
             return False
         pattern = re.compile(
-            rf"(?:^|/){re.escape(self.name)}(?:[-_@.]v?\d[^/]*)?(?:\.git|\.tar\.\w+|\.t\w\w|\.zip)?(?:/|$)"
+            rf"(?:^|/){re.escape(self.name)}(?:[-_@.](?:v?\d|[0-9a-f]{{7}})[^/]*)?(?:\.git|\.tar\.\w+|\.t\w\w|\.zip)?(?:/|$)"
         )
         return pattern.search(path.lower()) is not None
 
