@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
+from trajectories.base_event import BaseEvent as BaseEvent
 from trajectories.exits import Exit
-from trajectories.panel import Answer as Answer, Ask as Ask, Outcome
+from trajectories.panel import Answer as Answer, Ask as Ask, PanelStarted as PanelStarted, Voted as Voted
 from trajectories.parts import (
     Change as Change,
     Imported as Imported,
@@ -35,17 +36,6 @@ from trajectories.words import CUT_OFF as CUT_OFF, Ended as Ended, FailureClass 
 
 SCHEMA_VERSION = "1.1"
 """1.1 added `panel_started` and `vote`."""
-
-
-class BaseEvent(BaseModel):
-    """What every event has. `seq` counts from 0, `t` is UTC in ISO 8601."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    seq: int = -1
-    t: str = ""
-    mono_s: float = 0.0
-    """Seconds since the trial began, monotonic."""
 
 
 class TrialStarted(BaseEvent):
@@ -296,39 +286,6 @@ class Evaluated(BaseEvent):
     type: Literal["evaluation"] = "evaluation"
     verdict: Verdict | None
     why_none: str = ""
-
-
-class PanelStarted(BaseEvent):
-    """Model judges are about to be asked about the finished trial; a judge without a `vote` was asked and cut off, so
-    that nobody knows what it cost. No part of the trial's own usage and cost."""
-
-    type: Literal["panel_started"] = "panel_started"
-    panel: int
-    """1, 2, ... in this trial."""
-    about: str
-    """For instance `integrity`."""
-    questions: tuple[str, ...]
-    judges: tuple[ModelRef, ...]
-    """The model of judge 1, 2, ..."""
-    prompt: TextRef
-    case: TextRef
-    """What every judge was given, kept as the blob of this hash."""
-    left_out: tuple[str, ...] = ()
-    """Of the trial, for length: one line each."""
-    prices: PriceRef | None = None
-
-
-class Voted(BaseEvent):
-    """One judge of a panel. Only a valid vote counts; every request that was made for it is kept."""
-
-    type: Literal["vote"] = "vote"
-    panel: int
-    judge: int
-    """From 1."""
-    outcome: Outcome
-    answers: dict[str, Answer] = Field(default_factory=dict)
-    """By question; only of a valid vote."""
-    asks: tuple[Ask, ...] = ()
 
 
 class Unknown(BaseEvent):

@@ -1,4 +1,4 @@
-"""What a panel of model judges is on disk: the questions, one judge's answers, and what asking cost.
+"""What a panel of model judges is on disk: its two events, the questions, one judge's answers, what asking cost.
 
 Only shapes, used by `events` and by the analysis; a panel belongs to a trial and is no part of its cost.
 """
@@ -9,7 +9,8 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from trajectories.parts import Json, Part
+from trajectories.base_event import BaseEvent
+from trajectories.parts import Json, ModelRef, Part, PriceRef, TextRef
 from trajectories.usage import Costs, Usage
 from trajectories.words import FailureClass
 
@@ -51,3 +52,36 @@ class Ask(Part):
     """None if nothing says that it was billed."""
     model_served: str | None = None
     latency_s: float | None = None
+
+
+class PanelStarted(BaseEvent):
+    """Model judges are about to be asked about the finished trial; a judge without a `vote` was asked and cut off, so
+    that nobody knows what it cost. No part of the trial's own usage and cost."""
+
+    type: Literal["panel_started"] = "panel_started"
+    panel: int
+    """1, 2, ... in this trial."""
+    about: str
+    """For instance `integrity`."""
+    questions: tuple[str, ...]
+    judges: tuple[ModelRef, ...]
+    """The model of judge 1, 2, ..."""
+    prompt: TextRef
+    case: TextRef
+    """What every judge was given, kept as the blob of this hash."""
+    left_out: tuple[str, ...] = ()
+    """Of the trial, for length: one line each."""
+    prices: PriceRef | None = None
+
+
+class Voted(BaseEvent):
+    """One judge of a panel. Only a valid vote counts; every request that was made for it is kept."""
+
+    type: Literal["vote"] = "vote"
+    panel: int
+    judge: int
+    """From 1."""
+    outcome: Outcome
+    answers: dict[str, Answer] = Field(default_factory=dict)
+    """By question; only of a valid vote."""
+    asks: tuple[Ask, ...] = ()
