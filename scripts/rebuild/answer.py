@@ -27,7 +27,7 @@ def suite_observe(suite):
 
 
 def run(program, *args, stdin, files, env, user=None):
-    """One run in a fresh directory; without a controlling terminal, as in the evaluation. As `user`, if root runs this."""
+    """One run in a fresh directory; without a controlling terminal, as in the evaluation; as `user`, if given."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
             path = Path(directory, name)
