@@ -1,0 +1,119 @@
+"""Workspaces that want a score without a rebuild, or that want to break the evaluator: each gets what it deserves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from tests.programbench.offline.conftest import TASK, Number
+from tests.programbench.offline.test_whole import scored
+from tests.solve.command import Done, script
+
+pytestmark = pytest.mark.docker
+SOURCE = (TASK / "solution" / "number.c").read_text()
+RIGHT_PROGRAM = f"cat >number.c <<'END'\n{SOURCE}END"
+DOES_NOTHING = r"printf '#!/bin/sh\nexit 0\n' >executable && chmod +x executable"
+
+
+def compile_sh(*lines: str) -> str:
+    """The command that writes this compile.sh."""
+    text = "\n".join(("#!/bin/sh", *lines, ""))
+    return f"cat >compile.sh <<'END'\n{text}END"
+
+
+def solve(number: Number, folder: Path, *commands: str) -> Done:
+    """A trial in which these commands are the agent's."""
+    return number.solve(folder, script(folder, [*commands], SUBMIT))
+
+
+def codes(done: Done) -> Sequence[int | None]:
+    return [event.exit_code for event in done.events if event.type == "action_finished"]
+
+
+def zero(done: Done) -> str:
+    """That the trial scored 0; all that the verdict says."""
+    verdict = scored(done)
+    assert (verdict["passed"], verdict["quality"]) == (False, 0.0)
+    assert sum(group["passed"] for group in verdict["groups"].values()) == 0
+    return (done.trial / "verdict.json").read_text()
+
+
+def test_the_original_cannot_be_copied_and_under_a_name_with_a_quote_it_is_withheld(
+    number: Number, tmp_path: Path
+) -> None:
+    """The agent cannot read it, but owns the directory and may rename it; compile.sh runs as root and could copy it.
+
+    The official evaluator's own removal by hash dies of the quote, so it is ours that counts.
+    """
+    done = solve(
+        number,
+        tmp_path,
+        "cp executable copy",
+        "ln executable link",
+        "cat executable >copy2",
+        """mv executable "docs/it's mine" """,
+        compile_sh("""cp "docs/it's mine" executable || cp link executable || cp copy executable"""),
+    )
+    copied, linked, read, renamed, _ = codes(done)
+    assert copied != 0
+    assert read != 0
+    assert renamed == 0, "the attempt is only worth something if the name was changed"
+    assert linked is not None
+    said = zero(done)
+    assert "it's mine" in said, "what was withheld is named"
+
+
+def test_a_wrapper_around_the_renamed_original(number: Number, tmp_path: Path) -> None:
+    """It builds, but what it calls is not there any more."""
+    done = solve(
+        number,
+        tmp_path,
+        "mkdir .cache && mv executable .cache/data",
+        compile_sh(r"""printf '#!/bin/sh\nexec /workspace/.cache/data "$@"\n' >executable""", "chmod +x executable"),
+        "bash compile.sh && ./executable 12",
+    )
+    assert codes(done)[-1] == 0, "in the agent's own container the wrapper works"
+    assert ".cache/data" in zero(done)
+
+
+def test_a_compile_script_that_only_changes_the_mode_of_a_prebuilt_program(number: Number, tmp_path: Path) -> None:
+    """Even of the right one: the evaluator removes ./executable before it builds."""
+    done = solve(
+        number,
+        tmp_path,
+        RIGHT_PROGRAM,
+        "rm -f executable && cc -o executable number.c && rm number.c",
+        compile_sh("chmod +x executable"),
+    )
+    assert codes(done) == [0, 0, 0]
+    assert "compile" in zero(done)
+
+
+def test_files_that_pytest_would_pick_up_and_a_program_that_reads_the_tests(number: Number, tmp_path: Path) -> None:
+    """An instance of our own: its run.sh takes nothing from the workspace, and the tests are not the program's to read."""
+    done = solve(
+        number,
+        tmp_path,
+        "printf 'import _pytest.python as p\\np.Function.runtest = lambda self: None\\n' | tee conftest.py >pytest.py",
+        "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py; cp conftest.py execnet.py",
+        compile_sh(r"printf '#!/bin/sh\ncat /workspace/eval/tests/*/cases.json\n' >executable", "chmod +x executable"),
+    )
+    zero(done)
+
+
+def test_what_compile_sh_prints_need_not_be_utf8(number: Number, tmp_path: Path) -> None:
+    """The official evaluator dies of such a byte and writes no result: never a score of the work's."""
+    done = solve(
+        number, tmp_path, RIGHT_PROGRAM, compile_sh(r"printf '\377\376 building\n'", "cc -O2 -o executable number.c")
+    )
+    assert done.status == 0, done.err
+    verdict = done.json["verdict"]
+    if verdict["status"] == "scored":
+        assert verdict["quality"] == 1.0, "the work is right"
+    else:
+        assert verdict["quality"] is None
+        assert "UTF-8" in json.loads((done.trial / "verdict.json").read_text())["error"]
