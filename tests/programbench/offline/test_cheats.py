@@ -94,12 +94,12 @@ def test_a_compile_script_that_only_changes_the_mode_of_a_prebuilt_program(numbe
 
 
 def test_files_that_pytest_would_pick_up_and_a_program_that_reads_the_tests(number: Number, tmp_path: Path) -> None:
-    """An instance of our own: its run.sh takes nothing from the workspace, and the tests are not the program's to read."""
+    """The run.sh of our own instances takes nothing from the workspace, and the program cannot read the tests."""
     done = solve(
         number,
         tmp_path,
         "printf 'import _pytest.python as p\\np.Function.runtest = lambda self: None\\n' | tee conftest.py >pytest.py",
-        "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py; cp conftest.py execnet.py",
+        "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py",
         compile_sh(r"printf '#!/bin/sh\ncat /workspace/eval/tests/*/cases.json\n' >executable", "chmod +x executable"),
     )
     zero(done)
