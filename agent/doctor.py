@@ -6,6 +6,7 @@ Facts only, in the order a user needs them; names of keys, never their values.
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import time
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from environments.cleaning import count as leftovers
 from environments.host import Host, survey
 from environments.protocol import Kind
 
+BLOBS_VARIABLE = "PROGRAMBENCH_BLOB_DIR"
+"""Where the package `programbench` looks for test archives instead of downloading them; one directory."""
 _PACKAGES = ("retrace-agent", "litellm", "docker", "pydantic", "pytest", "zstandard")
 
 
@@ -48,6 +51,7 @@ def examine(runs: Path) -> dict[str, Any]:
             "utc": datetime.now(UTC).isoformat(timespec="seconds"),
             "monotonic_resolution_s": time.get_clock_info("monotonic").resolution,
         },
+        "programbench": _programbench(),
         "leftovers": leftovers(),
         "keys_set": sorted({name for provider in providers().values() if provider.key() for name in provider.keys}),
         "config": {"path": str(config_path()), "exists": config_path().is_file()},
@@ -58,6 +62,23 @@ def examine(runs: Path) -> dict[str, Any]:
 def _environment(kind: Kind, host: Host) -> dict[str, Any]:
     trouble = {"docker": host.docker.trouble, "sandbox": host.sandbox_trouble, "local": None}[kind]
     return {"works": trouble is None, "trouble": trouble}
+
+
+def _programbench() -> dict[str, Any]:
+    """The benchmark's package, and the directories of the user's own that its variables name."""
+    from benchmarks.programbench import instances
+
+    variables = (BLOBS_VARIABLE, instances.TASKS_VARIABLE)
+    return {
+        "package": _version("programbench"),
+        "tasks": len(instances.ids()),
+        **{name: _directories(os.environ.get(name, "")) for name in variables},
+    }
+
+
+def _directories(paths: str) -> list[dict[str, Any]] | None:
+    """Which of the directories that a variable names there are; None if it is not set."""
+    return [{"path": path, "exists": Path(path).is_dir()} for path in paths.split(os.pathsep) if path] or None
 
 
 def _version(package: str) -> str | None:

@@ -22,6 +22,8 @@ class Options:
     workspace: Path | None = None
     env: Kind | None = None
     shell: Shell = "fresh"
+    variants: tuple[str, ...] = ()
+    """Ablations of the task, by the names that its benchmark has for them."""
     prompt: str | None = None
     plan: Path | None = None
     step_limit: int | None = None
@@ -53,8 +55,6 @@ class Options:
         scheme, _, path = self.model.partition(":")
         if scheme in ("script", "replay") and path:
             given["model"] = f"{scheme}:{Path(path).resolve()}"
-        if self.task is not None and Path(self.task).is_dir():
-            given["task"] = str(Path(self.task).resolve())
         return given
 
     @classmethod
@@ -63,4 +63,5 @@ class Options:
         known = {key: value for key, value in recorded.items() if key in cls.__dataclass_fields__} | changes
         if known.get("workspace") is not None:
             known["workspace"] = Path(known["workspace"])
+        known["variants"] = tuple(known.get("variants", ()))
         return cls(**known)

@@ -66,6 +66,7 @@ class Order:
             plan=self.plan_ref,
             limits=self.limits,
             environment=self.spec.kind,
+            variant=self.task.variant or None,
             environment_spec=_spec_json(self.spec),
             versions={**_versions(), **model.versions},
             prices=self.prices.ref(model.ref.name) if model.free is None else None,
@@ -101,6 +102,7 @@ def resolve(
     """
     from agent.models.choose import make_model
     from agent.models.protocol import ModelUnusable
+    from benchmarks.registry import PATH
     from benchmarks.task import TaskError
     from environments.choose import choose, make
     from environments.protocol import EnvironmentUnavailable
@@ -116,6 +118,9 @@ def resolve(
         if options.image is not None and not options.image.strip():
             raise UserError(f"--image {options.image!r}: name an image, or leave it out")
         benchmark, task = task_as_recorded or _task(options)
+        task = benchmark.vary(task, options.variants)
+        if options.task is not None:  # a short name may come to mean something else, and a path is from here
+            options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)
         model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")

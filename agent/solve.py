@@ -17,6 +17,7 @@ from agent.drive import Driver
 from agent.loop import Loop
 from agent.order import Order
 from agent.snapshots import Snapshots
+from benchmarks.task import TaskError
 from environments.protocol import DiskFull, Environment, EnvironmentFault, Started
 from trajectories.conveniences import write_conveniences
 from trajectories.errors import RecordFull
@@ -120,7 +121,7 @@ def work(order: Order, recorder: Recorder, begin: Begin, steps: int = 0) -> Outc
             outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
         except (RecordFull, DiskFull) as error:
             outcome.exit = Exit.of("disk_full", str(error))
-        except EnvironmentFault as error:
+        except (EnvironmentFault, TaskError) as error:
             outcome.exit = Exit.of("environment_lost", str(error))
         except Exception as error:
             outcome.exit = Exit.of("harness_defect", repr(error))

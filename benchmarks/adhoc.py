@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from benchmarks import tree
 from benchmarks.directory import put
-from benchmarks.task import Benchmark, Named, Task, TaskError, no_variants
+from benchmarks.task import Benchmark, Named, Row, Task, TaskError, no_variants
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from trajectories.events import Skipped, TaskRef
 from trajectories.verdict import Evaluator, Verdict
@@ -67,6 +67,7 @@ class AdHoc:
     """The adapter of ad-hoc tasks: copies the directory in, evaluates nothing."""
 
     name = NAME
+    columns: tuple[str, ...] = ()
 
     def ids(self) -> Iterable[str]:
         """None: an ad-hoc task is made, not found."""
@@ -75,6 +76,10 @@ class AdHoc:
     def named(self, word: str) -> Named:
         """None: an ad-hoc task has no name."""
         return Named()
+
+    def rows(self) -> Iterable[Row]:
+        """None."""
+        return ()
 
     def load(self, id: str) -> Task:
         """Raises: TaskError, always."""

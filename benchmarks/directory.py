@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import taskdir, tree
-from benchmarks.task import Named, Task, TaskError, no_variants
+from benchmarks.task import Named, Row, Task, TaskError, no_variants, row
 from environments.protocol import Environment, Kind
 from trajectories.events import Skipped
 from trajectories.verdict import Verdict
@@ -17,6 +17,8 @@ class TaskDirectories:
 
     What a task names (a build context, say) must lie inside `within`, by default its own directory.
     """
+
+    columns: tuple[str, ...] = ("id", "title", "kind", "language", "environments", "tests")
 
     def __init__(self, name: str, root: Path, within: Path | None = None) -> None:
         self.name = name
@@ -30,6 +32,13 @@ class TaskDirectories:
     def named(self, word: str) -> Named:
         """The task of that name."""
         return Named((word,)) if word in self.ids() else Named()
+
+    def rows(self) -> Iterable[Row]:
+        """The tasks' lines in a list.
+
+        Raises: TaskError.
+        """
+        return [row(self.load(id)) for id in self.ids()]
 
     def load(self, id: str) -> Task:
         """The task of that name.

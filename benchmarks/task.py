@@ -14,6 +14,9 @@ from environments.protocol import Environment, EnvironmentSpec, Kind
 from trajectories.events import Limits, Skipped
 from trajectories.verdict import Verdict
 
+TASK_FILE = "task.yaml"
+"""What makes a directory a task of our own format."""
+
 
 class TaskError(Exception):
     """A task that cannot be used: unknown, ambiguous, malformed (file, key, reason)."""
@@ -56,16 +59,41 @@ class Named:
     perhaps: tuple[str, ...] = ()
 
 
+Row = Mapping[str, str | int | list[str] | None]
+"""A task in a list: id, title, kind, language, environments, tests (None if not known), and what else there is."""
+
+
+def row(task: Task) -> Row:
+    """A task's line in a list."""
+    tests = task.facts.get("tests")
+    return {
+        "id": task.id,
+        "title": task.title,
+        "kind": task.facts.get("kind", ""),
+        "language": task.language,
+        "environments": list(task.kinds),
+        "tests": int(tests) if tests else None,
+    }
+
+
 class Benchmark(Protocol):
     """One adapter a benchmark."""
 
     name: str
+    columns: tuple[str, ...]
+    """Which keys of its rows a table has room for, in order."""
 
     def ids(self) -> Iterable[str]:
         """Ids of all its tasks that are listed, without the benchmark's name; cheap."""
 
     def named(self, word: str) -> Named:
         """The ids that a name without the benchmark's may mean; cheap. An id means exactly itself."""
+
+    def rows(self) -> Iterable[Row]:
+        """All its tasks that are listed, by id; without what only a whole task needs (its digest).
+
+        Raises: TaskError.
+        """
 
     def load(self, id: str) -> Task:
         """The task with this id.

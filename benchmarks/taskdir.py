@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from benchmarks import tree
-from benchmarks.task import Task, TaskError
+from benchmarks.task import TASK_FILE as TASK_FILE, Task, TaskError
 from benchmarks.taskfile import LimitsPart, TaskFile, read_yaml, text_of
 from environments.protocol import Build, EnvironmentSpec
 from trajectories.events import Limits
 
-TASK_FILE = "task.yaml"
 INSTRUCTION = "instruction.md"
 WORKSPACE = "workspace"
 CACHES = frozenset((b"__pycache__", b".pytest_cache"))

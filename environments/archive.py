@@ -7,7 +7,7 @@ https://www.gnu.org/software/tar/manual/html_node/Standard.html and pax(1).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -18,7 +18,7 @@ _FORWARD_BYTES = 1 << 18
 _EXTENSION_BYTES = 1 << 20
 """No name and no pax header is longer."""
 SPECIAL = {b"3": "character device", b"4": "block device", b"6": "named pipe"}
-_FILES = (b"0", b"\0", b"7", b"S")
+FILES = (b"0", b"\0", b"7", b"S")
 _BODILESS = (b"1", b"2", b"3", b"4", b"5", b"6")
 
 
@@ -93,7 +93,7 @@ def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | Non
 
     Raises: BadArchive.
     """
-    source = _Source(chunks)
+    source = Source(chunks)
     ready: list[bytes] = []
     size = 0
     for piece in _members(source, judge, owner):
@@ -107,7 +107,23 @@ def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | Non
     source.drain()
 
 
-def _members(source: _Source, judge: Judge, owner: tuple[int, int] | None) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class Head:
+    """What comes before a member's content; `source` has to be read up to the next member before it is asked for."""
+
+    member: Member
+    blocks: tuple[bytes, ...]
+    """The headers that belong to it, its own the last."""
+    size: int
+    """Of the content in the archive, without its padding."""
+    pax: Mapping[bytes, bytes]
+
+
+def heads(source: Source) -> Iterator[Head]:
+    """The members of an archive, up to the block of zeros that ends it.
+
+    Raises: BadArchive.
+    """
     extensions: list[bytes] = []
     long_name = long_link = None
     pax: dict[bytes, bytes] = {}
@@ -117,11 +133,11 @@ def _members(source: _Source, judge: Judge, owner: tuple[int, int] | None) -> It
             return
         _check(header)
         kind = header[156:157]
-        size = _number(header[124:136])
+        size = number(header[124:136])
         if kind in b"xLKg":
             if not 0 <= size <= _EXTENSION_BYTES:
                 raise BadArchive(f"an archive header of {size} bytes")
-            body = source.exact(-(-size // BLOCK) * BLOCK)
+            body = source.exact(padded(size))
             if kind == b"L":
                 long_name = body[:size].partition(b"\0")[0]
             elif kind == b"K":
@@ -131,33 +147,43 @@ def _members(source: _Source, judge: Judge, owner: tuple[int, int] | None) -> It
                 if kind == b"g" and records.keys() & {b"path", b"linkpath", b"size"}:
                     raise BadArchive("an archive with a global header that names files")
                 pax |= records if kind == b"x" else {}
-                header, body = _without_owner(header, records) if owner else (header, body)
             extensions.append(header + body)
             continue
         name = pax.get(b"GNU.sparse.name") or pax.get(b"path") or long_name or _name(header)
         member = Member(name, kind, pax.get(b"linkpath") or long_link or header[157:257].partition(b"\0")[0])
-        size = int(pax.get(b"size", size))
-        if kind not in _FILES and kind not in _BODILESS:
+        size = decimal(pax[b"size"]) if b"size" in pax else size
+        if kind not in FILES and kind not in _BODILESS:
             raise BadArchive(f"archive member {member.shown!r} is of a kind ({kind!r}) that is not known here")
         if size < 0 or (size and kind in _BODILESS):
             raise BadArchive(f"archive member {member.shown!r} has {size} bytes, which its kind cannot have")
-        through = judge(member)
-        if through:
-            yield from extensions
-            yield _owned(header, owner) if owner else header
-        more = kind == b"S" and header[482:483] not in (b"\0", b"")
-        while more:
-            extension = source.exact(BLOCK)
-            more = extension[504:505] not in (b"\0", b"")
-            if through:
-                yield extension
-        for piece in source.pieces(-(-size // BLOCK) * BLOCK):
-            if through:
-                yield piece
+        yield Head(member, (*extensions, header), size, pax)
         extensions, long_name, long_link, pax = [], None, None, {}
 
 
-class _Source:
+def sparse_extensions(source: Source, head: Head) -> Iterator[bytes]:
+    """The blocks after an old GNU sparse file's header that go on with its map; none for any other member."""
+    header = head.blocks[-1]
+    more = head.member.type == b"S" and header[482:483] not in (b"\0", b"")
+    while more:
+        block = source.exact(BLOCK)
+        more = block[504:505] not in (b"\0", b"")
+        yield block
+
+
+def _members(source: Source, judge: Judge, owner: tuple[int, int] | None) -> Iterator[bytes]:
+    for head in heads(source):
+        through = judge(head.member)
+        if through:
+            yield from _owned_blocks(head.blocks, owner) if owner else head.blocks
+        for block in sparse_extensions(source, head):
+            if through:
+                yield block
+        for piece in source.pieces(padded(head.size)):
+            if through:
+                yield piece
+
+
+class Source:
     """Chunks, read by count."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -188,17 +214,36 @@ class _Source:
 
 
 def _check(header: bytes) -> None:
-    if sum(header) - sum(header[148:156]) + 256 != _number(header[148:156]):
+    if sum(header) - sum(header[148:156]) + 256 != number(header[148:156]):
         raise BadArchive("an archive header has a wrong checksum, so this is no tar archive or a damaged one")
 
 
-def _number(field: bytes) -> int:
+def padded(size: int) -> int:
+    """The bytes that a content of this size takes in an archive."""
+    return -(-size // BLOCK) * BLOCK
+
+
+def number(field: bytes) -> int:
+    """A number in a header: octal digits, or base 256.
+
+    Raises: BadArchive.
+    """
     if field[0] & 0x80:
         return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
     digits = field.partition(b"\0")[0].strip()
     if digits.strip(b"01234567"):
         raise BadArchive(f"an archive header has {field!r} for a number")
     return int(digits or b"0", 8)
+
+
+def decimal(digits: bytes) -> int:
+    """A number in a pax header, or in the map of a sparse file.
+
+    Raises: BadArchive.
+    """
+    if not digits.isdigit() or len(digits) > 20:
+        raise BadArchive(f"an archive header has {digits[:40]!r} for a number")
+    return int(digits)
 
 
 def _name(header: bytes) -> bytes:
@@ -218,16 +263,24 @@ def _records(body: bytes) -> Generator[tuple[bytes, bytes], None, None]:
         body = body[int(digits) :]
 
 
-def _without_owner(header: bytes, records: dict[bytes, bytes]) -> tuple[bytes, bytes]:
+def _owned_blocks(blocks: Iterable[bytes], owner: tuple[int, int]) -> Iterator[bytes]:
+    *extensions, header = blocks
+    for extension in extensions:
+        yield _without_owner(extension) if extension[156:157] in b"xg" else extension
+    yield _owned(header, owner)
+
+
+def _without_owner(extension: bytes) -> bytes:
+    header = extension[:BLOCK]
     body = b""
-    for key, value in records.items():
+    for key, value in _records(extension[BLOCK : BLOCK + number(header[124:136])]):
         if key not in (b"uid", b"gid", b"uname", b"gname"):
             rest = b" " + key + b"=" + value + b"\n"
             length = len(rest) + len(str(len(rest)))
             length = len(rest) + len(str(length))
             body += str(length).encode() + rest
     header = header[:124] + b"%011o\0" % len(body) + header[136:]
-    return _summed(header), body + bytes(-len(body) % BLOCK)
+    return _summed(header) + body + bytes(-len(body) % BLOCK)
 
 
 def _owned(header: bytes, owner: tuple[int, int]) -> bytes:

@@ -1,7 +1,9 @@
 """Finds a prompt by name or path, checks it, and compiles its templates once.
 
 A prompt is a YAML mapping of Jinja templates; a missing or unknown key, or a template that does not
-compile, is an error that names the file and the key.
+compile, is an error that names the file and the key. One that says `extends: NAME` takes what it does
+not have from that shipped prompt; its own `instruction` then stands where the task says `{{ instruction }}`.
+What is hashed and recorded is the whole of it, which extends nothing.
 """
 
 from __future__ import annotations
@@ -55,6 +57,8 @@ VALUES: dict[str, frozenset[str]] = {
 KEYS = tuple(VALUES)
 OPTIONAL = frozenset(("resumed",))
 """Keys that a prompt may leave to the default one."""
+EXTENDS = "extends"
+"""Not a template: the name of the shipped prompt that has what a file leaves out."""
 
 _FOLDER = Path(__file__).parent
 
@@ -65,13 +69,13 @@ class PromptError(Exception):
 
 @dataclass(frozen=True)
 class Prompt:
-    """A named set of templates; `sha256` is over the file's bytes."""
+    """A named set of templates; `sha256` is over `data`."""
 
     name: str
     sha256: str
     templates: dict[str, jinja2.Template]
     data: bytes = b""
-    """The file itself."""
+    """The file itself, or, of one that extends another, what both together say."""
 
     def render(self, key: str, **values: object) -> str:
         """One template with its values; an undefined variable is an error.
@@ -107,6 +111,21 @@ def parse(name: str, data: bytes) -> Prompt:
     Raises: PromptError.
     """
     path = Path(name)
+    content = _content(path, data)
+    if EXTENDS in content:
+        content = _extended(path, content)
+        data = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_style="|", width=1000).encode()
+    for key in OPTIONAL - content.keys():
+        content[key] = _shipped("default")[key]
+    missing = [key for key in KEYS if key not in content]
+    unknown = [str(key) for key in content if key not in KEYS]
+    if missing or unknown:
+        problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
+        raise PromptError(f"{path}: {problem}; keys are {', '.join(KEYS)}")
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content), data)
+
+
+def _content(path: Path, data: bytes) -> dict[str, str]:
     try:
         content = yaml.safe_load(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -115,14 +134,27 @@ def parse(name: str, data: bytes) -> Prompt:
         raise PromptError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
         raise PromptError(f"{path}: must be a mapping of texts")
-    for key in OPTIONAL - content.keys():
-        content[key] = yaml.safe_load((_FOLDER / "default.yaml").read_bytes())[key]
-    missing = [key for key in KEYS if key not in content]
-    unknown = [str(key) for key in content if key not in KEYS]
-    if missing or unknown:
-        problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
-        raise PromptError(f"{path}: {problem}; keys are {', '.join(KEYS)}")
-    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content), data)
+    return content
+
+
+def _extended(path: Path, content: dict[str, str]) -> dict[str, str]:
+    """What a prompt says together with the one that it extends."""
+    own = dict(content)
+    name, instruction = own.pop(EXTENDS), own.pop("instruction", None)
+    if name not in names():
+        raise PromptError(f"{path}: extends {name!r}, which is none of {', '.join(names())}")
+    if instruction is not None and "task" in own:
+        raise PromptError(f"{path}: has both 'instruction' and 'task'; the first is for the task of {name!r}")
+    whole = {**_shipped(name), **own}
+    if instruction is not None:
+        whole["task"] = whole["task"].replace("{{ instruction }}", instruction)
+    return whole
+
+
+def _shipped(name: str) -> dict[str, str]:
+    path = _FOLDER / f"{name}.yaml"
+    content = _content(path, path.read_bytes())
+    return _extended(path, content) if EXTENDS in content else content
 
 
 def _compiled(path: Path, content: dict[str, str]) -> dict[str, jinja2.Template]:

@@ -34,6 +34,7 @@ def parse_options(typed: Mapping[str, Any]) -> Options:
         workspace=typed["workspace"],
         env=env,
         shell=shell,
+        variants=tuple(typed["variant"] or ()),
         prompt=chosen.get("prompt"),
         plan=typed["plan"],
         **limits(chosen),

@@ -34,7 +34,13 @@ def solve(
     shell: Annotated[
         str | None, typer.Option(help="fresh (one a command) or persistent [fresh].", show_default=False)
     ] = None,
-    prompt: Annotated[str | None, typer.Option(help="A prompt's name or file [default].", show_default=False)] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An ablation of the task (see agent tasks show); may be repeated."),
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="A prompt's name or file [the task's].", show_default=False)
+    ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="A file with a plan to give the model [none].", show_default=False)
     ] = None,
@@ -126,7 +132,8 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
     from agent.order import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
-    plan = {key: start[key] for key in ("task", "model", "environment", "environment_spec", "limits", "prompt", "plan")}
+    keys = ("task", "variant", "model", "environment", "environment_spec", "limits", "prompt", "plan")
+    plan = {key: start[key] for key in keys}
     if as_json:
         emit_json({"dry_run": True, **plan})
         return

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from benchmarks.registry import TaskList
 
 app = typer.Typer(help="List and show tasks.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -13,30 +16,44 @@ _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 @app.command("list")
 def list_tasks(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD]...",
+            help="Only tasks with all of these in their id, title or repository, or as language or difficulty.",
+            show_default=False,
+        ),
+    ] = None,
     benchmark: Annotated[str | None, typer.Option(help="Only this benchmark's.", show_default=False)] = None,
     json: _JSON = False,
 ) -> None:
-    """List all tasks."""
-    from agent.cli.output import emit_json, stdout
+    """List tasks."""
+    from agent.cli.output import emit_json
     from agent.errors import UserError
-    from benchmarks.registry import task_rows
+    from benchmarks.registry import task_lists
     from benchmarks.task import TaskError
 
     try:
-        rows = task_rows(benchmark)
+        lists = [found for found in task_lists(benchmark, words or ()) if found.rows]
     except TaskError as error:
         raise UserError(str(error)) from None
     if json:
-        emit_json({"tasks": rows})
+        emit_json({"tasks": [row for found in lists for row in found.rows]})
         return
-    from rich.table import Table
+    if not lists:
+        typer.echo("no task has that; agent tasks list shows all", err=True)
+    for number, found in enumerate(lists):
+        typer.echo("\n" * bool(number) + _table(found))
 
-    table = Table(box=None, pad_edge=False)
-    for column in rows[0] if rows else ():
-        table.add_column(column, no_wrap=column == "id")
-    for row in rows:
-        table.add_row(*(", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row.values()))
-    stdout().print(table)
+
+def _table(found: TaskList) -> str:
+    """Columns of plain text: for 200 tasks, rich takes 0.15 s more."""
+    from agent.cli.output import said
+    from trajectories.text import printable
+
+    rows = [found.columns, *(tuple(printable(said(row[key])) for key in found.columns) for row in found.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 @app.command("show")
@@ -66,6 +83,7 @@ def show_task(
         "limits": found.limits.model_dump(),
         "digest": found.digest,
         **found.facts,
+        "variants": dict(found.variants),
         "instruction": found.instruction,
     }
     if json:
@@ -74,7 +92,9 @@ def show_task(
     from trajectories.text import printable
 
     console = stdout()
+    for name, change in found.variants.items():
+        content[f"--variant {name}"] = change
     for key, value in content.items():
-        if key != "instruction":
+        if key not in ("instruction", "variants"):
             console.print(printable(f"{key}: {said(value)}"), soft_wrap=True)
     console.print(printable(f"\n{found.instruction}"), soft_wrap=True)

@@ -108,6 +108,7 @@ def instance(id: str) -> Instance:
         raise TaskError(f"{path}: cannot be read as a ProgramBench task ({error!r})") from None
 
 
+@cache
 def package_tasks() -> Path | None:
     """Where the installed package keeps its instances; None without the package."""
     spec = importlib.util.find_spec("programbench")
