@@ -102,6 +102,7 @@ def resolve(
     """
     from agent.models.choose import make_model
     from agent.models.protocol import ModelUnusable
+    from agent.solution import solution_of
     from benchmarks.registry import PATH
     from benchmarks.task import TaskError
     from environments.choose import choose, make
@@ -121,7 +122,12 @@ def resolve(
         task = benchmark.vary(task, options.variants)
         if options.task is not None:  # a short name may come to mean something else, and a path is from here
             options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)
-        model = make_model(options.model, settings=options.model_settings, api_base=options.api_base)
+        model = make_model(
+            options.model,
+            settings=options.model_settings,
+            api_base=options.api_base,
+            solution=lambda: solution_of(task),
+        )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")
         if plan is not None and not plan.strip():

@@ -1,13 +1,16 @@
-"""Our task directory: `task.yaml`, `instruction.md`, `workspace/` (initial files), and a hidden suite.
+"""Our task directory: `task.yaml`, `instruction.md`, `workspace/` (initial files), a hidden suite, `solution/`.
 
-Reads one into a Task and checks that what it names is there. The format's keys are in `taskfile`.
+Reads one into a Task and checks that what it names is there. The format's keys are in `taskfile`. `solution/` may be
+left out: files that solve the task once they are put into the workspace, over what is there; `--model oracle` does
+that, and nothing else reads them. No workspace, image or suite may hold them, and they do not count in the task's
+digest: no other trial can depend on them, and a better solution must not make recorded trials trials of another task.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from benchmarks import tree
@@ -18,6 +21,7 @@ from trajectories.events import Limits
 
 INSTRUCTION = "instruction.md"
 WORKSPACE = "workspace"
+SOLUTION = "solution"
 CACHES = frozenset((b"__pycache__", b".pytest_cache"))
 """Names that are no content of a task: running its tests leaves them behind."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -34,6 +38,7 @@ class TaskDirectory:
     workspace: Path | None
     suite: Path | None
     build: Build | None
+    solution: Path | None = None
 
 
 def read(directory: Path, root: Path | None = None) -> TaskDirectory:
@@ -52,21 +57,24 @@ def read(directory: Path, root: Path | None = None) -> TaskDirectory:
     instruction = text_of(directory / INSTRUCTION, _INSTRUCTION_BYTES)
     if not instruction.strip():
         raise TaskError(f"{directory / INSTRUCTION}: is empty")
-    workspace = directory / WORKSPACE
-    if workspace.is_symlink() or (workspace.exists() and not workspace.is_dir()):
-        raise TaskError(f"{workspace}: is not a directory")
+    workspace, solution = _own(directory, WORKSPACE), _own(directory, SOLUTION)
+    if solution is not None and not any(solution.iterdir()):
+        raise TaskError(f"{solution}: is empty; leave it out")
     suite = None
     if file.evaluation is not None:
         suite = _inside(directory, file.evaluation.suite, directory, f"{path}: evaluation.suite")
         if not any(suite.rglob("test_*.py")):
             raise TaskError(f"{path}: evaluation.suite: no test_*.py in {suite}")
+        if _overlap(suite, solution):
+            raise TaskError(f"{path}: evaluation.suite: {file.evaluation.suite!r} and {SOLUTION} hold each other")
     return TaskDirectory(
         path=directory,
         file=file,
         instruction=instruction,
-        workspace=workspace if workspace.is_dir() else None,
+        workspace=workspace,
         suite=suite,
-        build=_build(directory, file, root, suite),
+        build=_build(directory, file, root, suite, solution),
+        solution=solution,
     )
 
 
@@ -110,30 +118,48 @@ def load(directory: Path, *, benchmark: str, root: Path | None = None) -> Task:
         facts=facts,
         evaluable=file.evaluation is not None,
         directory=found.path,
+        solution=found.solution,
     )
 
 
 def content_digest(directory: Path, outside: Path | None = None) -> str:
-    """sha256 over a directory's content, and over a build context outside of it.
+    """sha256 over a directory's content but for its solution, and over a build context outside of it.
 
     Raises: TaskError.
     """
-    digest = tree.digest(tree.scan(directory, CACHES))
+    found = tree.scan(directory, CACHES)
+    solution = SOLUTION.encode()
+    counted = tuple(entry for entry in found.entries if entry.path.partition(b"/")[0] != solution)
+    digest = tree.digest(replace(found, entries=counted))
     if outside is None:
         return digest
     return hashlib.sha256(f"{digest}\n{tree.digest(tree.scan(outside, CACHES))}\n".encode()).hexdigest()
 
 
-def _build(directory: Path, file: TaskFile, root: Path, suite: Path | None) -> Build | None:
+def _own(directory: Path, name: str) -> Path | None:
+    """The part of that name; None if the task has none.
+
+    Raises: TaskError if it is anything but a directory, also for a link to one.
+    """
+    part = directory / name
+    if part.is_symlink() or (part.exists() and not part.is_dir()):
+        raise TaskError(f"{part}: is not a directory")
+    return part if part.is_dir() else None
+
+
+def _overlap(one: Path, other: Path | None) -> bool:
+    return other is not None and (one.is_relative_to(other) or other.is_relative_to(one))
+
+
+def _build(directory: Path, file: TaskFile, root: Path, suite: Path | None, solution: Path | None) -> Build | None:
     if file.image is None or file.image.build is None:
         return None
     part = file.image.build
     key = f"{directory / TASK_FILE}: image.build"
     context = _inside(directory, part.context, root, f"{key}.context")
-    if suite is not None and (suite.is_relative_to(context) or context.is_relative_to(suite)):
-        raise TaskError(
-            f"{key}.context: {part.context!r} holds the hidden suite; give the image a directory of its own"
-        )
+    for hidden, what in ((suite, "the hidden suite"), (solution, "the solution")):
+        if _overlap(context, hidden):
+            raise TaskError(f"{key}.context: {part.context!r} holds {what}; give the image a directory of its own")
     dockerfile = (context / part.dockerfile).resolve()
     if not dockerfile.is_file() or not dockerfile.is_relative_to(context):
         raise TaskError(f"{key}.dockerfile: no {part.dockerfile!r} in {context}")

@@ -1,7 +1,8 @@
 """`task.yaml`: what it may say, read strictly.
 
 An unknown key, a wrong type, a key said twice, an alias, a file that is not UTF-8: each is a
-TaskError of one line that names the file, the key and the reason. Paths are checked in `taskdir`.
+TaskError of one line that names the file, the key and the reason. Paths are checked in `taskdir`. No key names
+the task's own solution: it is the directory `solution/`, or there is none.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.models.oracle import commands
+from agent.solution import solution_of
+from benchmarks.registry import resolve_task
 from trajectories.events import CallFinished, Evaluated, Message
 from trajectories.reader import read_events
 from trajectories.states import ARCHIVE, state_at
 from trajectories.summary import summarize
 from trajectories.workspace_archive import archive_manifest
-
-SOLUTION = Path(__file__).parent.parent / "tests" / "solutions" / "ledger" / "solve.sh"
 
 
 @dataclass
@@ -37,7 +38,8 @@ class Facts:
 
 def script(path: Path) -> Path:
     """A model that solves demo/ledger in a dozen steps, all of which leave something that must not come twice."""
-    lines = SOLUTION.read_text()
+    _, task = resolve_task("demo/ledger")
+    lines = "\n".join(commands(solution_of(task).archive))
     turns: list[Any] = [
         ["echo looked >>log", "ls"],
         {"commands": ["echo slow >>log; sleep 0.4; echo slower >>log"], "reply_delay_s": 0.2},

@@ -18,11 +18,12 @@ def _group() -> None:
 def list_models(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List the aliases, what they stand for, their prices, and whether a key is set."""
     from agent.cli.output import emit_json, said, stdout
+    from agent.models.choose import FREE_MODELS
     from agent.models.listing import PRICES, model_rows
 
     rows = model_rows()
     if json:
-        emit_json({"models": rows})
+        emit_json({"models": rows, "free": FREE_MODELS})
         return
     from rich.table import Table
 
@@ -33,3 +34,5 @@ def list_models(json: Annotated[bool, typer.Option("--json", help="Print one JSO
         table.add_row(*(said(cell) for cell in row.values()))
     stdout().print(table)
     typer.echo("prices in US dollars per million tokens", err=True)
+    free = "; ".join(f"{name}: {about}" for name, about in FREE_MODELS.items())
+    typer.echo(f"also, at no cost: {free}", err=True)

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def solve(
     model: Annotated[
         str | None,
-        typer.Option(help="An alias (opus), a litellm name, script:FILE, replay:TRIAL or human.", show_default=False),
+        typer.Option(
+            help="An alias (opus), a litellm name, script:FILE, replay:TRIAL, human, oracle (the task's own solution) "
+            "or nop (submits at once).",
+            show_default=False,
+        ),
     ] = None,
     task: Annotated[
         str | None, typer.Option(help="A task's id, its short name, or a task directory.", show_default=False)

@@ -84,6 +84,7 @@ def show_task(
         "digest": found.digest,
         **found.facts,
         "variants": dict(found.variants),
+        "solution": found.solution is not None,
         "instruction": found.instruction,
     }
     if json:

@@ -1,4 +1,4 @@
-"""What answers the loop: providers through litellm, scripts, recordings and people.
+"""What answers the loop: providers through litellm, scripts, recordings, people, a task's own solution, nothing.
 
 `choose.make_model` makes any of them from what the user typed; `protocol` is what they have in common.
 A model knows no environment, no task and no record on disk (`replay` reads one). Imported by `agent`

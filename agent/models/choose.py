@@ -1,4 +1,4 @@
-"""From what the user typed after `--model` to the model: script, replay, human, alias or litellm name.
+"""From what the user typed after `--model` to the model: one of ours that costs nothing, an alias or a litellm name.
 
 Imports each kind only when it is chosen; never litellm or prompt_toolkit.
 """
@@ -6,21 +6,39 @@ Imports each kind only when it is chosen; never litellm or prompt_toolkit.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.models.protocol import Model, ModelUnusable
 
-SCRIPT, REPLAY, HUMAN = "script:", "replay:", "human"
+if TYPE_CHECKING:
+    from agent.models.oracle import Solution
+
+SCRIPT, REPLAY, HUMAN, ORACLE, NOP = "script:", "replay:", "human", "oracle", "nop"
+FREE_MODELS = {
+    f"{SCRIPT}FILE": "the turns of a YAML or JSON file",
+    f"{REPLAY}TRIAL": "the replies of a recorded trial",
+    HUMAN: "you, at the keyboard",
+    ORACLE: "the task's own solution, where it has one",
+    NOP: "submits at once",
+}
+"""What else than a provider's model may answer, by how it is written."""
 
 
-def make_model(asked: str, *, settings: Mapping[str, object], api_base: str | None) -> Model:
-    """The model, not yet checked.
+def make_model(
+    asked: str,
+    *,
+    settings: Mapping[str, object],
+    api_base: str | None,
+    solution: Callable[[], Solution] | None = None,
+) -> Model:
+    """The model, not yet checked. `solution` gives the solution of the task at hand; only `oracle` asks for it.
 
-    Raises: ModelUnusable: one line with what was asked for and the way out.
+    Raises: ModelUnusable: one line with what was asked for and the way out; what `solution` raises.
     """
-    if asked.startswith((SCRIPT, REPLAY)) or asked == HUMAN:
-        return _local(asked, settings, api_base)
+    if asked.startswith((SCRIPT, REPLAY)) or asked in (HUMAN, ORACLE, NOP):
+        return _local(asked, settings, api_base, solution)
     from agent.models import catalogue
     from agent.models.aliases import load_aliases
     from agent.models.litellm import LiteLLMModel
@@ -30,16 +48,18 @@ def make_model(asked: str, *, settings: Mapping[str, object], api_base: str | No
         alias = known[asked]
         return LiteLLMModel(asked, alias.name, {**alias.settings, **settings}, api_base)
     if "/" not in asked and not api_base and catalogue.table() and catalogue.row_of(asked) is None:
-        near = [*difflib.get_close_matches(asked, [*known, HUMAN], 2, 0.6), *catalogue.near_names(asked)]
+        near = [*difflib.get_close_matches(asked, [*known, HUMAN, ORACLE, NOP], 2, 0.6), *catalogue.near_names(asked)]
         hint = f"; near names: {', '.join(near)}" if near else ""
         raise ModelUnusable(
             f"unknown model {asked!r}: write an alias (`agent models list`), PROVIDER/MODEL, "
-            f"{SCRIPT}FILE, {REPLAY}TRIAL or {HUMAN}{hint}"
+            f"{', '.join(list(FREE_MODELS)[:-1])} or {NOP}{hint}"
         )
     return LiteLLMModel(asked, asked, settings, api_base)
 
 
-def _local(asked: str, settings: Mapping[str, object], api_base: str | None) -> Model:
+def _local(
+    asked: str, settings: Mapping[str, object], api_base: str | None, solution: Callable[[], Solution] | None
+) -> Model:
     if settings:
         raise ModelUnusable(f"--model-setting {next(iter(settings))} means nothing to --model {asked}; leave it out")
     if api_base:
@@ -48,6 +68,16 @@ def _local(asked: str, settings: Mapping[str, object], api_base: str | None) -> 
         from agent.models.human import HumanModel
 
         return HumanModel()
+    if asked == NOP:
+        from agent.models.nop import NopModel
+
+        return NopModel()
+    if asked == ORACLE:
+        from agent.models.oracle import OracleModel
+
+        if solution is None:
+            raise ModelUnusable(f"--model {ORACLE} brings a task's own solution, and there is no task here")
+        return OracleModel(solution())
     kind, _, path = asked.partition(":")
     if not path:
         raise ModelUnusable(f"--model {asked} needs a path: {SCRIPT}FILE or {REPLAY}TRIAL")

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
+from agent.models.bash_tool import BASH, COMMAND
+from agent.models.protocol import Answer, AssistantTurn, Request
+from trajectories.events import Reply, ToolCall
 from trajectories.usage import Costs, Usage
 
 FREE = Costs(billed=0.0, computed=0.0, list=0.0)
 NO_TOKENS = Usage(input=0, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=0, reasoning=0)
+
+
+def answer(command: str, request: Request, served: str) -> Answer:
+    """One command as the call of a model that costs nothing; its id is one that the history does not have."""
+    turns = sum(isinstance(entry, AssistantTurn) for entry in request.history)
+    call = ToolCall(id=f"call_{turns + 1}", name=BASH, arguments=json.dumps({COMMAND: command}))
+    return Answer(Reply(tool_calls=(call,)), NO_TOKENS, model_served=served, finish_reason="tool_calls")

@@ -8,7 +8,6 @@ standard output stays free for results.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
 import subprocess
@@ -21,11 +20,10 @@ from typing import TYPE_CHECKING
 from agent.actions import SUBMIT
 from agent.config import config_dir
 from agent.models.bash_syntax import is_whole
-from agent.models.bash_tool import BASH, COMMAND
-from agent.models.free import FREE, NO_TOKENS
+from agent.models.free import FREE, answer
 from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
 from environments.owner import this_process
-from trajectories.events import Message, ModelRef, Reply, ToolCall
+from trajectories.events import Message, ModelRef
 from trajectories.text import printable, storable
 
 if TYPE_CHECKING:
@@ -68,8 +66,7 @@ class HumanModel:
         """
         self._show(request.history)
         command = storable(self._command(request.step))
-        call = ToolCall(id=f"call_{request.step}", name=BASH, arguments=json.dumps({COMMAND: command}))
-        return Answer(Reply(tool_calls=(call,)), NO_TOKENS, model_served="human", finish_reason="tool_calls")
+        return answer(command, request, "human")
 
     def close(self) -> None:
         """Nothing is held."""

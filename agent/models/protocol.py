@@ -83,7 +83,7 @@ class ModelInfo:
     ref: ModelRef
     action_format: ActionFormat
     free: Costs | None = None
-    """The cost of each call where it is known beforehand: zero for scripts, replays and people."""
+    """The cost of each call where it is known beforehand: zero for scripts, replays, people, `oracle` and `nop`."""
     parameters: Json = field(default_factory=dict)
     """What goes with every request: temperature, tools, ..."""
     versions: dict[str, str] = field(default_factory=dict)

@@ -10,6 +10,8 @@ from pathlib import Path
 import zstandard
 
 import benchmarks
+from agent.models.oracle import commands
+from agent.solution import solution_of
 from benchmarks.directory import TaskDirectories
 from benchmarks.task import Benchmark, Task
 from environments.choose import make
@@ -17,7 +19,6 @@ from environments.protocol import Kind
 from trajectories.verdict import Verdict
 
 WITHIN = Path(benchmarks.__file__).resolve().parent
-SOLUTIONS = Path(__file__).resolve().parents[1] / "solutions"
 
 PASSES = "def test(candidate):\n    assert candidate().stdout == b'yes'\n"
 SOLUTION = "printf '#!/bin/sh\\nprintf yes' > executable; chmod +x executable"
@@ -60,7 +61,8 @@ def archive(path: Path, *members: tuple[str, str]) -> Path:
 
 def reference(id: str) -> str:
     """The script that solves a demo task."""
-    return (SOLUTIONS / id / "solve.sh").read_text()
+    _, task = benchmarks.resolve_task(f"demo/{id}")
+    return "\n".join(commands(solution_of(task).archive))
 
 
 def exported(adapter: Benchmark, task: Task, kind: Kind, script: str, to: Path) -> Path:

@@ -1,0 +1,4 @@
+#!/bin/bash
+set -e
+cp ledger.py executable
+chmod +x executable

@@ -1,0 +1,4 @@
+#!/bin/bash
+set -e
+cp spans.py executable
+chmod +x executable
