@@ -7,7 +7,6 @@ in between counts for nothing. What a copy of files cannot bring back is recorde
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -22,7 +21,7 @@ from agent.order import Order
 from agent.recorded import Standing, standing
 from agent.restore import rerun_all, restore
 from agent.snapshots import Snapshots
-from agent.solve import EVALUATION, POOL, Outcome, drive, evaluate, export, start, work
+from agent.solve import POOL, Outcome, drive, evaluate, export, start, work
 from environments.protocol import Environment, EnvironmentFault
 from trajectories.conveniences import write_conveniences
 from trajectories.events import BaseEvent, CallFinished, Paused, Resumed, Warned
@@ -142,6 +141,5 @@ def _finish(order: Order, recorder: Recorder, found: Standing) -> Outcome:
         finally:
             environment.stop()
     if order.evaluate and not outcome.interrupted:
-        shutil.rmtree(recorder.directory / EVALUATION, ignore_errors=True)  # of an evaluation that was cut off
-        evaluate(order, recorder, exported, outcome)
+        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
     return outcome

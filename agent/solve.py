@@ -17,8 +17,8 @@ from agent.drive import Driver
 from agent.loop import Loop
 from agent.order import Order
 from agent.snapshots import Snapshots
-from benchmarks.task import TaskError
-from environments.protocol import DiskFull, Environment, EnvironmentFault, Started
+from benchmarks.task import Benchmark, Task, TaskError
+from environments.protocol import DiskFull, Environment, EnvironmentFault, Kind, Started
 from trajectories.conveniences import write_conveniences
 from trajectories.errors import RecordFull
 from trajectories.events import (
@@ -45,6 +45,7 @@ POOL = ".pool"
 """Of a batch: the contents that its trials share."""
 EVALUATION = "evaluation"
 """Folder of a trial with what its evaluator left behind: logs, raw results."""
+INTERRUPTED = "interrupted by the user"
 
 
 @dataclass
@@ -133,7 +134,7 @@ def work(order: Order, recorder: Recorder, begin: Begin, steps: int = 0) -> Outc
     finally:
         environment.stop()
     if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
-        evaluate(order, recorder, exported, outcome)
+        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
     return outcome
 
 
@@ -194,7 +195,7 @@ def export(recorder: Recorder, environment: Environment, outcome: Outcome) -> Wo
             export = environment.export(path)
     except KeyboardInterrupt:
         outcome.interrupted = True
-        why = "interrupted by the user"
+        why = INTERRUPTED
     except (EnvironmentFault, OSError) as error:
         why = str(error)
     else:
@@ -213,24 +214,40 @@ def export(recorder: Recorder, environment: Environment, outcome: Outcome) -> Wo
     return None
 
 
-def evaluate(order: Order, recorder: Recorder, exported: WorkspaceExported | None, outcome: Outcome) -> None:
-    """Score the exported workspace. Never raises: that there is no verdict, and why, is recorded."""
+def evaluate(
+    benchmark: Benchmark,
+    task: Task,
+    kind: Kind,
+    recorder: Recorder,
+    exported: WorkspaceExported | None,
+    outcome: Outcome,
+) -> Evaluated:
+    """Score the exported workspace. Never raises: that there is no verdict, and why, is recorded.
+
+    What an earlier evaluation left behind stays where it is: the evaluator may go on from there.
+    """
     why_none = "there is no workspace to evaluate"
     if exported is not None:
-        recorder.append(EvaluationStarted(evaluator=order.benchmark.name, workspace_sha256=exported.sha256))
+        recorder.append(EvaluationStarted(evaluator=benchmark.name, workspace_sha256=exported.sha256))
         recorder.sync()
-        try:
-            scratch = recorder.directory / EVALUATION
-            scratch.mkdir(exist_ok=True)
-            archive = recorder.directory / exported.path
-            with interruptible():
-                outcome.verdict = order.benchmark.evaluate(order.task, archive, order.spec.kind, scratch)
-        except KeyboardInterrupt:
-            outcome.interrupted = True
-            why_none = "interrupted by the user"
-        except Exception as error:
-            why_none = f"the evaluator failed: {error!r}"
+        archive = recorder.directory / exported.path
+        outcome.verdict, why_none = verdict_on(benchmark, task, kind, archive, recorder.directory / EVALUATION)
+        outcome.interrupted = outcome.interrupted or why_none == INTERRUPTED
     outcome.evaluator_failed = not outcome.interrupted and (
         outcome.verdict is None or outcome.verdict.status == "error"
     )
-    recorder.append(Evaluated(verdict=outcome.verdict, why_none="" if outcome.verdict else why_none))
+    return recorder.append(Evaluated(verdict=outcome.verdict, why_none=why_none))
+
+
+def verdict_on(
+    benchmark: Benchmark, task: Task, kind: Kind, archive: Path, scratch: Path
+) -> tuple[Verdict | None, str]:
+    """The evaluator's verdict on a workspace (tar.zst), or why there is none. Never raises."""
+    try:
+        scratch.mkdir(exist_ok=True)
+        with interruptible():
+            return benchmark.evaluate(task, archive, kind, scratch), ""
+    except KeyboardInterrupt:
+        return None, INTERRUPTED
+    except Exception as error:
+        return None, f"the evaluator failed: {error!r}"

@@ -23,6 +23,8 @@ from trajectories.verdict import Evaluator, Verdict
 NAME = "pytest-suite"
 VERSION = "1"
 """Raised when the same submission could get another verdict."""
+LEFT_BEHIND = ("build.log", "suite.log", "collected.json", "results.xml")
+"""What is written into `scratch`."""
 
 
 class Collected(BaseModel):
@@ -90,6 +92,8 @@ def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Ma
 
         make = make_environment
     scratch.mkdir(parents=True, exist_ok=True)
+    for name in LEFT_BEHIND:  # of an evaluation that was cut off: not to be taken for this one's
+        (scratch / name).unlink(missing_ok=True)
     return Submission(task, found, workspace, kind, scratch, make)
 
 

@@ -117,7 +117,8 @@ class Benchmark(Protocol):
         """Score an exported workspace (tar.zst) in a fresh environment of this kind.
 
         A failure of the evaluator is a verdict with status "error", never an exception.
-        `scratch` is an empty directory for logs; what is left there is kept with the trial.
+        `scratch` is a directory for logs; what is left there is kept with the trial. It is empty, or holds what an
+        evaluation of this very workspace left behind that came to no score: go on from that, or remove it.
         """
 
 

@@ -1,6 +1,6 @@
 """The files beside a trial's events that only save reading them: all rebuilt from the events.
 
-`trial.json` is the summary, `verdict.json` the last verdict with its cases, `score.json` quality
+`trial.json` is the summary, `verdict.json` the verdict with its cases (`standing_verdict`), `score.json` quality
 against cost.
 """
 
@@ -16,6 +16,7 @@ from trajectories.events import Evaluated, Event, PriceRef, TrialStarted
 from trajectories.reader import read_events
 from trajectories.summary import Summary, summarize
 from trajectories.usage import Costs, Usage
+from trajectories.verdict import standing_verdict
 
 
 class Score(BaseModel):
@@ -61,9 +62,9 @@ def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
             prices=start.prices if isinstance(start, TrialStarted) else None,
         ),
     }
-    verdicts = [event.verdict for event in events if isinstance(event, Evaluated) and event.verdict is not None]
-    if verdicts:
-        contents["verdict.json"] = verdicts[-1]
+    verdict = standing_verdict(event.verdict for event in events if isinstance(event, Evaluated))
+    if verdict is not None:
+        contents["verdict.json"] = verdict
     return contents
 
 

@@ -16,7 +16,7 @@ from trajectories.events import Evaluated, Event, Exited, Parent, TrialStarted
 from trajectories.exits import Exit
 from trajectories.tally import Tally
 from trajectories.usage import Costs, Usage
-from trajectories.verdict import GroupScore, Verdict
+from trajectories.verdict import GroupScore, Verdict, standing_verdict
 
 
 class ExitSummary(BaseModel):
@@ -101,7 +101,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
             case Exited():
                 exit = event.exit
             case Evaluated():
-                verdict = event.verdict
+                verdict = standing_verdict((verdict, event.verdict))
     return Summary(
         trial=str(directory),
         task=start.task.id,

@@ -6,6 +6,7 @@ A record type: evaluators (in `benchmarks`) make it, everything else reads it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -78,3 +79,15 @@ class Verdict(BaseModel):
         total: Counter[str] = Counter(case.group for case in self.cases)
         passed: Counter[str] = Counter(case.group for case in self.cases if case.status == "passed")
         return {group: GroupScore(passed=passed[group], total=count) for group, count in total.items()}
+
+
+def standing_verdict(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+    """Which of a trial's verdicts, in order, is its own: the last that was scored, else the last of all.
+
+    A trial may be evaluated again; an evaluator that fails then takes nothing back.
+    """
+    standing: Verdict | None = None
+    for verdict in verdicts:
+        if verdict is not None and (verdict.status == "scored" or standing is None or standing.status == "error"):
+            standing = verdict
+    return standing

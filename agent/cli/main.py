@@ -17,6 +17,7 @@ from agent.cli import (
     clean,
     diff,
     doctor,
+    evaluate,
     exporting,
     gc,
     importing,
@@ -41,6 +42,7 @@ app = typer.Typer(
 app.command("solve")(solve.solve)
 app.command("resume")(resume.resume)
 app.command("fork")(resume.fork)
+app.command("evaluate")(evaluate.evaluate)
 app.command("replay")(replay.replay)
 app.command("show")(show.show)
 app.command("trials")(show.trials)

@@ -53,7 +53,7 @@ class OracleModel:
     def ask(self, request: Request) -> Answer:
         """The command that is due.
 
-        Raises: CallFailure: `gave_up` where the solution could not be unpacked, or the submission did not end the trial.
+        Raises: CallFailure: `gave_up` where the solution could not be unpacked, or was submitted already.
         """
         due, since = self._due(request.history)
         if due == len(self._turns):
