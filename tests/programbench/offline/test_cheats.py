@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,15 +104,9 @@ def test_files_that_pytest_would_pick_up_and_a_program_that_reads_the_tests(numb
     zero(done)
 
 
-def test_what_compile_sh_prints_need_not_be_utf8(number: Number, tmp_path: Path) -> None:
-    """The official evaluator dies of such a byte and writes no result: never a score of the work's."""
+def test_what_compile_sh_prints_must_be_utf8(number: Number, tmp_path: Path) -> None:
+    """The official evaluator dies of such a byte, each time, so the leaderboard counts 0 for work that is right."""
     done = solve(
         number, tmp_path, RIGHT_PROGRAM, compile_sh(r"printf '\377\376 building\n'", "cc -O2 -o executable number.c")
     )
-    assert done.status == 0, done.err
-    verdict = done.json["verdict"]
-    if verdict["status"] == "scored":
-        assert verdict["quality"] == 1.0, "the work is right"
-    else:
-        assert verdict["quality"] is None
-        assert "UTF-8" in json.loads((done.trial / "verdict.json").read_text())["error"]
+    assert "UTF-8" in zero(done)
