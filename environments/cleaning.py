@@ -1,7 +1,8 @@
 """What dead harness processes left on this machine: found, judged, removed. Nothing else is touched.
 
 Containers by their labels, temporary directories by their names, lock files by nobody holding them. Images are
-caches and stay. A build that was cut off leaves no container; its layers carry no labels and speed up the next one.
+caches and stay, but for `scratch_images`. A build that was cut off leaves no container; its layers carry no labels and
+speed up the next one.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from environments import daemon
+from environments import daemon, scratch_images
+from environments.leftover import Fate as Fate, Leftover as Leftover
 from environments.owner import KEEP, PID, Owner, State, boot_id
 from environments.protocol import EnvironmentUnavailable
 from environments.removal import remove_tree
@@ -51,25 +53,6 @@ _ONE_MACHINE = (
 """File systems that no other machine writes to (nfs, lustre, 9p, virtiofs may be another one's, too)."""
 _RUNS = ("running", "paused", "restarting")
 
-Fate = Literal["dead", "kept", "unknown"]
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """Something that a harness process made; `fate` dead may go, kept only when asked for, unknown stays."""
-
-    kind: Literal["container", "directory", "lock"]
-    name: str
-    """A container's name, else the path."""
-    fate: Fate
-    why: str
-    """What it is, or why it cannot be judged and what to do."""
-    owner: Owner | None
-    age_s: float
-    bytes: int | None = None
-    id: str | None = None
-    """A container's."""
-
 
 @dataclass
 class Cleaned:
@@ -81,7 +64,7 @@ class Cleaned:
     failed: list[tuple[Leftover, str]] = field(default_factory=list)
     """With what went wrong."""
     docker: str | None = None
-    """Why containers were not looked at."""
+    """Why containers and images were not looked at."""
 
 
 def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
@@ -94,7 +77,7 @@ def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
     found: list[Leftover] = []
     try:
         api = daemon.connect(timeout_s=daemon.QUICK_S)
-        found += containers(api)
+        found += [*containers(api), *images(api)]  # in this order: a container holds its image
     except EnvironmentUnavailable as error:
         done.docker = str(error)
     try:
@@ -121,7 +104,7 @@ def count() -> int:
     with suppress(EnvironmentUnavailable):
         api = daemon.connect(timeout_s=daemon.QUICK_S)
         try:
-            found += containers(api)
+            found += [*containers(api), *images(api)]
         finally:
             api.close()
     return sum(one.fate == "dead" for one in found)
@@ -135,16 +118,25 @@ def containers(api: APIClient) -> list[Leftover]:
     with daemon.told("listing containers"):
         listed = api.containers(all=True, filters={"label": PID})
         local = _on_this_kernel(api) if listed else False
-        images: dict[str, Mapping[str, str] | None] = {}
+        known_images: dict[str, Mapping[str, str] | None] = {}
         found = []
         for facts in listed:
             labels, image = facts["Labels"], facts["ImageID"]
-            if image not in images:
-                images[image] = _labels_of_image(api, image)
-            known = images[image]
+            if image not in known_images:
+                known_images[image] = _labels_of_image(api, image)
+            known = known_images[image]
             if known is None or not _inherited(labels, known):
                 found.append(judged(facts, local=local, own=known is not None))
     return [one for one in found if one is not None]
+
+
+def images(api: APIClient) -> list[Leftover]:
+    """Images of use to nobody any more; see `scratch_images`.
+
+    Raises: EnvironmentUnavailable.
+    """
+    with daemon.told("listing images"):
+        return scratch_images.leftovers(api, _boot_time() if _on_this_kernel(api) else 0.0)
 
 
 def judged(facts: Mapping[str, Any], *, local: bool, own: bool = True) -> Leftover | None:
@@ -280,7 +272,7 @@ def _remove(one: Leftover, api: APIClient | None) -> str | None:
     try:
         if one.id is not None:
             assert api is not None
-            return _remove_container(api, one.id)
+            return _remove_image(api, one.id) if one.kind == "image" else _remove_container(api, one.id)
         if one.kind == "lock":
             with suppress(FileNotFoundError):
                 unheld(Path(one.name), remove=True)
@@ -309,3 +301,16 @@ def _remove_container(api: APIClient, id: str) -> str | None:
             if time.monotonic() > until or "in progress" not in str(error):
                 return daemon.reason(error)
         time.sleep(0.05)  # it removes itself at this very moment
+
+
+def _remove_image(api: APIClient, id: str) -> str | None:
+    """Never by force: somebody's container may run in it."""
+    from docker.errors import DockerException
+
+    try:
+        api.remove_image(id)
+    except daemon.not_found():
+        pass
+    except (DockerException, OSError) as error:
+        return daemon.reason(error)
+    return None

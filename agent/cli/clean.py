@@ -15,7 +15,7 @@ def clean(
     kept: Annotated[bool, typer.Option("--kept", help="Remove containers that --keep left, too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Remove containers, temporary directories and locks of dead harness processes; images stay."""
+    """Remove containers, temporary directories and locks of dead harness processes; images that are caches stay."""
     from agent.cli.output import emit_json, stderr
     from environments import cleaning
 

@@ -168,3 +168,39 @@ def test_image_name_follows_what_it_is_built_from(tmp_path: Path) -> None:
     assert taskdir.load(directory, benchmark="path").spec.image != first
     assert first is not None
     assert first.startswith("retrace-mine:")
+
+
+def test_a_solution_is_no_content_of_a_task(tmp_path: Path) -> None:
+    directory = make(tmp_path, EVALUATED, **{"tests/test_a.py": "", "tests/solution/kept": ""})
+    before = taskdir.load(directory, benchmark="path")
+    assert before.solution is None
+    (directory / "solution" / "deep").mkdir(parents=True)
+    (directory / "solution" / "deep" / "answer").write_text("42")
+    after = taskdir.load(directory, benchmark="path")
+    assert after.solution == directory / "solution"
+    assert after.digest == before.digest
+    (directory / "tests" / "solution" / "kept").write_text("changed")  # only the directory of that name at the top
+    assert taskdir.load(directory, benchmark="path").digest != before.digest
+
+
+def test_a_solution_is_a_directory_with_something_in_it(tmp_path: Path) -> None:
+    directory = make(tmp_path)
+    (directory / "solution").mkdir()
+    assert refused(directory) == "solution: is empty; leave it out"
+    (directory / "solution").rmdir()
+    (directory / "solution").symlink_to("/usr")
+    assert refused(directory) == "solution: is not a directory"
+
+
+@pytest.mark.parametrize("context", [".", "solution", "solution/image"])
+def test_an_image_s_context_holds_no_solution(context: str, tmp_path: Path) -> None:
+    text = LEAST.replace("[sandbox]", "[docker]") + f"image: {{build: {{context: {context}}}}}\n"
+    directory = make(tmp_path, text, **{f"{context}/Dockerfile": "FROM x", "solution/answer": "42"})
+    assert "holds the solution" in refused(directory)
+
+
+@pytest.mark.parametrize("suite", [".", "solution"])
+def test_a_suite_holds_no_solution(suite: str, tmp_path: Path) -> None:
+    text = LEAST + f"evaluation: {{suite: {suite}}}\n"
+    directory = make(tmp_path, text, **{f"{suite}/test_a.py": "", "solution/answer": "42"})
+    assert "evaluation.suite" in refused(directory)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from environments import cleaning, daemon, images
+from environments import cleaning, daemon, images, scratch_images
 from environments.local import pid_namespace
 from environments.owner import KEEP, Owner, State, start_time, this_process
 from environments.stored_images import one_at_a_time, unheld
@@ -297,6 +297,40 @@ def test_a_user_s_container_of_an_image_with_our_labels_stays(make: Callable[...
         api.remove_container(users)
     finally:
         api.remove_image(image, force=True)
+        api.close()
+
+
+@pytest.mark.docker
+def test_an_image_made_for_a_dead_process_alone_goes_and_no_other(make: Callable[..., str], dead: Owner) -> None:
+    """The evaluator of ProgramBench commits such images; a user may have given one a name of their own."""
+    api = daemon.connect()
+    word = f"retrace-test-scratch-{secrets.token_hex(6)}"
+
+    def commit(owner: Owner, tag: str, scratch: bool = True, *more: str) -> str:
+        container = make(owner.labels())
+        changes = [f"LABEL {scratch_images.SCRATCH}={word}:{tag}"] if scratch else []
+        image = api.commit(container, word, tag, changes=changes)["Id"]
+        for other in more:
+            api.tag(image, word, other)
+        api.remove_container(container)
+        return f"{word}:{tag}"
+
+    try:
+        gone = commit(dead, "gone")
+        stay = [commit(this_process(), "mine"), commit(dead, "cache", False), commit(dead, "taken", True, "users")]
+        stay.append(commit(replace(dead, boot_id="another"), "strange"))
+        tried = cleaning.clean(dry_run=True)
+        assert fate(gone, tried.removed) == "dead"
+        assert images.look_up(api, gone) is not None
+        done = cleaning.clean()
+        assert fate(gone, done.removed) == "dead"
+        assert images.look_up(api, gone) is None
+        assert all(images.look_up(api, one) for one in stay)
+        assert fate(stay[-1], done.unknown) == "unknown"
+    finally:
+        for image in api.images(name=word):
+            for tag in image["RepoTags"]:
+                api.remove_image(tag)
         api.close()
 
 

@@ -413,3 +413,14 @@ def test_the_filter_knows_every_way_to_the_keyrings() -> None:
         assert answer(architecture, min(calls) - 1) == answer(architecture, max(calls) + 1) == seccomp._ALLOW
     assert answer(0xC000003E, 250 | 0x40000000) == 0x00050000 | errno.ENOSYS
     assert answer(1, 250) == seccomp._ALLOW
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_does_not_see_our_own_tasks_where_we_are_installed(
+    start: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hidden tests and solutions lie in the wheel, and a wheel may lie below /usr."""
+    monkeypatch.setattr(bubblewrap, "OWN", Path("/usr/share/perl5"))
+    place: Place = start("sandbox")  # type: ignore[operator]
+    assert place.text("ls -A /usr/share/perl5; test -e /usr/share && echo there") == "there\n"
+    assert place.run("touch /usr/share/perl5/x").exit_code == 1

@@ -88,7 +88,13 @@ def test_a_broken_file_of_aliases_is_named(own_config, content, said):
 
 @pytest.mark.parametrize(
     ("asked", "near"),
-    [("opuss", "opus"), ("sonet", "sonnet"), ("claude-opus-5-6", "claude-opus-5-5"), ("gpt-4oo", "gpt-4o")],
+    [
+        ("opuss", "opus"),
+        ("orcale", "oracle"),
+        ("sonet", "sonnet"),
+        ("claude-opus-5-6", "claude-opus-5-5"),
+        ("gpt-4oo", "gpt-4o"),
+    ],
 )
 def test_an_unknown_alias_suggests_near_names(asked, near):
     message = unusable(asked)
@@ -180,10 +186,14 @@ def test_a_local_model_needs_its_file(asked):
     assert asked in unusable(asked)
 
 
-@pytest.mark.parametrize("asked", ["human", "script:x.yaml", "replay:x"])
+@pytest.mark.parametrize("asked", ["human", "script:x.yaml", "replay:x", "oracle", "nop"])
 def test_local_models_take_no_settings(asked):
     assert "--model-setting temperature" in unusable(asked, temperature="1")
     assert "--api-base" in unusable(asked, api_base="http://x")
+
+
+def test_an_oracle_needs_a_task():
+    assert "there is no task here" in unusable("oracle")
 
 
 def test_nothing_slow_is_imported_to_choose_and_check_a_model():

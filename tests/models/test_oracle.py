@@ -1,0 +1,168 @@
+"""`oracle` says the commands that bring a solution, whatever it is; `nop` says one thing. Run for real, by bash."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from agent.actions import SUBMIT
+from agent.models.choose import make_model
+from agent.models.oracle import PART_BYTES, PLACED, OracleModel, Solution, commands
+from agent.models.protocol import AssistantTurn, CallFailure, Request
+from agent.solution import solution_of
+from benchmarks import taskdir
+from benchmarks.task import Task, TaskError
+from trajectories.events import Message, Reply
+
+TASK = "title: T\nkind: repair\nenvironments: [local]\n"
+
+
+def task_with(root: Path, solution: bool = True) -> Task:
+    directory = root / "mine"
+    directory.mkdir()
+    (directory / "task.yaml").write_text(TASK)
+    (directory / "instruction.md").write_text("Do it.")
+    if solution:
+        (directory / "solution").mkdir()
+        (directory / "solution" / "made").write_text("made\n")
+    return taskdir.load(directory, benchmark="path")
+
+
+def run(folder: Path, scripts: list[str]) -> str:
+    """What the last of the commands prints."""
+    out = ""
+    for script in scripts:
+        done = subprocess.run(
+            ["bash", "-c", "source /dev/stdin"], cwd=folder, input=script, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        out = done.stdout
+    return out
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def request(*history: Message | AssistantTurn) -> Request:
+    return Request(step=1, try_=1, history=history, timeout_s=10)
+
+
+def message(content: str) -> Message:
+    return Message(id="m", role="tool", content=content, why="observation")
+
+
+def command_of(reply: Reply) -> str:
+    (call,) = reply.tool_calls
+    return str(json.loads(call.arguments)["command"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(content=st.binary(max_size=3000), part_bytes=st.integers(20, 400))
+def test_any_bytes_arrive_in_any_number_of_parts(content: bytes, part_bytes: int, tmp_path_factory) -> None:
+    folder = tmp_path_factory.mktemp("workspace")
+    scripts = commands(tar_of({"a/b": content}), part_bytes)
+    assert len(set(scripts)) == len(scripts)
+    assert run(folder, scripts).strip() == PLACED
+    assert [path.name for path in folder.iterdir()] == ["a"]
+    assert (folder / "a/b").read_bytes() == content
+
+
+def test_a_large_solution_comes_in_commands_of_a_sane_size(tmp_path: Path) -> None:
+    content = os.urandom(3 * PART_BYTES)
+    scripts = commands(tar_of({"large": content}))
+    assert len(scripts) == 5  # four parts, and the unpacking
+    assert max(map(len, scripts)) < 300_000
+    assert run(tmp_path, scripts).strip() == PLACED
+    assert (tmp_path / "large").read_bytes() == content
+
+
+def test_a_solution_is_brought_over_what_is_there(tmp_path: Path) -> None:
+    task = task_with(tmp_path)
+    assert task.solution is not None
+    (task.solution / "tool").write_text("#!/bin/sh\n")
+    (task.solution / "tool").chmod(0o755)
+    (task.solution / "link").symlink_to("made")
+    (task.solution / "__pycache__").mkdir()
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "made").write_text("not yet\n")
+    (workspace / "made").chmod(0o444)
+    (workspace / "kept").write_text("kept\n")
+    before = (workspace / "kept").stat().st_mtime
+    run(workspace, commands(solution_of(task).archive))
+    assert {path.name for path in workspace.iterdir()} == {"made", "kept", "tool", "link"}
+    assert (workspace / "made").read_text() == "made\n"
+    assert (workspace / "made").stat().st_mtime >= before  # a build by times sees that it changed
+    assert (workspace / "tool").stat().st_mode & 0o777 == 0o755
+    assert os.readlink(workspace / "link") == "made"
+
+
+def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
+    task = task_with(tmp_path)
+    first = solution_of(task)
+    assert task.solution is not None
+    os.utime(task.solution / "made", (0, 0))
+    assert solution_of(task) == first
+    (task.solution / "made").write_text("other\n")
+    assert solution_of(task).sha256 != first.sha256
+
+
+def test_what_cannot_be_brought_is_said(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    with pytest.raises(TaskError, match="path/mine has no solution of its own"):
+        solution_of(task_with(tmp_path / "one", solution=False))
+    task = task_with(tmp_path / "two")
+    assert task.solution is not None
+    os.mkfifo(task.solution / "pipe")
+    with pytest.raises(TaskError, match="pipe: a named pipe"):
+        solution_of(task)
+
+
+def test_what_is_due_follows_from_the_history() -> None:
+    model = OracleModel(Solution(tar_of({"a": os.urandom(2 * PART_BYTES)}), "0" * 64))
+    history: list[Message | AssistantTurn] = [message("the task")]
+    said = []
+    for turn in range(5):
+        reply = model.ask(request(*history)).reply
+        said.append(command_of(reply))
+        history += [AssistantTurn(f"r{turn}", reply), message(PLACED if "tar -x" in said[-1] else "")]
+        if said[-1] == SUBMIT:
+            break
+    assert (len(said), said[-1]) == (5, SUBMIT)
+    with pytest.raises(CallFailure, match="submitted already"):
+        model.ask(request(*history))
+    other = make_model("nop", settings={}, api_base=None).ask(request()).reply
+    fork = [AssistantTurn("x", Reply(text="another model's")), message("done"), AssistantTurn("y", other)]
+    ids = {call.id for reply in (other, model.ask(request(*fork[:2])).reply) for call in reply.tool_calls}
+    assert len(ids) == 2
+    assert command_of(model.ask(request(*fork[:2])).reply) == said[0]
+
+
+def test_a_solution_that_was_not_unpacked_is_not_submitted() -> None:
+    model = OracleModel(Solution(tar_of({"a": b"x"}), "0" * 64))
+    first = AssistantTurn("r", model.ask(request()).reply)
+    with pytest.raises(CallFailure, match="could not be unpacked") as caught:
+        model.ask(request(first, message("bash: tar: command not found")))
+    assert caught.value.error == "gave_up"
+
+
+def test_nop_submits_whatever_was_said() -> None:
+    model = make_model("nop", settings={}, api_base=None)
+    assert command_of(model.ask(request()).reply) == SUBMIT
+    assert command_of(model.ask(request(message("a task"))).reply) == SUBMIT
+    assert model.info.free is not None
