@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.programbench import check, hidden_tests, instances, prepared, results, running
+from benchmarks.programbench import changes, check, hidden_tests, instances, prepared, results, running
 from benchmarks.programbench.handover import HandOverError, hand_over
 from benchmarks.programbench.hidden_tests import HiddenTests, NoTests
 from benchmarks.programbench.instances import Instance
@@ -147,7 +147,7 @@ def _prepare(going: _Evaluation, tests: HiddenTests) -> tuple[Prepared, check.Im
         _tell(going, found, image)
         _remove_torn(going.eval_json)
         return found, image
-    for name in (going.eval_json.name, prepared.NAME, SUBMISSION):
+    for name in (going.eval_json.name, prepared.NAME, SUBMISSION, changes.NAME):
         (scratch / name).unlink(missing_ok=True)
     with check.CleanRoom(instance, going.cpus) as room:
         withheld = {*instance.clean_hashes, *([room.original] if room.original else [])}
@@ -206,6 +206,7 @@ def _run(going: _Evaluation, tests: HiddenTests, cpus: int) -> str | None:
             going.scratch.absolute()
         )  # in it, the result is written beside the submission
         variables = {hidden_tests.VARIABLE: str(tests.directory), "HF_HUB_OFFLINE": "1"}
+        variables[changes.VARIABLE] = str((going.scratch / changes.NAME).absolute())
         ran = running.run(["eval", str(run), "--docker-cpus", str(cpus)], log, timeout_s, variables)
     if ran.left:
         going.notes.append(f"{ran.left} containers or images that the evaluator left were removed")
@@ -234,6 +235,8 @@ def _scored(going: _Evaluation, before: Prepared) -> Verdict:
         going.notes.append(
             f"the clean-room check had not built it ({before.why}); the official evaluator's word counts"
         )
+    if changed := changes.note(going.scratch):
+        going.notes.append(changed)
     going.notes.extend(found.notes)
     return _verdict(going, found.cases, found.quality, found.resolved, found.almost)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from agent.actions import SUBMIT
+from benchmarks.programbench import changes
 from tests.programbench.offline.conftest import TASK, Number
 from tests.programbench.offline.test_whole import scored
 from tests.solve.command import Done, script
@@ -110,3 +112,47 @@ def test_what_compile_sh_prints_must_be_utf8(number: Number, tmp_path: Path) -> 
         number, tmp_path, RIGHT_PROGRAM, compile_sh(r"printf '\377\376 building\n'", "cc -O2 -o executable number.c")
     )
     assert "UTF-8" in zero(done)
+
+
+def test_a_compile_script_that_changes_the_tests_tools_is_found_out(number: Number, tmp_path: Path) -> None:
+    """It is root, and the tests run in what it leaves: the official evaluator gives a program that does nothing a 1."""
+    done = solve(
+        number,
+        tmp_path,
+        compile_sh(
+            DOES_NOTHING,
+            "cat >>/usr/lib/python3/dist-packages/pytest/__init__.py <<'PYTHON'",
+            "import _pytest.python",
+            "_pytest.python.Function.runtest = lambda self: None",
+            "PYTHON",
+        ),
+    )
+    assert scored(done)["quality"] == 1.0, (
+        "if this fails, the official evaluator has learned to tell: say so in the docs"
+    )
+    notes = json.loads((done.trial / "verdict.json").read_text())["notes"]
+    (told,) = [note for note in notes if note.startswith("compile.sh changed the system")]
+    assert told.endswith(": /usr/lib/python3/dist-packages/pytest/__init__.py")
+
+
+def test_what_counts_as_a_change_of_the_system() -> None:
+    lines = """\
+C /usr
+C /usr/lib
+C /usr/lib/python3
+A /usr/lib/python3/sitecustomize.py
+A /usr/lib/python3/__pycache__
+A /usr/local/lib/python3.11/dist-packages/pytest_rerunfailures.py
+C /root
+C /root/.profile
+A /root/.cache
+A /root/.cache/pip
+A /opt/programbench-stashed-executable-do-not-modify
+A /workspaces
+D /usr/bin/python3
+A /workspace/executable
+A /tmp/x
+A /usr/sbin/docker-init
+""".splitlines()
+    found = ["/root/.profile", "/usr/bin/python3", "/usr/lib/python3/sitecustomize.py", "/workspaces"]
+    assert changes.outside(lines) == found

@@ -62,9 +62,11 @@ def test_an_instance_of_ones_own_is_listed_only_where_it_is_named(number: Number
 
 
 def test_the_oracle_scores_one(number: Number, tmp_path: Path) -> None:
-    verdict = scored(number.solve(tmp_path, "oracle"))
+    done = number.solve(tmp_path, "oracle")
+    verdict = scored(done)
     assert (verdict["passed"], verdict["quality"]) == (True, 1.0)
     assert passed(verdict) == TESTS
+    assert "compile.sh changed" not in (done.trial / "verdict.json").read_text(), "an honest build changes nothing else"
 
 
 def test_a_partial_rebuild_scores_in_between(number: Number, tmp_path: Path) -> None:
