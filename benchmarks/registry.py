@@ -151,7 +151,9 @@ def _near_tasks(wanted: str, among: tuple[str, ...]) -> list[str]:
         for id in benchmark(name).ids():
             for word in {id.lower(), *re.split(r"__|\.", id.lower())}:
                 having.setdefault(word, []).append(f"{name}/{id}")
-    close = difflib.get_close_matches(wanted.lower(), having, n=3, cutoff=0.7)
+    for cutoff in (0.7, 0.6):  # of what is less near, only where nothing is nearer
+        if close := difflib.get_close_matches(wanted.lower(), having, n=3, cutoff=cutoff):
+            break
     return list(dict.fromkeys(id for word in close for id in having[word]))[:4]
 
 

@@ -59,6 +59,8 @@ class Summary(BaseModel):
     trial: str
     """Its directory."""
     task: str
+    variant: str | None = None
+    """Which ablation of the task, joined with `+`; None is the task as its benchmark has it."""
     model: str
     attempt: int
     environment: str
@@ -106,6 +108,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         trial=str(directory),
         task=start.task.id,
         model=start.model.asked,
+        variant=start.variant,
         attempt=start.attempt,
         environment=start.environment,
         started=first_t,

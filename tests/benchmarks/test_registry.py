@@ -24,7 +24,20 @@ def test_rows() -> None:
     for row in rows.values():
         assert isinstance(row["tests"], int)
         assert row["tests"] >= 25
-    assert benchmarks.task_rows("demo") == list(rows.values())
+        assert {"id", "title", "kind", "language", "environments"} <= row.keys()
+    demos = benchmarks.task_rows("demo")
+    assert demos == list(rows.values())[: len(demos)]
+    assert {id.partition("/")[0] for id in rows} == set(registry.names())
+
+
+def test_a_list_of_what_has_all_words() -> None:
+    def found(*words: str) -> list[object]:
+        return [row["id"] for one in registry.task_lists("demo", words) for row in one.rows]
+
+    assert found("rebuild") == ["demo/figlet", "demo/spans"]
+    assert found("REBUILD", "folder") == ["demo/spans"]
+    assert found("c") == ["demo/cronwhen", "demo/ledger", "demo/spans"], "in a title, or the language as a whole"
+    assert found("xyzzy") == []
 
 
 @pytest.mark.parametrize("reference", ["demo/spans", "spans"])
@@ -43,6 +56,9 @@ def test_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         adapter, task = benchmarks.resolve_task(reference)
         assert (adapter.name, task.id, task.directory) == ("path", "path/spans", directory)
     assert benchmarks.resolve_task("spans")[1].id == "demo/spans"
+    (tmp_path / "an").mkdir()
+    with pytest.raises(TaskError, match="an: is no task directory"):
+        benchmarks.resolve_task("./an")
 
 
 @pytest.mark.parametrize(

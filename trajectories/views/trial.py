@@ -81,7 +81,8 @@ class TrialView:
 
     def _head(self, event: TrialStarted) -> None:
         self._rule(Rule(Text(printable(event.trial), "bold")))
-        line = f"task {event.task.id}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
+        task = f"{event.task.id} ({event.variant})" if event.variant else event.task.id
+        line = f"task {task}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
         self._console.print(Text(printable(line)), soft_wrap=True)
         self._note(f"{event.t or 'time unknown'}   prompt {event.prompt.name}   record {event.schema_version}")
         if event.imported is not None:

@@ -1,0 +1,162 @@
+"""How a trial of an instance begins, in Docker: the container it gets, what it is told, and images that are none."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from benchmarks.programbench import instances
+from tests.programbench.own import make_instance
+from tests.solve.command import Done, agent, script
+from trajectories.events import ActionFinished, EnvStarted, Message, TrialStarted, Warned
+
+pytestmark = pytest.mark.docker
+
+ORGANISATION = "retrace-test"
+CLEAN_ROOM = """
+FROM {base}
+USER root
+RUN rm -rf /workspace && mkdir /workspace && cd /workspace && echo 'Prints hello.' > README.md \\
+ && git init -q && git add . && git -c user.name=x -c user.email=x@x commit -qm docs && chown -R agent: /workspace \\
+ && cp /bin/true executable && chmod 0111 executable
+WORKDIR /workspace
+"""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance of one's own, and its image."""
+
+    id: str
+    folder: Path
+    image: str
+
+    def agent(self, *argv: str) -> Done:
+        variables = {instances.TASKS_VARIABLE: str(self.folder / "tasks"), "PROGRAMBENCH_DOCKER_ORG": ORGANISATION}
+        return agent(self.folder, *argv, **variables)
+
+    def solve(self, *turns: object, options: tuple[str, ...] = ()) -> Done:
+        model = script(self.folder, *turns)
+        return self.agent("solve", "--task", self.id, "--model", model, "--no-evaluate", "--json", *options)
+
+
+def _made(folder: Path, dockerfile: str) -> Iterator[Instance]:
+    """One with a name of its own, so that tests of others at the same time have others."""
+    id = make_instance(folder / "tasks", f"us/tool-{uuid.uuid4().hex[:8]}", language="go")
+    image = f"{ORGANISATION}/{id.replace('__', '_1776_')}:{instances.IMAGE_TAG}"
+    subprocess.run(["docker", "build", "-q", "-t", image, "-"], input=dockerfile.encode(), check=True, timeout=150)
+    try:
+        yield Instance(id, folder, image)
+    finally:
+        subprocess.run(["docker", "rmi", "-f", image], check=False, capture_output=True)
+
+
+@pytest.fixture
+def instance(tmp_path: Path, workbench_image: str) -> Iterator[Instance]:
+    """An instance with a clean-room image."""
+    yield from _made(tmp_path, CLEAN_ROOM.format(base=workbench_image))
+
+
+def test_a_trial_has_the_benchmarks_conditions_lowered_to_the_hosts(instance: Instance) -> None:
+    look = (
+        "id -un; pwd; echo $PAGER $MANPAGER $LESS $PIP_PROGRESS_BAR $TQDM_DISABLE; ls; git status --short; "
+        "test -r executable || echo unreadable; ./executable && echo runs; ls /sys/class/net"
+    )
+    commit = (
+        "rm -rf .git && git init -q . && echo 1 >a && git add a && git commit -qm one && git log --format='%an %ae'"
+    )
+    done = instance.solve(look, commit, SUBMIT)
+    assert done.status == 0, done.err
+    seen, committed, *_ = [one.output.text for one in done.events if isinstance(one, ActionFinished)]
+    assert seen.split() == [
+        *("agent", "/workspace", "cat", "cat", "-R", "off", "1"),
+        *("README.md", "executable", "??", "executable", "unreadable", "runs", "lo"),
+    ]
+    assert committed.strip() == "Retrace agent agent@retrace.invalid"
+
+    (began,) = [one for one in done.events if isinstance(one, EnvStarted)]
+    asked = {one.limit: one.asked for one in began.lowered}
+    host_cpus = int(subprocess.check_output(["docker", "info", "-f", "{{.NCPU}}"]))
+    host_bytes = int(subprocess.check_output(["docker", "info", "-f", "{{.MemTotal}}"]))
+    wanted = {}
+    if host_cpus < 20:
+        wanted["cpus"] = "20"
+    if host_bytes < 60 << 30:
+        wanted["memory_bytes"] = str(60 << 30)
+    assert asked == wanted
+    warned = [one.text for one in done.events if isinstance(one, Warned) and one.kind == "limit_lowered"]
+    assert [line.partition(":")[0] for line in warned] == list(wanted)
+    if host_cpus < 20:
+        assert f"cpus: 20 asked, {host_cpus} given" in warned
+
+    told = next(one.content for one in done.events if isinstance(one, Message) and one.why == "task")
+    assert told.startswith("Write the program `tool-")
+    assert "There is no network." in told
+    assert "1000 replies and 360 minutes" in told
+
+
+def test_going_on_and_branching_off_keep_the_variants(instance: Instance) -> None:
+    chosen = ("--variant", "other-language", "--variant", "internet")
+    first = instance.solve(
+        "ls /sys/class/net", {"fail": {"error": "authentication", "status": 401}}, SUBMIT, options=chosen
+    )
+    assert first.json["exit"]["cause"] == "model_unavailable", first.err
+    assert first.json["variant"] == "internet+other-language"
+    told = next(one.content for one in first.events if isinstance(one, Message) and one.why == "task")
+    assert "must be written in another programming language: no part of it may be in Go" in told
+    assert "You have internet access" in told
+    assert "There is no network" not in told
+
+    fork = ["fork", str(first.trial), "--at", "1", "--model", script(instance.folder, "true", SUBMIT)]
+    for argv in (["resume", str(first.trial)], fork):
+        done = instance.agent(*argv, "--json")
+        assert (done.status, done.json["exit"]["cause"]) == (0, "submitted"), done.err
+        start = done.events[0]
+        assert isinstance(start, TrialStarted)
+        assert (start.variant, start.environment_spec["network"]) == ("internet+other-language", True)
+        assert start.options["variants"] == ["other-language", "internet"]
+        assert start.options["task"] == f"programbench/{instance.id}", "not the short name, which may come to mean more"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("rm /workspace/executable", "has no program /workspace/executable that agent can run"),
+        ("chmod 0644 /workspace/executable", "has no program /workspace/executable that agent can run"),
+        ("rm $(command -v git)", "has no git"),
+    ],
+)
+def test_an_image_that_is_no_clean_room_is_said_in_one_line(
+    tmp_path: Path, workbench_image: str, change: str, said: str
+) -> None:
+    for instance in _made(tmp_path, CLEAN_ROOM.format(base=workbench_image) + f"RUN {change}\n"):
+        done = instance.solve(SUBMIT)
+        assert done.status == 1
+        assert done.json["exit"]["reason"] == "infrastructure"
+        assert f"programbench/{instance.id}: the image {instance.image} {said}" in done.json["exit"]["detail"]
+        assert "Traceback" not in done.err
+        assert done.json["steps"] == 0
+
+
+def test_an_image_that_cannot_be_pulled_gives_the_daemons_own_words(tmp_path: Path) -> None:
+    closed = "127.0.0.1:9"
+    began = time.monotonic()
+    done = agent(
+        tmp_path, "solve", "--task", "ffmpeg", "--model", script(tmp_path, SUBMIT), PROGRAMBENCH_DOCKER_ORG=closed
+    )
+    assert time.monotonic() - began < 60
+    image = f"{closed}/ffmpeg_1776_ffmpeg.360a402:task_cleanroom_v6"
+    direct = subprocess.run(["docker", "pull", image], capture_output=True, text=True)
+    daemon_said = direct.stderr.strip().removeprefix("Error response from daemon: ")
+    assert "connection refused" in daemon_said
+    assert done.status == 1
+    (line,) = [line for line in done.err.splitlines() if line.startswith("exit: ")]
+    assert line.startswith(f"exit: infrastructure: environment_lost (pulling {image} failed: ")
+    assert "connection refused" in line

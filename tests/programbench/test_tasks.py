@@ -1,0 +1,153 @@
+"""The instances as tasks: under the reference runner's conditions, and listed quickly."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from benchmarks.programbench import instances
+from benchmarks.programbench.adapter import ProgramBench
+from benchmarks.registry import resolve_task, task_lists
+from benchmarks.task import TaskError
+from tests.programbench.own import COMMIT, make_instance
+from tests.solve.command import agent, environment
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory for instances of one's own."""
+    root = tmp_path / "tasks"
+    monkeypatch.setenv(instances.TASKS_VARIABLE, f"{tmp_path / 'missing'}:{root}")
+    return root
+
+
+def test_ffmpeg_has_the_benchmarks_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROGRAMBENCH_DOCKER_ORG", raising=False)
+    task = ProgramBench().load("ffmpeg__ffmpeg.360a402")
+    spec = task.spec
+    assert spec.image == "programbench/ffmpeg_1776_ffmpeg.360a402:task_cleanroom_v6"
+    assert (spec.platform, str(spec.workdir), spec.user, spec.network) == ("linux/amd64", "/workspace", "agent", False)
+    assert (spec.cpus, spec.memory_bytes, spec.cap_drop) == (20, 60 * 1024**3, ("SYS_PTRACE",))
+    assert spec.env == {"PAGER": "cat", "MANPAGER": "cat", "LESS": "-R", "PIP_PROGRESS_BAR": "off", "TQDM_DISABLE": "1"}
+    limits = task.limits
+    assert (limits.steps, limits.time_s, limits.command_s, limits.cost_usd) == (1000, 21600, 180, None)
+    assert (task.kinds, task.prompt, task.language, task.evaluable) == (("docker",), "programbench", "c", True)
+    assert task.facts == {
+        "kind": "rebuild",
+        "repository": "FFmpeg/FFmpeg",
+        "commit": "360a4025fb2582d52d871ea2129d6b659598bb49",
+        "difficulty": "hard",
+        "tests": "3041",
+        "branches": "12",
+        "package": version("programbench"),
+    }
+    assert "`FFmpeg`" in task.instruction
+
+
+def test_all_of_them_are_listed_with_their_tests() -> None:
+    (found,) = task_lists("programbench")
+    assert len(found.rows) == 200
+    assert sum(row["tests"] for row in found.rows) == 247_444  # type: ignore[misc]
+    for row in found.rows:
+        assert re.fullmatch(r"programbench/[a-z0-9._-]+__[a-z0-9._-]+\.[0-9a-f]{7}", str(row["id"]))
+        assert str(row["id"]).endswith(f".{str(row['commit'])[:7]}")
+        assert set(found.columns) <= row.keys()
+
+
+def test_words_find_repositories_languages_and_difficulties() -> None:
+    def found(*words: str) -> list[tuple[object, object, object]]:
+        (list_,) = task_lists("programbench", words)
+        return [(row["repository"], row["language"], row["difficulty"]) for row in list_.rows]
+
+    everything = found()
+    assert found("FFmpeg/") == [("FFmpeg/FFmpeg", "c", "hard")]
+    assert found("Haskell") == [one for one in everything if one[1] == "hs"] == [("jgm/pandoc", "hs", "")]
+    for word in ("rs", "rust"):
+        assert {one for one in everything if one[1] == "rs"} <= set(found(word)) < set(everything)
+    hard = [one for one in everything if one[2] == "hard"]
+    assert len(hard) == 18
+    assert set(hard) < set(found("hard")), "shellharden is easy"
+    assert found("hard", "rust") == [one for one in found("rust") if one in found("hard")]
+
+
+def test_an_instance_of_ones_own_is_one_like_the_others(own: Path) -> None:
+    id = make_instance(own, "Us/Wc-Clone", language="hs", tests={"a" * 12: ["t.one", "t.two"], "b" * 12: []})
+    assert id in ProgramBench().ids()
+    _, task = resolve_task("wc-clone")
+    assert (task.id, task.facts["tests"], task.facts["branches"]) == (f"programbench/{id}", "2", "2")
+    assert (task.facts["commit"], task.facts["difficulty"], task.solution) == (COMMIT, "not said", None)
+    (own / id / "solution").mkdir()
+    assert ProgramBench().load(id).solution == own / id / "solution"
+    (found,) = task_lists("programbench", ["wc-clone"])
+    assert [row["id"] for row in found.rows] == [f"programbench/{id}"]
+
+
+def test_the_digest_is_that_of_what_the_instance_asks(own: Path) -> None:
+    id = make_instance(own, "us/one")
+    other = make_instance(own, "us/two", task_yaml=(own / id / "task.yaml").read_text())
+    load = ProgramBench().load
+    before = load(id).digest
+    assert load(other).digest == before, "the same content"
+    tests = own / id / "tests.json"
+    tests.write_text(tests.read_text().replace("test_one", "test_two"))
+    changed = load(id).digest
+    assert changed != before
+    (own / id / "task.yaml").write_text((own / id / "task.yaml").read_text() + "difficulty: easy\n")
+    assert load(id).digest not in (before, changed)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("task.yaml", "{"), ("task.yaml", "repository: a/b\n"), ("tests.json", "[]"), ("tests.json", '{"branches": 1}')],
+)
+def test_a_malformed_instance_is_named_with_its_file(own: Path, file: str, content: str) -> None:
+    id = make_instance(own, "us/odd")
+    (own / id / file).write_text(content)
+    with pytest.raises(TaskError, match=re.escape(str(own / id / file))):
+        resolve_task("us/odd")
+
+
+def test_the_command_lists_without_loading_what_takes_long(tmp_path: Path) -> None:
+    code = (
+        "import sys; from agent.cli.main import app; import typer\n"
+        "typer.main.get_command(app)(['tasks', 'list', '--benchmark', 'programbench'], standalone_mode=False)\n"
+        "slow = {'rich.console', 'litellm', 'docker', 'programbench', 'jinja2', 'numpy'}\n"
+        "print(*sorted(slow & sys.modules.keys()), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True)
+    heading, *lines = done.stdout.splitlines()
+    assert heading.split() == ["id", "repository", "language", "difficulty", "tests"]
+    assert len(lines) == 200
+    assert done.stderr.strip() == ""
+
+
+def test_the_command_searches(tmp_path: Path) -> None:
+    done = agent(tmp_path, "tasks", "list", "--benchmark", "programbench", "FFMPEG", "--json")
+    (row,) = done.json["tasks"]
+    assert row["id"] == "programbench/ffmpeg__ffmpeg.360a402"
+    assert row["commit"] == "360a4025fb2582d52d871ea2129d6b659598bb49"
+    assert (row["language"], row["difficulty"], row["tests"]) == ("c", "hard", 3041)
+    nothing = agent(tmp_path, "tasks", "list", "no-such-thing")
+    assert (nothing.status, nothing.out) == (0, "")
+    assert "no task has that" in nothing.err
+
+
+def test_the_command_shows_one_by_its_short_name(tmp_path: Path) -> None:
+    done = agent(tmp_path, "tasks", "show", "ffmpeg", "--json")
+    assert done.json["id"] == "programbench/ffmpeg__ffmpeg.360a402"
+    assert sorted(done.json["variants"]) == ["internet", "other-language"]
+    assert "--variant other-language: " in agent(tmp_path, "tasks", "show", "ffmpeg").out
+
+
+def test_doctor_says_what_is_there_of_the_benchmark(tmp_path: Path) -> None:
+    variables = {"PROGRAMBENCH_BLOB_DIR": str(tmp_path), instances.TASKS_VARIABLE: f"{tmp_path}:{tmp_path / 'none'}"}
+    found = json.loads(agent(tmp_path, "doctor", "--json", **variables).out)["programbench"]
+    assert (found["package"], found["tasks"]) == (version("programbench"), 200)
+    assert found["PROGRAMBENCH_BLOB_DIR"] == [{"path": str(tmp_path), "exists": True}]
+    assert [one["exists"] for one in found[instances.TASKS_VARIABLE]] == [True, False]

@@ -1,0 +1,96 @@
+"""Ablations: what they change of a task, that they make another trial of it, and that going on keeps them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from benchmarks.programbench import instances
+from benchmarks.registry import resolve_task
+from benchmarks.task import TaskError
+from tests.programbench.own import make_instance
+from tests.solve.command import agent, script
+from trajectories.events import TrialStarted
+from trajectories.identity import configuration_hash
+
+NAMES = ("internet", "other-language")
+SETS = [chosen for number in range(3) for chosen in combinations(NAMES, number)]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A directory with an instance of one's own, `us/tool`, whose reference is in C++."""
+    make_instance(tmp_path / "tasks", "us/tool", language="cpp")
+    return tmp_path
+
+
+def variables(work: Path) -> dict[str, str]:
+    return {instances.TASKS_VARIABLE: str(work / "tasks"), "PROGRAMBENCH_DOCKER_ORG": "retrace-test"}
+
+
+@pytest.mark.parametrize("chosen", SETS)
+def test_what_they_change(chosen: tuple[str, ...]) -> None:
+    benchmark, plain = resolve_task("ffmpeg")
+    task = benchmark.vary(plain, chosen)
+    assert task.variant == "+".join(chosen)
+    assert task.spec.network == ("internet" in chosen)
+    assert ("another programming language" in task.instruction) == ("other-language" in chosen)
+    assert ("yours to choose" in task.instruction) == ("other-language" not in chosen)
+    assert task.digest == plain.digest, "the hidden tests are the same"
+    assert benchmark.vary(plain, tuple(reversed(chosen)) * 2) == task, "order and repetition mean nothing"
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [("ffmpeg", "C"), ("sharkdp/bat", "Rust"), ("pandoc", "Haskell"), ("calculator", "Bash")]
+)
+def test_the_language_that_is_not_allowed_is_named(name: str, language: str) -> None:
+    benchmark, task = resolve_task(name)
+    assert language in task.variants["other-language"].split()
+    said = benchmark.vary(task, ("other-language",)).instruction
+    assert f"The original is written in {language}." in said
+    assert f"no part of it may be in {language}," in said
+
+
+def test_one_that_there_is_not_names_those_there_are(work: Path) -> None:
+    benchmark, task = resolve_task("ffmpeg")
+    with pytest.raises(TaskError, match=r"ffmpeg__ffmpeg.* has no variant 'gpu'; there is internet and other-language"):
+        benchmark.vary(task, ("internet", "gpu"))
+    for argv in (["--task", "ffmpeg"], ["--task", "demo/ledger"], ["--instruction", "x", "--workspace", str(work)]):
+        done = agent(work, "solve", *argv, "--model", script(work, SUBMIT), "--variant", "gpu")
+        assert (done.status, done.out) == (2, "")
+        (line,) = done.err.splitlines()
+        assert "has no variant 'gpu'" in line
+
+
+def started(**changes: object) -> TrialStarted:
+    from agent.order import Options, resolve
+
+    options = Options(model="nothing", task="us/tool")
+    return resolve(Options.of({**options.recorded(), **changes})).trial_started()
+
+
+@pytest.mark.docker
+def test_each_set_of_them_is_another_trial(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in variables(work).items():
+        monkeypatch.setenv(name, value)
+    model = script(work, SUBMIT)
+    starts = [started(model=model, variants=list(chosen)) for chosen in SETS]
+    assert [one.variant for one in starts] == [None, "internet", "other-language", "internet+other-language"]
+    assert len({configuration_hash(one) for one in starts}) == len(SETS)
+    again = started(model=model, variants=["other-language", "internet", "internet"])
+    assert configuration_hash(again) == configuration_hash(starts[-1])
+
+
+@pytest.mark.docker
+def test_a_dry_run_shows_them(work: Path) -> None:
+    argv = ["solve", "--task", "us/tool", "--model", script(work, SUBMIT), "--dry-run"]
+    chosen = ["--variant", "other-language", "--variant", "internet"]
+    done = agent(work, *argv, *chosen, "--json", **variables(work))
+    assert done.json["variant"] == "internet+other-language"
+    assert done.json["environment_spec"]["network"] is True
+    assert done.json["prompt"]["name"] == "programbench"
+    assert "variant: internet+other-language\n" in agent(work, *argv, *chosen, **variables(work)).out
+    assert agent(work, *argv, "--json", **variables(work)).json["variant"] is None
