@@ -53,6 +53,15 @@ def _too_long(name: bytes) -> str:
     return f"its name has more than {COMPONENT_BYTES} bytes" if longest > COMPONENT_BYTES else ""
 
 
+def is_harmless(why: str) -> bool:
+    """Whether what was left out for this reason has no content, or could be unpacked nowhere.
+
+    Else a file was not read as it was: it changed, shrank or went meanwhile, or tar warned of it.
+    """
+    return why in SPECIAL.values() or why == "socket" or _TOO_LONG.fullmatch(why) is not None
+
+
+_TOO_LONG = re.compile(r"its (path|name) has more than \d+ bytes")
 _COMPLAINT = re.compile(
     r"^(?:\S*/)?tar: (.*): (socket ignored|file changed as we read it|[Ff]ile removed before we read it"
     r"|File shrank by \d+ bytes?; padding with zeros|Warning: Cannot .*)$",

@@ -1,13 +1,16 @@
-"""`agent export`: a trial in another program's format."""
+"""`agent export`: a trial in another program's format, or trials as a benchmark's run directory."""
 
 from __future__ import annotations
 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from trajectories.formats.export import Format
 
 
 class _Format(StrEnum):
@@ -15,20 +18,35 @@ class _Format(StrEnum):
     atif = "atif"
     openai = "openai"
     asciicast = "asciicast"
+    programbench = "programbench"
 
 
 def export(
-    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
-    format: Annotated[_Format, typer.Option(help="mini-swe-agent, ATIF 1.8, OpenAI messages (JSONL), asciicast v2.")],
+    trials: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRIAL...",
+            help="A trial's directory, or the beginning of its id; programbench: several, or directories of batches.",
+        ),
+    ],
+    format: Annotated[
+        _Format,
+        typer.Option(
+            help="mini-swe-agent, ATIF 1.8, OpenAI messages (JSONL), asciicast v2, or a run directory of ProgramBench."
+        ),
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write [standard output].", show_default=False)
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write [standard output]; programbench: the directory.", show_default=False
+        ),
     ] = None,
     reasoning: Annotated[bool, typer.Option("--reasoning", help="openai: with what the model thought.")] = False,
     runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object about what was written.")] = False,
 ) -> None:
-    """Write a trial as another program's file."""
-    from agent.cli.output import emit_json
+    """Write a trial as another program's file, or trials as a run directory of ProgramBench."""
+    from agent.cli.output import emit_json, stderr
     from agent.config import runs_dir
     from agent.errors import UserError
     from trajectories.catalog import find_trial
@@ -41,8 +59,21 @@ def export(
         raise UserError("--json tells what was written, and standard output is taken: give --output FILE too")
     if reasoning and format is not _Format.openai:
         raise UserError(f"--reasoning means nothing in {format.value}: leave it out, or choose --format openai")
-    directory = find_trial(trial, runs_dir(runs))
-    data = exported(directory, format.value, reasoning=reasoning)
+    if format is _Format.programbench:
+        from benchmarks.programbench.run_directory import export_run
+
+        if output is None:
+            raise UserError("--format programbench writes a directory: say which with --output RUN_DIR")
+        done = export_run(trials, runs_dir(runs), output)
+        for line in done.lines():
+            stderr().print(line, soft_wrap=True)
+        if json:
+            emit_json(done)
+        return
+    if len(trials) > 1:
+        raise UserError(f"--format {format.value} writes one trial, and {len(trials)} are named: name one at a time")
+    directory = find_trial(trials[0], runs_dir(runs))
+    data = exported(directory, cast("Format", format.value), reasoning=reasoning)
     if output is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

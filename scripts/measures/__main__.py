@@ -8,7 +8,7 @@ import sys
 
 from scripts.measures.figures import machine
 
-GROUPS = ("trial", "environments", "record")
+GROUPS = ("trial", "environments", "record", "programbench")
 
 
 def main(names: list[str]) -> int:

@@ -249,3 +249,34 @@ def test_what_is_compressed_in_parallel_is_one_gzip_file(chunks: list[bytes], ze
     assert gzip.decompress(made) == b"".join(chunks)
     assert subprocess.run(["gzip", "-dc"], input=made, capture_output=True, check=True).stdout == b"".join(chunks)
     assert made == b"".join(compressed([b"".join(chunks)], 4))
+
+
+SHUT = r"""
+mkdir -p shut/deep && printf kept >shut/deep/file && printf alone >alone && ln shut/deep/file linked
+chmod 000 shut/deep/file alone && chmod 000 shut/deep && chmod 000 shut && ls shut 2>&1
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("cap_drop", [("SYS_PTRACE",), ("ALL",)])
+def test_what_the_agent_shut_is_handed_over_whole(cap_drop: tuple[str, ...], tmp_path: Path) -> None:
+    """The agent itself can no longer read it; a partial archive of a tar that ran as the agent would be silent."""
+    from environments.choose import make
+    from environments.protocol import Build, EnvironmentSpec
+
+    image = Build(Path(__file__).parents[1] / "environments" / "image")
+    environment = make(EnvironmentSpec(kind="docker", build=image, cap_drop=cap_drop))
+    try:
+        environment.start()
+        done = environment.execute(SHUT, deadline_s=30)
+        assert b"Permission denied" in bytes(done.output)
+        export = environment.export(tmp_path / "workspace.tar.zst")
+    finally:
+        environment.stop()
+    assert not export.skipped
+    handover.check_complete(export.skipped)
+    hand_over(tmp_path / "workspace.tar.zst", tmp_path / "s", (SHA256,))
+    found = submitted(tmp_path / "s")
+    assert found["./shut/deep/file"][1] == b"kept"
+    assert found["./alone"][1] == b"alone"
+    assert [found[name][0].mode for name in ("./shut", "./shut/deep", "./shut/deep/file")] == [0, 0, 0]

@@ -1,0 +1,172 @@
+"""Finished trials of ProgramBench's instances, written by the real recorder: no model, no container."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.programbench import instances
+from tests.programbench.archives import PROGRAM, member, packed, tar_of
+from trajectories.conversation import Conversation
+from trajectories.events import (
+    CallFinished,
+    CallStarted,
+    Evaluated,
+    EvaluationStarted,
+    Exited,
+    Limits,
+    Message,
+    ModelRef,
+    Reply,
+    Skipped,
+    TaskRef,
+    TextRef,
+    TrialStarted,
+    WorkspaceExported,
+)
+from trajectories.exits import Cause, Exit
+from trajectories.reader import read_events
+from trajectories.recorder import Recorder
+from trajectories.snapshots import SnapshotWriter
+from trajectories.usage import Costs, Usage
+from trajectories.verdict import Evaluator, Verdict
+
+IDS = ("ffmpeg__ffmpeg.360a402", "jqlang__jq.b33a763")
+FILES = {"./compile.sh": b"#!/bin/sh\n", "./.git/HEAD": b"ref: refs/heads/master\n", "./copy": PROGRAM}
+
+COSTS = Costs(computed=0.5, billed=0.75)
+
+
+def finished(
+    batch: Path,
+    instance: str,
+    attempt: int = 1,
+    *,
+    cause: Cause | None = "submitted",
+    benchmark: str = "programbench",
+    files: Mapping[str, bytes] = FILES,
+    usages: tuple[Usage | None, ...] = (Usage(input=10, output=7), Usage(input=20, output=5)),
+    costs: Costs = COSTS,
+    exported: bool = True,
+    skipped: tuple[Skipped, ...] = (),
+    variant: str | None = None,
+) -> Path:
+    """A trial of so many calls; its workspace began with the original program at `executable`."""
+    directory = batch / f"{instance.partition('.')[0]}.m.0.{attempt}"
+    directory.mkdir(parents=True)
+    recorder = Recorder(directory, pool=batch / ".pool")
+    recorder.append(
+        TrialStarted(
+            trial=directory.name,
+            identity=str(attempt),
+            attempt=attempt,
+            task=TaskRef(id=f"{benchmark}/{instance}", benchmark=benchmark, digest="0"),
+            model=ModelRef(asked="m", name="m"),
+            prompt=TextRef(name="programbench", sha256="0"),
+            limits=Limits(),
+            environment="docker",
+            variant=variant,
+        )
+    )
+    conversation = Conversation()
+    conversation.add(recorder.append(Message(id="m1", role="user", content="rebuild it", why="task")))
+    with SnapshotWriter(recorder, 0) as writer:
+        writer.changed(b"executable", "created", "file", mode=0o111, mtime_ns=1, content=[PROGRAM])
+        writer.finish()
+    for step, usage in enumerate(usages, 1):
+        ids, sha = conversation.take_new_ids(), conversation.sha256
+        recorder.append(CallStarted(step=step, message_ids=ids, messages=step, messages_sha256=sha))
+        conversation.add(
+            recorder.append(
+                CallFinished(
+                    step=step,
+                    id=f"r{step}",
+                    reply=Reply(text="thinking"),
+                    usage=usage,
+                    costs=costs,
+                    model_requested="m",
+                    latency_s=0.1,
+                )
+            )
+        )
+    if cause is not None:
+        recorder.append(Exited(exit=Exit.of(cause), steps=len(usages)))
+    if exported:
+        root = member("./")
+        root[0].type, root[0].mode = b"5", 0o755
+        archive = packed(
+            tar_of([root, *(member(name, data) for name, data in files.items())]), directory / "workspace.tar.zst"
+        )
+        data = archive.read_bytes()
+        recorder.append(
+            WorkspaceExported(
+                path=archive.name,
+                bytes=len(data),
+                sha256=hashlib.sha256(data).hexdigest(),
+                entries=len(files) + 1,
+                skipped=skipped,
+            )
+        )
+    recorder.close()
+    return directory
+
+
+def evaluated(
+    trial: Path,
+    *,
+    passing: float = 1.0,
+    submission: bytes | None = None,
+    says: str | None = None,
+    error: str = "",
+) -> dict[str, Any]:
+    """Add an evaluation with the package's own test names, of which this share pass; what its eval.json says.
+
+    `submission` is what it left, `says` the sha256 that its verdict gives it.
+    """
+    first, *_, last = read_events(trial)
+    assert isinstance(first, TrialStarted)
+    instance = instances.instance(first.task.id.partition("/")[2])
+    result = eval_json(instance, passing)
+    folder = trial / "evaluation"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{instance.id}.eval.json").write_text(json.dumps(result, indent=2))
+    if submission is not None:
+        (folder / "submission.tar.gz").write_bytes(submission)
+    sha256 = hashlib.sha256((trial / "workspace.tar.zst").read_bytes()).hexdigest()
+    inputs = {} if says is None else {"submission": says}
+    evaluator = Evaluator(name="programbench", version="1.2.5", inputs=inputs)
+    outcome = (
+        {"status": "error", "error": error} if error else {"status": "scored", "quality": passing, "passed": False}
+    )
+    verdict = Verdict(**outcome, evaluator=evaluator, isolation="docker")
+    recorder = Recorder(trial, after=last)
+    recorder.append(EvaluationStarted(evaluator="programbench", workspace_sha256=sha256))
+    recorder.append(Evaluated(verdict=verdict))
+    recorder.close()
+    return result
+
+
+def eval_json(instance: instances.Instance, passing: float) -> dict[str, Any]:
+    """A result as `programbench eval` writes it, ignored tests included; failures and steps say something."""
+    branches = json.loads((instance.directory / "tests.json").read_bytes())["branches"]
+    names = [(branch, name) for branch, found in branches.items() for name in found["tests"]]
+    results: list[dict[str, Any]] = []
+    for number, (branch, name) in enumerate(names):
+        passes = number < passing * len(names)
+        extra: dict[str, Any] = {"time": 0.01} | ({} if passes else {"message": "assert", "text": "E   no"})
+        results.append({"name": name, "branch": branch, "status": "passed" if passes else "failure", "extra": extra})
+    step = {"step": "compile", "command": "./compile.sh", "wall_time": 1.0, "output": "made", "returncode": 0}
+    return {
+        "test_results": results,
+        "error_code": None,
+        "error_details": None,
+        "log": [{**step, "exception_info": ""}],
+        "solution_branch": "submission",
+        "test_branches": list(branches),
+        "test_branch_errors": {},
+        "executable_hash": "0" * 64,
+        "warnings": [],
+    }
