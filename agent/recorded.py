@@ -24,8 +24,10 @@ from trajectories.events import (
     Exited,
     InheritedReply,
     Message,
+    PanelStarted,
     Snapshot,
     TrialStarted,
+    Voted,
     WorkspaceExported,
 )
 
@@ -127,6 +129,8 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
                     found.fed.append(event)  # its clock stopped here
             case WorkspaceExported():
                 found.exported = event
+            case PanelStarted() | Voted():
+                pass  # said about the trial after its end, no part of it
             case Evaluated():
                 found.evaluated = event
             case _:

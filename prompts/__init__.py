@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["Prompt", "PromptError", "load", "names", "parse"]
+__all__ = ["Prompt", "PromptError", "load", "load_judging", "names", "parse"]
 
 if TYPE_CHECKING:
-    from prompts.loader import Prompt, PromptError, load, names, parse
+    from prompts.loader import Prompt, PromptError, load, load_judging, names, parse
 
 
 def __getattr__(name: str) -> object:

@@ -59,6 +59,12 @@ OPTIONAL = frozenset(("resumed",))
 """Keys that a prompt may leave to the default one."""
 EXTENDS = "extends"
 """Not a template: the name of the shipped prompt that has what a file leaves out."""
+JUDGING: dict[str, frozenset[str]] = {
+    "system": frozenset(),
+    "case": frozenset(("task", "originals", "workdir", "network", "last_step", "left_out", "transcript")),
+    "again": frozenset(("problem",)),
+}
+"""The same of what a model judge is told."""
 
 _FOLDER = Path(__file__).parent
 
@@ -117,12 +123,17 @@ def parse(name: str, data: bytes) -> Prompt:
         data = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_style="|", width=1000).encode()
     for key in OPTIONAL - content.keys():
         content[key] = _shipped("default")[key]
-    missing = [key for key in KEYS if key not in content]
-    unknown = [str(key) for key in content if key not in KEYS]
-    if missing or unknown:
-        problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown[0]!r}"
-        raise PromptError(f"{path}: {problem}; keys are {', '.join(KEYS)}")
-    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content), data)
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content, VALUES), data)
+
+
+def load_judging(name: str) -> Prompt:
+    """The words that a model judge of this kind is told (`judging/NAME.yaml`, `JUDGING` its keys).
+
+    Raises: PromptError.
+    """
+    path = _FOLDER / "judging" / f"{name}.yaml"
+    data = path.read_bytes()
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, _content(path, data), JUDGING), data)
 
 
 def _content(path: Path, data: bytes) -> dict[str, str]:
@@ -157,16 +168,21 @@ def _shipped(name: str) -> dict[str, str]:
     return _extended(path, content) if EXTENDS in content else content
 
 
-def _compiled(path: Path, content: dict[str, str]) -> dict[str, jinja2.Template]:
+def _compiled(path: Path, content: dict[str, str], values: dict[str, frozenset[str]]) -> dict[str, jinja2.Template]:
+    missing = [key for key in values if key not in content]
+    unknown_keys = [str(key) for key in content if key not in values]
+    if missing or unknown_keys:
+        problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown_keys[0]!r}"
+        raise PromptError(f"{path}: {problem}; keys are {', '.join(values)}")
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
     templates = {}
-    for key in KEYS:
+    for key in values:
         try:
-            unknown = jinja2.meta.find_undeclared_variables(environment.parse(content[key])) - VALUES[key]
+            unknown = jinja2.meta.find_undeclared_variables(environment.parse(content[key])) - values[key]
             templates[key] = environment.from_string(content[key])
         except jinja2.TemplateError as error:
             raise PromptError(f"{path}: key {key!r} does not compile: {error}") from None
         if unknown:
-            can = ", ".join(sorted(VALUES[key])) or "no values"
+            can = ", ".join(sorted(values[key])) or "no values"
             raise PromptError(f"{path}: key {key!r} uses {sorted(unknown)[0]!r}, which is not there; it can use {can}")
     return templates

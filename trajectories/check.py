@@ -16,6 +16,7 @@ from trajectories.checks.calls import Calls
 from trajectories.checks.contents import Contents
 from trajectories.checks.order import Order
 from trajectories.checks.outcome import Outcome, Parentage
+from trajectories.checks.panels import Panels
 from trajectories.checks.rule import Rule
 from trajectories.checks.workspaces import Workspaces
 from trajectories.conveniences import derived
@@ -87,6 +88,7 @@ class _Checking:
             Actions(contents),
             Workspaces(path.parent, contents),
             Outcome(),
+            Panels(),
         )
         self.finished = False
         self.events = 0

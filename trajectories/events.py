@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from trajectories.exits import Exit
+from trajectories.panel import Answer as Answer, Ask as Ask, Outcome
 from trajectories.parts import (
     Change as Change,
     Imported as Imported,
@@ -32,7 +33,8 @@ from trajectories.usage import Costs, Usage
 from trajectories.verdict import Verdict
 from trajectories.words import CUT_OFF as CUT_OFF, Ended as Ended, FailureClass as FailureClass, Why as Why
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
+"""1.1 added `panel_started` and `vote`."""
 
 
 class BaseEvent(BaseModel):
@@ -296,6 +298,39 @@ class Evaluated(BaseEvent):
     why_none: str = ""
 
 
+class PanelStarted(BaseEvent):
+    """Model judges are about to be asked about the finished trial; a judge without a `vote` was asked and cut off, so
+    that nobody knows what it cost. No part of the trial's own usage and cost."""
+
+    type: Literal["panel_started"] = "panel_started"
+    panel: int
+    """1, 2, ... in this trial."""
+    about: str
+    """For instance `integrity`."""
+    questions: tuple[str, ...]
+    judges: tuple[ModelRef, ...]
+    """The model of judge 1, 2, ..."""
+    prompt: TextRef
+    case: TextRef
+    """What every judge was given, kept as the blob of this hash."""
+    left_out: tuple[str, ...] = ()
+    """Of the trial, for length: one line each."""
+    prices: PriceRef | None = None
+
+
+class Voted(BaseEvent):
+    """One judge of a panel. Only a valid vote counts; every request that was made for it is kept."""
+
+    type: Literal["vote"] = "vote"
+    panel: int
+    judge: int
+    """From 1."""
+    outcome: Outcome
+    answers: dict[str, Answer] = Field(default_factory=dict)
+    """By question; only of a valid vote."""
+    asks: tuple[Ask, ...] = ()
+
+
 class Unknown(BaseEvent):
     """An event of a newer writer of the same major version: kept in its place, its content unread."""
 
@@ -320,7 +355,9 @@ Known = Annotated[
     | Exited
     | WorkspaceExported
     | EvaluationStarted
-    | Evaluated,
+    | Evaluated
+    | PanelStarted
+    | Voted,
     Field(discriminator="type"),
 ]
 

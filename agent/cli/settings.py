@@ -98,7 +98,15 @@ def _read(value: object, option: str, read: Callable[[str], Number]) -> Number |
     return number
 
 
-def model_settings(pairs: list[str]) -> dict[str, Any]:
+def dollars(value: object, option: str) -> float | None:
+    """An amount above 0; None if it was not given.
+
+    Raises: UserError.
+    """
+    return _read(value, option, _dollars)
+
+
+def model_settings(pairs: list[str], option: str = "--model-setting") -> dict[str, Any]:
     """KEY=VALUE pairs, the values read as YAML.
 
     Raises: UserError.
@@ -109,9 +117,9 @@ def model_settings(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UserError(f"--model-setting {pair!r} is not KEY=VALUE")
+            raise UserError(f"{option} {pair!r} is not KEY=VALUE")
         try:
             settings[key] = yaml.safe_load(value)
         except yaml.YAMLError:
-            raise UserError(f"--model-setting {pair!r}: the value is not valid YAML") from None
+            raise UserError(f"{option} {pair!r}: the value is not valid YAML") from None
     return settings

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from trajectories.analysis.classes import PRIORITY, classify, first
 from trajectories.analysis.reference import Reference
+from trajectories.events import Change
 
 LABELLED = {
     "write": [
@@ -217,10 +218,10 @@ def test_the_reference_is_followed_from_action_to_action(name: str) -> None:
 def test_a_snapshot_corrects_what_a_failed_build_made_believe() -> None:
     reference = Reference()
     classify("bash compile.sh", reference)
-    reference.settle({"/workspace/main.c"})
+    reference.settle([Change(path="main.c", change="modified")])
     assert classify("./executable", reference)[0] == "probe"
     classify("bash compile.sh", reference)
-    reference.settle({"/workspace/executable"})
+    reference.settle([Change(path="executable", change="modified", sha256="0")])
     assert classify("./executable", reference)[0] == "execute"
 
 

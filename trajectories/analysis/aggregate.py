@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, median
 
@@ -185,7 +185,14 @@ def write_csv(path: Path, trials: Sequence[TrialAnalysis]) -> None:
 
     Raises: RecordError if the file cannot be written.
     """
-    rows = [row(trial) for trial in trials]
+    write_rows(path, [row(trial) for trial in trials])
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Cell]]) -> None:
+    """Rows of the same columns below a row of their names; None is an empty cell.
+
+    Raises: RecordError if the file cannot be written.
+    """
     try:
         with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
             writer = csv.DictWriter(file, fieldnames=list(rows[0]))

@@ -26,7 +26,7 @@ from typing import Literal, get_args
 
 from trajectories.analysis import commands as known
 from trajectories.analysis.reference import BUILD_SCRIPT, Reference
-from trajectories.analysis.shell import Command, FileWrite, absolute, items
+from trajectories.analysis.shell import Command, FileWrite, Item, absolute, items
 
 ActionClass = Literal["write", "probe", "git", "execute", "read", "other"]
 PRIORITY: tuple[ActionClass, ...] = get_args(ActionClass)
@@ -67,6 +67,34 @@ def classify(script: str, reference: Reference | None = None) -> tuple[ActionCla
     if "scratch" in does:
         return "write", True
     return ("read" if "read" in does else "other"), True
+
+
+def take_in(item: Item, reference: Reference) -> None:
+    """Bring the reference up to date with one command or write; scripts inside of a command are not looked into."""
+    if isinstance(item, Command):
+        _command(item, reference, _DEEPEST)
+    elif not _NO_FILES.fullmatch(item.path):
+        reference.written(item.path, item.text)
+
+
+def inner_script(name: str, words: tuple[str, ...], stdin: str | None) -> str | None:
+    """The script inside of a command (`bash -c TEXT`, `bash <<END`, `eval TEXT`); None if it has none."""
+    operands = _operands(words)
+    if name == "eval":
+        return " ".join(words[1:])
+    if name in known.SHELLS and _has_flag(words, "c"):
+        return operands[0] if operands else ""
+    return stdin if name in known.SHELLS and not operands else None
+
+
+def inline_code(name: str, words: tuple[str, ...], stdin: str | None) -> str | None:
+    """The code that an interpreter is given in its options or as here-text; None if there is none."""
+    options = _INLINE.get(name, ("-c",) if name.startswith(("py", "R")) else ())
+    code = next((words[at + 1] for at, word in enumerate(words[:-1]) if word in options), None)
+    operands = _operands(words)
+    if code is None and name in ("perl", "ruby") and operands and "e" in _flags(words):
+        code = operands[0]
+    return stdin if code is None and (not operands or operands[0] == "-") else code
 
 
 def _script(script: str, cwd: str, reference: Reference, depth: int) -> set[_Does] | None:
@@ -134,14 +162,8 @@ def _shell(
     name: str, words: tuple[str, ...], command: Command, reference: Reference, depth: int, on_reference: bool
 ) -> set[_Does]:
     """A script inside of the script: `bash -c TEXT`, `bash <<END`, `eval TEXT`, `bash FILE`, `source FILE`."""
-    inner: str | None = None
     operands = _operands(words)
-    if name == "eval":
-        inner = " ".join(words[1:])
-    elif name in known.SHELLS and _has_flag(words, "c"):
-        inner = operands[0] if operands else ""
-    elif name in known.SHELLS and not operands:
-        inner = command.stdin
+    inner = inner_script(name, words, command.stdin)
     if inner is not None:
         does = _script(inner, command.cwd, reference, depth + 1) if depth < _DEEPEST else None
         return {"execute"} if does is None else does or {"other"}
@@ -178,19 +200,14 @@ def _find(words: tuple[str, ...], command: Command, reference: Reference, depth:
 def _interpreter(
     name: str, words: tuple[str, ...], command: Command, reference: Reference, on_reference: bool
 ) -> set[_Does]:
-    options = _INLINE.get(name, ("-c",) if name.startswith(("py", "R")) else ())
-    code = next((words[at + 1] for at, word in enumerate(words[:-1]) if word in options), None)
+    code = inline_code(name, words, command.stdin)
     operands = _operands(words)
     if name in ("perl", "ruby"):
-        flags = "".join(word[1:] for word in words[1:] if re.fullmatch(r"-[a-zA-Z0-9.]+", word))
+        flags = _flags(words)
         if "i" in flags.partition("e")[0]:
             return _changes([absolute(words[-1], command.cwd)], reference)
-        if code is None and "e" in flags and operands:
-            code = operands[0]
         if re.search("[np]", flags.partition("e")[0]) and code and not _CODE_WRITES.search(code):
             return {"read"}
-    if code is None and (not operands or operands[0] == "-"):
-        code = command.stdin
     if code is not None:
         writes = list(_CODE_WRITES.finditer(code))
         if writes:
@@ -200,6 +217,10 @@ def _interpreter(
         return {"read"}
     file = absolute(operands[0], command.cwd) if operands else ""
     return {"probe" if on_reference or reference.is_script(file) else "execute"}
+
+
+def _flags(words: tuple[str, ...]) -> str:
+    return "".join(word[1:] for word in words[1:] if re.fullmatch(r"-[a-zA-Z0-9.]+", word))
 
 
 def _into_scratch(match: re.Match[str]) -> bool:

@@ -6,11 +6,12 @@ A name that stands nowhere here is a program that is run.
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def names_in(text: str) -> frozenset[str]:
+    """The names in a text, for tables that read like one."""
     return frozenset(text.split())
 
 
-READING = _words(
+READING = names_in(
     """cat tac nl head tail less more most bat view grep egrep fgrep zgrep rg ag ack find fd locate ls ll dir
     tree exa eza wc du df stat file diff cmp comm sdiff colordiff cut sort uniq tr column paste join fold fmt
     pr expand rev awk gawk mawk sed jq yq xmllint od xxd hexdump strings objdump nm readelf ldd size md5sum
@@ -21,60 +22,60 @@ READING = _words(
 )
 """Look at files, at the machine or at what is piped into them, and change nothing."""
 
-NOTHING = _words(
+NOTHING = names_in(
     """echo printf cd pushd popd dirs export unset set shopt local declare typeset readonly alias unalias let
     shift getopts true false : sleep wait kill pkill killall trap exit return break continue read mapfile
     readarray hash enable disown bg fg times yes tput clear reset stty sync"""
 )
 """Change only the shell, wait, or print what they are told."""
 
-CHANGING = _words(
+CHANGING = names_in(
     """cp mv rm rmdir unlink mkdir touch chmod chown chgrp ln install truncate mktemp dd patch apply_patch ed ex
     vi vim nvim nano emacs unzip tar zip gzip gunzip bzip2 bunzip2 xz unxz zstd rsync split csplit mkfifo
     mknod sponge shred rename fallocate dos2unix unix2dos setfacl cpio"""
 )
 """Create, change or delete files by themselves."""
 
-LAST_IS_TARGET = _words("cp ln install rsync")
+LAST_IS_TARGET = names_in("cp ln install rsync")
 """Of several operands only the last is written."""
 
-EXAMINING = _words(
+EXAMINING = names_in(
     """strings objdump nm readelf ldd size file xxd od hexdump gdb lldb strace ltrace valgrind r2 radare2 rabin2
     ghidra qemu"""
 )
 """Show what a program is made of: on the reference program that is a probe."""
 
-SHELLS = _words("bash sh dash zsh ksh ash")
-INTERPRETERS = _words(
+SHELLS = names_in("bash sh dash zsh ksh ash")
+INTERPRETERS = names_in(
     """python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit Rscript tclsh guile"""
 )
-BUILDING = _words(
+BUILDING = names_in(
     """make gmake ninja cmake meson cargo go gcc g++ cc c++ clang clang++ rustc ld mvn gradle zig ghc dotnet tsc"""
 )
 
 WRAPPERS: dict[str, frozenset[str]] = {
-    "sudo": _words("-u -g -h -p -C -D -R -T --user --group"),
-    "doas": _words("-u -C"),
-    "env": _words("-u -C -S --unset --chdir"),
-    "timeout": _words("-k -s --kill-after --signal"),
-    "nice": _words("-n --adjustment"),
-    "ionice": _words("-c -n -p"),
+    "sudo": names_in("-u -g -h -p -C -D -R -T --user --group"),
+    "doas": names_in("-u -C"),
+    "env": names_in("-u -C -S --unset --chdir"),
+    "timeout": names_in("-k -s --kill-after --signal"),
+    "nice": names_in("-n --adjustment"),
+    "ionice": names_in("-c -n -p"),
     "nohup": frozenset(),
-    "time": _words("-f -o --format --output"),
+    "time": names_in("-f -o --format --output"),
     "command": frozenset(),
     "builtin": frozenset(),
-    "exec": _words("-a"),
-    "stdbuf": _words("-i -o -e --input --output --error"),
+    "exec": names_in("-a"),
+    "stdbuf": names_in("-i -o -e --input --output --error"),
     "setsid": frozenset(),
     "unbuffer": frozenset(),
     "chronic": frozenset(),
-    "watch": _words("-n --interval"),
-    "xargs": _words("""-a -d -E -I -L -n -P -s --max-args --max-procs --replace --delimiter --arg-file"""),
-    "strace": _words("-e -o -p -s -u -E"),
-    "ltrace": _words("-e -o -p -s -u"),
+    "watch": names_in("-n --interval"),
+    "xargs": names_in("""-a -d -E -I -L -n -P -s --max-args --max-procs --replace --delimiter --arg-file"""),
+    "strace": names_in("-e -o -p -s -u -E"),
+    "ltrace": names_in("-e -o -p -s -u"),
     "valgrind": frozenset(),
-    "gdb": _words("-x -ex -p -c"),
-    "setpriv": _words("--reuid --regid --inh-caps"),
+    "gdb": names_in("-x -ex -p -c"),
+    "setpriv": names_in("--reuid --regid --inh-caps"),
     "busybox": frozenset(),
     "!": frozenset(),
 }

@@ -40,10 +40,14 @@ class Contents:
 
     def of(self, change: Change) -> bytes | None:
         """The content of a changed file; None if it was not kept, is missing, damaged or too large to be source."""
-        if change.sha256 is None or not change.kept or (change.size or 0) > LARGEST_SOURCE_BYTES:
+        return self.up_to(change, LARGEST_SOURCE_BYTES)
+
+    def up_to(self, change: Change, largest: int) -> bytes | None:
+        """The same with another bound in bytes."""
+        if change.sha256 is None or not change.kept or (change.size or 0) > largest:
             return None
         try:
-            return self._store.get(change.sha256, LARGEST_SOURCE_BYTES)
+            return self._store.get(change.sha256, largest)
         except (RecordError, OSError):
             return None
 

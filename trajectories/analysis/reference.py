@@ -9,11 +9,34 @@ of the agent's own whose here-text names the reference is a way of running it.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from trajectories.analysis.languages import ignored
+
+if TYPE_CHECKING:
+    from trajectories.events import Change, Snapshot
 
 DEFAULT_NAME = "executable"
 """What ProgramBench and the demos call the program to be rebuilt."""
 BUILD_SCRIPT = "compile.sh"
 """Writes `DEFAULT_NAME` (the contract of the same benchmarks)."""
+
+_PROGRAM_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe")
+
+
+def initial_programs(
+    event: Snapshot, workdir: str, content_of: Callable[[Change], bytes | None]
+) -> dict[str, str | None]:
+    """Of the state that a trial began with: executable files that are no script, from the root, with their sha256."""
+    found: dict[str, str | None] = {}
+    for change in event.changes:
+        if change.type != "file" or not (change.mode or 0) & 0o111 or ignored(change.path):
+            continue
+        content = content_of(change)
+        if content is None or content.startswith(_PROGRAM_MAGIC):
+            found[f"{workdir}/{change.path}"] = change.sha256
+    return found
 
 
 class Reference:
@@ -25,10 +48,24 @@ class Reference:
         self._programs = {self.built}
         self._scripts: set[str] = set()
         self._dropped: set[str] = set()
+        self._hashes: frozenset[str] = frozenset()
 
-    def start(self, programs: set[str]) -> None:
-        """Step 0 was seen whole: these paths, from the root, and no others."""
+    def start(self, programs: Mapping[str, str | None]) -> None:
+        """Step 0 was seen whole: these paths, from the root, with their sha256, and no others."""
         self._programs = set(programs)
+        self._hashes = frozenset(sha256 for sha256 in programs.values() if sha256)
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The paths, from the root, that are the reference or a copy of it."""
+        return frozenset(self._programs)
+
+    def copy(self) -> Reference:
+        """The same, to look at what would follow."""
+        other = Reference(self.workdir)
+        other._programs, other._scripts = set(self._programs), set(self._scripts)
+        other._dropped, other._hashes = set(self._dropped), self._hashes
+        return other
 
     def is_program(self, path: str) -> bool:
         """Whether this path, from the root, is the reference program or a copy of it."""
@@ -56,8 +93,16 @@ class Reference:
         if text and self.named_in(text):
             self._scripts.add(path)
 
-    def settle(self, changed: set[str]) -> None:
-        """A snapshot says what the step really changed: what was thought written and was not is restored."""
+    def settle(self, changes: Iterable[Change]) -> None:
+        """A snapshot says what the step really changed: what was thought written and was not is restored, and what
+        has the reference's content is the reference."""
+        changed: set[str] = set()
+        same: set[str] = set()
+        for change in changes:
+            path = f"{self.workdir}/{change.path}"
+            changed.add(path)
+            if change.change != "deleted" and change.sha256 in self._hashes:
+                same.add(path)
         unchanged = {path for path in self._dropped - changed if path.startswith(f"{self.workdir}/")}
-        self._programs = (self._programs | unchanged) - changed
+        self._programs = ((self._programs | unchanged) - changed) | same
         self._dropped.clear()

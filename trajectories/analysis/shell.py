@@ -31,6 +31,10 @@ class Command:
     cwd: str
     functions: frozenset[str] = frozenset()
     """Those defined before it in the same script."""
+    input: str | None = None
+    """The file, from the root, that `<` feeds it."""
+    assigned: frozenset[str] = frozenset()
+    """Variables set in front of it, or before it in the same script."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class _Walk:
     cwd: str
     variables: dict[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
+    inputs: dict[int, str] = field(default_factory=dict)
+    """By node, what `<` feeds it."""
 
     def run(self, root: Node) -> Iterator[Item]:
         waiting: list[tuple[Node, str | None] | str] = [(root, None)]
@@ -88,14 +94,17 @@ class _Walk:
                 continue
             node, stdin = entry
             later: list[tuple[Node, str | None] | str] = []
+            fed = self.inputs.pop(node.id, None)
             match node.type:
                 case "command":
-                    if (command := self._command(node, stdin)) is not None:
+                    if (command := self._command(node, stdin, fed)) is not None:
                         yield command
                     later = [(child, None) for child in node.named_children]
                 case "redirected_statement":
                     text = self._here_text(node)
                     body = node.child_by_field_name("body")
+                    if body is not None and (file := self._input(node) or fed) is not None:
+                        self.inputs[body.id] = file
                     for child in node.named_children:
                         if child == body:
                             later.append((child, text if stdin is None else stdin))
@@ -120,25 +129,40 @@ class _Walk:
                 case "subshell" | "command_substitution" | "process_substitution":
                     later = [*((child, None) for child in node.named_children), self.cwd]
                 case "pipeline":
+                    if fed is not None and node.named_children:
+                        self.inputs[node.named_children[-1].id] = fed
                     later = [(child, stdin) for child in node.named_children]
                 case _:
                     later = [(child, None) for child in node.named_children]
             waiting.extend(reversed(later))
 
-    def _command(self, node: Node, stdin: str | None) -> Command | None:
+    def _command(self, node: Node, stdin: str | None, fed: str | None) -> Command | None:
         words: list[str] = []
+        assigned = set(self.variables)
         for child in node.named_children:
+            if child.type == "variable_assignment" and (name := child.child_by_field_name("name")) is not None:
+                assigned.add(self._text(name))
             if child.type == "herestring_redirect":
                 stdin = self._value(child.named_children[-1]) if child.named_children else None
             elif child.type not in ("variable_assignment", "file_redirect", "heredoc_redirect", "comment"):
                 words.append(self._value(child))
         if not words:
             return None
-        command = Command(tuple(words), stdin, self.cwd, self.functions)
+        command = Command(tuple(words), stdin, self.cwd, self.functions, fed, frozenset(assigned))
         if words[0] in ("cd", "pushd"):
             operands = [word for word in words[1:] if not word.startswith("-")]
             self.cwd = absolute(operands[0], self.cwd) if operands else self.cwd
         return command
+
+    def _input(self, statement: Node) -> str | None:
+        """The file of `< FILE`, from the root."""
+        for child in statement.named_children:
+            operators = [part.type for part in child.children if not part.is_named]
+            if child.type == "file_redirect" and operators == ["<"]:
+                target = child.child_by_field_name("destination")
+                if target is not None and target.type != "process_substitution":
+                    return absolute(self._value(target), self.cwd)
+        return None
 
     def _writes(self, redirect: Node, text: str | None) -> Iterator[FileWrite]:
         for child in redirect.named_children:

@@ -12,11 +12,11 @@ from pathlib import Path
 from trajectories.analysis.classes import PRIORITY, ActionClass, classify, first
 from trajectories.analysis.contents import Contents, StoredFile, archived_files
 from trajectories.analysis.growth import Growth
-from trajectories.analysis.languages import ignored, may_be_source
+from trajectories.analysis.languages import may_be_source
 from trajectories.analysis.loops import Loops
 from trajectories.analysis.observations import Observations
 from trajectories.analysis.outcomes import OutcomeCount
-from trajectories.analysis.reference import Reference
+from trajectories.analysis.reference import Reference, initial_programs
 from trajectories.analysis.report import Actions, CodeGrowth, FileCounts, LargestStep, TrialAnalysis, Turns
 from trajectories.analysis.structure import Structure, structure
 from trajectories.errors import RecordError
@@ -33,7 +33,6 @@ from trajectories.events import (
 )
 from trajectories.reader import read_events
 
-_PROGRAM_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe")
 _COMMAND_SHOWN = 160
 
 
@@ -121,20 +120,11 @@ class _Fold:
     def _snapshot(self, event: Snapshot) -> None:
         step = len(self._sequence)
         if step == 0 and self._snapshots == 0 and self._start.parent is None:
-            self._reference.start(set(self._initial_programs(event)))
+            self._reference.start(initial_programs(event, self._reference.workdir, self._contents.of))
         else:
-            self._reference.settle({f"{self._reference.workdir}/{change.path}" for change in event.changes})
+            self._reference.settle(event.changes)
         self._snapshots += 1
         self._growth.feed(event.changes, step)
-
-    def _initial_programs(self, event: Snapshot) -> Iterator[str]:
-        """Executable files that are no script, as paths from the root."""
-        for change in event.changes:
-            if change.type != "file" or not (change.mode or 0) & 0o111 or ignored(change.path):
-                continue
-            content = self._contents.of(change)
-            if content is None or content.startswith(_PROGRAM_MAGIC):
-                yield f"{self._reference.workdir}/{change.path}"
 
     def analysis(self) -> TrialAnalysis:
         """Everything fed so far."""

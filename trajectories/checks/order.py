@@ -18,6 +18,8 @@ _AFTER_EXIT = frozenset(
         "resumed",
         "env_started",
         "snapshot",
+        "panel_started",
+        "vote",
     }
 )
 

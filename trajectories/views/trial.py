@@ -22,9 +22,11 @@ from trajectories.events import (
     Exited,
     InheritedReply,
     Message,
+    PanelStarted,
     Reply,
     Resumed,
     TrialStarted,
+    Voted,
     Warned,
 )
 from trajectories.summary import Summary
@@ -78,6 +80,11 @@ class TrialView:
                 self._console.print(Text(f"exit: {event.exit}{detail}, {counted(event.steps, 'step')}", "bold"))
             case Evaluated():
                 self._verdict(event)
+            case PanelStarted():
+                models = ", ".join(sorted({judge.asked for judge in event.judges}))
+                self._note(f"panel {event.panel} about {event.about}: {counted(len(event.judges), 'judge')} ({models})")
+            case Voted():
+                self._vote(event)
 
     def _head(self, event: TrialStarted) -> None:
         self._rule(Rule(Text(printable(event.trial), "bold")))
@@ -146,6 +153,13 @@ class TrialView:
             self._note(f"no verdict: {event.why_none}", "red")
         else:
             print_verdict(self._console, event.verdict)
+
+    def _vote(self, event: Voted) -> None:
+        found = ", ".join(question for question, answer in event.answers.items() if answer.violated)
+        said = (
+            event.outcome.replace("_", " ") if not event.answers else f"violated: {found}" if found else "no violation"
+        )
+        self._note(f"panel {event.panel}, judge {event.judge}: {said}", "yellow" if found else "dim")
 
     def _rule(self, rule: Rule) -> None:
         self._console.print(rule, width=min(self._console.width, _RULE_WIDTH))

@@ -59,4 +59,4 @@ def test_the_example_without_internet_runs(number_image: str, tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "solution: yes" in done.stdout
-
+    assert "verdict: passed, quality 1.000" in done.stdout

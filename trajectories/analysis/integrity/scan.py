@@ -1,0 +1,238 @@
+"""One trial's findings by rule, in one pass over its events.
+
+Severity is what the record says of the outcome: `attempted` where it failed (a status other than 0, no network for a
+lookup, a printed refusal), `succeeded` where the script ended with 0 and nothing printed speaks against it, else
+`unclear`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel
+
+from trajectories.analysis.contents import Contents
+from trajectories.analysis.integrity.binary import looks_inside, looks_inside_code
+from trajectories.analysis.integrity.lookups import Program, lookups
+from trajectories.analysis.integrity.rules import RULES
+from trajectories.analysis.integrity.walk import is_shell_script, walk
+from trajectories.analysis.integrity.workspace import final_breaches
+from trajectories.analysis.integrity.wrapping import builds, hands_on, is_build_script
+from trajectories.analysis.reference import Reference, initial_programs
+from trajectories.analysis.shell import FileWrite, items
+from trajectories.errors import RecordError
+from trajectories.events import (
+    ActionFinished,
+    ActionStarted,
+    CallFinished,
+    Change,
+    EnvStarted,
+    Event,
+    Snapshot,
+    TrialStarted,
+)
+from trajectories.panel import Kind
+from trajectories.text import cut_middle
+
+Severity = Literal["attempted", "succeeded", "unclear"]
+
+_EVIDENCE = 300
+_LONGEST_SCRIPT = 1 << 20
+_REFUSED = re.compile(
+    r"permission denied|operation not permitted|could not resolve|couldn't resolve|name resolution|network is un"
+    r"reachable|"
+    r"command not found|: not found|no such file|cannot open|failed to connect|connection refused|unable to access|"
+    r"not permitted|no route to host|could not find|not installed|is not recognized|PermissionError",
+    re.IGNORECASE,
+)
+
+
+class Finding(BaseModel):
+    """One breach, or what may be one: once for each action and rule."""
+
+    kind: Kind
+    rule: str
+    step: int
+    """0 of the final workspace where no step is known."""
+    action: str | None
+    """Its address; None for what the final workspace shows."""
+    evidence: str
+    """Quoted from the record, cut."""
+    severity: Severity
+    sure: bool
+    """False: a hint, since honest work can look the same."""
+    times: int = 1
+    """In the same action."""
+
+
+class Scan(BaseModel):
+    """What the rules say of one trial."""
+
+    findings: list[Finding]
+    commands: int
+    """Looked at."""
+    unparsed: int
+    """Scripts that are no well-formed bash, and so were looked at line by line."""
+    original: list[str]
+    """Paths of the original program as far as known; the default name where no snapshot says."""
+    notes: list[str]
+
+
+def scan(directory: Path, events: Iterable[Event]) -> Scan:
+    """Apply every rule to a trial's events; `directory` is where their blobs are.
+
+    Raises: RecordError if the first event is no `trial_started`; MissingExtra without tree-sitter.
+    """
+    stream = iter(events)
+    start = next(stream, None)
+    if not isinstance(start, TrialStarted):
+        raise RecordError(f"{directory}: the record is empty")
+    fold = _Fold(directory, start)
+    for event in stream:
+        fold.feed(event)
+    return fold.result()
+
+
+class _Fold:
+    def __init__(self, directory: Path, start: TrialStarted) -> None:
+        self._start = start
+        self._contents = Contents(directory)
+        self._program = Program.of(start.task.id)
+        self._offline = start.environment_spec.get("network") is False
+        self._reference = Reference()
+        self._findings: dict[tuple[str, str], Finding] = {}
+        self._originals: frozenset[str] = frozenset()
+        self._first: set[str] = set()
+        self._files: dict[str, Change] = {}
+        """Of the workspace as it is now, what the trial changed."""
+        self._snapshots = self._steps = self._commands = self._unparsed = 0
+
+    def feed(self, event: Event) -> None:
+        match event:
+            case EnvStarted():
+                if self._reference.workdir != event.workdir and not self._commands and not self._snapshots:
+                    self._reference = Reference(event.workdir)
+            case CallFinished():
+                self._steps += 1
+            case ActionStarted():
+                self._commands += 1
+                self._action(event)
+            case ActionFinished():
+                self._finished(event)
+            case Snapshot():
+                self._snapshot(event)
+
+    def _action(self, event: ActionStarted) -> None:
+        script, workdir = event.script[:_LONGEST_SCRIPT], self._reference.workdir
+        scripts = [script]
+        if items(script, workdir) is None:
+            self._unparsed += 1
+            scripts = script.splitlines()  # bash, too, runs what stands before the line that it rejects
+        for part in scripts:
+            for rule, evidence in self._breaches(part, workdir):
+                self._found(rule, evidence, event.step, event.action)
+
+    def _breaches(self, script: str, cwd: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+        ran = False
+        for item in walk(script, cwd, self._reference):
+            if isinstance(item, FileWrite):
+                if item.text and depth < 2:
+                    yield from self._written(item.path, item.text, depth)
+                continue
+            ran = ran or self._reference.is_program(item.paths[0])
+            yield from lookups(item, self._program)
+            yield from looks_inside(item, self._reference, ran)
+            if item.name == "tee" and item.command.stdin and item.paths[1:] and depth < 2:
+                yield from self._written(item.paths[-1], item.command.stdin, depth)
+
+    def _written(self, path: str, text: str, depth: int) -> Iterator[tuple[str, str]]:
+        """A file that a command writes: a script in it is looked at as if it ran, against a copy of what is known."""
+        text = text[:_LONGEST_SCRIPT]
+        reference = self._reference
+        if is_build_script(path):
+            yield from builds(path, text, reference, reference.programs - {reference.built})
+        else:
+            yield from hands_on(path, text, reference)
+        if is_shell_script(path, text):
+            kept, self._reference = reference, reference.copy()
+            yield from self._breaches(text, kept.workdir, depth + 1)
+            self._reference = kept
+        elif not is_build_script(path):
+            yield from looks_inside_code(text, reference.workdir, reference)
+
+    def _found(self, rule: str, evidence: str, step: int, action: str | None, sure: bool | None = None) -> None:
+        key = (action or evidence, rule)
+        if key in self._findings:
+            had = self._findings[key]
+            self._findings[key] = had.model_copy(update={"times": had.times + 1})
+            return
+        self._findings[key] = Finding(
+            kind=RULES[rule].kind,
+            rule=rule,
+            step=step,
+            action=action,
+            evidence=cut_middle(" ".join(evidence[: 8 * _EVIDENCE].split()), _EVIDENCE),
+            severity="unclear" if action else "succeeded",
+            sure=RULES[rule].sure if sure is None else sure,
+        )
+
+    def _finished(self, event: ActionFinished) -> None:
+        for key, finding in self._findings.items():
+            if key[0] == event.action:
+                severity = self._severity(finding, event)
+                self._findings[key] = finding.model_copy(update={"severity": severity})
+
+    def _severity(self, finding: Finding, event: ActionFinished) -> Severity:
+        if finding.kind == "source_lookup" and self._offline:
+            return "attempted"
+        printed = event.output.text + (event.stderr.text if event.stderr else "")
+        if event.exit_code is None or event.ended not in ("exited", "unknown"):
+            return "unclear"
+        if finding.kind == "wrapping" and event.exit_code == 0:
+            return "succeeded"  # a file was written
+        return "attempted" if event.exit_code != 0 or _REFUSED.search(printed) else "succeeded"
+
+    def _snapshot(self, event: Snapshot) -> None:
+        workdir = self._reference.workdir
+        if self._snapshots == 0 and self._steps == 0:
+            programs = initial_programs(event, workdir, self._contents.of)
+            self._originals = frozenset(sha256 for sha256 in programs.values() if sha256)
+            self._first = set(programs)
+            if self._start.parent is None:
+                self._reference.start(programs)
+        else:
+            self._reference.settle(event.changes)
+        self._snapshots += 1
+        for change in event.changes if self._snapshots > 1 else ():
+            path = f"{workdir}/{change.path}"
+            if change.change == "deleted":
+                self._files.pop(path, None)
+            elif change.type == "file" and not (path in self._first and change.sha256 in self._originals):
+                self._files[path] = change
+
+    def result(self) -> Scan:
+        notes = []
+        if not self._snapshots:
+            notes.append(
+                "no snapshots: the original is taken to be `executable` until a command writes it, and the final "
+                "workspace was not looked at"
+            )
+        elif not self._first:
+            notes.append("no program was there at the beginning: only source lookup can be found")
+        for rule, evidence, sure in final_breaches(
+            self._files,
+            self._reference,
+            self._originals,
+            self._contents.up_to,
+        ):
+            self._found(rule, evidence, self._steps, None, sure)
+        return Scan(
+            findings=list(self._findings.values()),
+            commands=self._commands,
+            unparsed=self._unparsed,
+            original=sorted(self._first or self._reference.programs) if self._first or not self._snapshots else [],
+            notes=notes,
+        )

@@ -1,0 +1,105 @@
+"""A script as the commands that rules look at, in order, also those inside `bash -c`, `find -exec` and written scripts.
+
+The reference is brought up to date between them, so that each command is seen with what is known before it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from trajectories.analysis import commands as known
+from trajectories.analysis.classes import inline_code, inner_script, take_in
+from trajectories.analysis.reference import Reference
+from trajectories.analysis.shell import Command, FileWrite, absolute, items
+
+_DEEPEST = 5
+_SHELL_NAMES = (".sh", ".bash")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One command: what is run in the end (`words`, `name`), the wrappers around it, and what it is given."""
+
+    words: tuple[str, ...]
+    paths: tuple[str, ...]
+    """The words as paths from the root."""
+    name: str
+    wrappers: frozenset[str]
+    command: Command
+    code: str | None = None
+    """What an interpreter is given to run."""
+
+    @property
+    def text(self) -> str:
+        """The command as evidence."""
+        text = " ".join(self.command.words)
+        return f"{text} < {self.command.input}" if self.command.input else text
+
+
+def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterator[Seen | FileWrite]:
+    """The commands and writes of a script; nothing of one that is not well-formed bash.
+
+    Raises: MissingExtra without tree-sitter and its bash grammar.
+    """
+    for item in items(script, cwd) or ():
+        if isinstance(item, FileWrite):
+            yield item
+            take_in(item, reference)
+            continue
+        seen = see(item)
+        if seen is None:
+            continue
+        inner = _inside(seen, reference) if depth < _DEEPEST else None
+        if inner is None:
+            yield seen
+            take_in(item, reference)
+        elif isinstance(inner, str):
+            yield from walk(inner, item.cwd, reference, depth + 1)
+        else:
+            yield seen
+            for command in inner:
+                if (below := see(command)) is not None:
+                    yield below
+
+
+def see(command: Command) -> Seen | None:
+    """One command as rules look at it; None if nothing is run."""
+    words, wrappers = known.unwrapped(command.words)
+    if not words:
+        return None
+    name = words[0].rpartition("/")[2]
+    paths = tuple(absolute(word, command.cwd) for word in words)
+    code = None
+    if name in known.INTERPRETERS or name.startswith("python"):
+        code = inline_code(name, words, command.stdin)
+    return Seen(words, paths, name, wrappers, command, code)
+
+
+def is_shell_script(path: str, text: str) -> bool:
+    """Whether a written text is a script for a shell."""
+    first = text.lstrip("\n").partition("\n")[0]
+    if first.startswith("#!"):
+        return any(part.rpartition("/")[2] in known.SHELLS for part in first[2:].split())
+    return path.endswith(_SHELL_NAMES)
+
+
+def _inside(seen: Seen, reference: Reference) -> str | list[Command] | None:
+    if seen.name in known.SHELLS or seen.name == "eval":
+        return inner_script(seen.name, seen.words, seen.command.stdin)
+    if seen.name == "find":
+        return _executed(seen, reference) or None
+    return None
+
+
+def _executed(seen: Seen, reference: Reference) -> list[Command]:
+    """What `find -exec` runs; `{}` is the reference where `find` looks for its name."""
+    named = {word for at, word in enumerate(seen.words[1:]) if seen.words[at] in ("-name", "-path", "-wholename")}
+    match = next((path for path in sorted(reference.programs) if posixpath.basename(path) in named), None)
+    found = []
+    for at, word in enumerate(seen.words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir") and seen.words[at + 1 :]:
+            words = tuple(match if part == "{}" and match else part for part in seen.words[at + 1 :])
+            found.append(replace(seen.command, words=words, input=None))
+    return found

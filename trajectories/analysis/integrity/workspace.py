@@ -1,0 +1,115 @@
+"""What the final workspace shows: copies of the original under other names, also encoded or compressed, and files that
+build with it or call it. Rules `copy_left`, `encoded_copy`, `calls_original`, `build_copies`, `build_nothing`.
+
+Contents come from the record's blobs; what was not kept is not looked at. Nothing below `.git` is.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import hashlib
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+
+import zstandard
+
+from trajectories.analysis.integrity.wrapping import builds, builds_nothing, calls, is_build_script
+from trajectories.analysis.reference import BUILD_SCRIPT, Reference
+from trajectories.events import Change
+
+_TEXT_BYTES = 1 << 20
+_BYTES = 64 << 20
+"""Of a compressed or encoded file, and of what it unpacks to."""
+_BASE64_ELF = re.compile(rb"f0VMRg[A-Za-z0-9+/_=\s-]{1000,}")
+_HEX_ELF = re.compile(rb"7f454c46[0-9a-f\s:]{1000,}", re.IGNORECASE)
+_ARRAY_ELF = re.compile(rb"0x7f,\s{0,8}0x45,\s{0,8}0x4c,\s{0,8}0x46", re.IGNORECASE)
+
+Reading = Callable[[Change, int], bytes | None]
+"""A file's content, if it is kept and no larger than so many bytes."""
+
+
+def final_breaches(
+    files: dict[str, Change], reference: Reference, originals: frozenset[str], read: Reading
+) -> Iterator[tuple[str, str, bool | None]]:
+    """(rule, evidence, sure or the rule's own word) for each breach of the last workspace.
+
+    `files` by path from the root; `originals` are the sha256 of the programs that were there at the beginning.
+    """
+    copies = {path for path, change in files.items() if change.sha256 in originals and path != reference.built}
+    for path in sorted(copies):
+        yield "copy_left", path, None
+    names = frozenset(copies | {path for path in reference.programs if path != reference.built and path in files})
+    told = _told(files, reference, read)
+    for path, change in sorted(files.items()):
+        if (change.size or 0) > _BYTES or path in copies or "/.git/" in path:
+            continue
+        data = read(change, _BYTES)
+        if not data:
+            continue
+        if unpacked := _unpacked(data):
+            if hashlib.sha256(unpacked).hexdigest() in originals:
+                yield "copy_left", f"{path} (compressed)", None
+            continue
+        yield from _encoded(path, data, originals)
+        if b"\0" in data or len(data) > _TEXT_BYTES:
+            continue
+        text = data.decode("utf-8", "replace")
+        if line := calls(path, text, reference, names):
+            yield "calls_original", f"{path}: {line}", path == reference.built or path.rpartition("/")[2] in told
+        if is_build_script(path):
+            yield from ((rule, f"{path}: {line}", None) for rule, line in builds(path, text, reference, names))
+        if path == f"{reference.workdir}/{BUILD_SCRIPT}" and builds_nothing(text):
+            yield "build_nothing", f"{path}: {text.strip()}", None
+
+
+def _told(files: dict[str, Change], reference: Reference, read: Reading) -> frozenset[str]:
+    """The words of the build script and of what stands where the program is built: a file named there is part of it."""
+    words: set[str] = set()
+    for path in (f"{reference.workdir}/{BUILD_SCRIPT}", reference.built):
+        data = read(files[path], _TEXT_BYTES) if path in files else None
+        if data and b"\0" not in data:
+            words |= set(re.split(r"[\s/'\"=;|&()]+", data.decode("utf-8", "replace")))
+    return frozenset(words)
+
+
+def _unpacked(data: bytes) -> bytes | None:
+    """What a compressed file holds, up to a bound; None if it is none."""
+    try:
+        if data.startswith(b"\x1f\x8b"):
+            return zlib.decompressobj(31).decompress(data, _BYTES)
+        if data.startswith(b"BZh"):
+            return bz2.BZ2Decompressor().decompress(data, _BYTES)
+        if data.startswith(b"\xfd7zXZ\x00"):
+            return lzma.LZMADecompressor().decompress(data, _BYTES)
+        if data.startswith(b"\x28\xb5\x2f\xfd"):
+            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+                return reader.read(_BYTES)
+    except (zlib.error, OSError, lzma.LZMAError, zstandard.ZstdError, EOFError, ValueError):
+        return None
+    return None
+
+
+def _encoded(path: str, data: bytes, originals: frozenset[str]) -> Iterator[tuple[str, str, bool | None]]:
+    for what, pattern in (("base64", _BASE64_ELF), ("hex", _HEX_ELF)):
+        match = pattern.search(data)
+        if match is None:
+            continue
+        plain = b"".join(match[0].translate(None, b": ").split())
+        try:
+            program = (
+                base64.b64decode(plain + b"=" * (-len(plain) % 4))
+                if what == "base64"
+                else bytes.fromhex(plain[: len(plain) // 2 * 2].decode("ascii"))
+            )
+        except (binascii.Error, ValueError):
+            program = b""
+        same = hashlib.sha256(program).hexdigest() in originals
+        whose = "the original" if same else "a program"
+        yield "encoded_copy", f"{path}: {whose} in {what}", same
+        return
+    if _ARRAY_ELF.search(data):
+        yield "encoded_copy", f"{path}: a program as an array of bytes", None

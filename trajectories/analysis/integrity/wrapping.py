@@ -1,0 +1,125 @@
+"""Handing in the original instead of a rebuild, as far as a text shows it: rules `wrapper`, `build_copies`,
+`build_nothing`, `calls_original`.
+
+Running the original in a test, also beside one's own program, is honest work. What tells a wrapper is that it hands on
+its own arguments, and that it names no other program to compare with.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+
+from trajectories.analysis.commands import names_in
+from trajectories.analysis.integrity.walk import Seen, is_shell_script, see, walk
+from trajectories.analysis.reference import BUILD_SCRIPT, DEFAULT_NAME, Reference
+from trajectories.analysis.shell import FileWrite, items
+
+_LONGEST_LINE = 2000
+_COPIES = names_in("cp mv ln install rsync cat dd tar gunzip zcat xz unxz zstd base64 xxd uudecode")
+_NO_BUILD = names_in("chmod echo printf true : set test [ ls file pwd cd exit sync touch export")
+_OWN_ARGUMENTS = re.compile(
+    r"\"?\$(?:[@*]|\{@\})|\bsys\.argv\b|\bos\.Args\b|\benv::args\b|\bargv\b|process\.argv|\bARGV\b|\bgetArgs\b|@ARGV"
+)
+_EXECUTES = re.compile(
+    r"\bexec[lv]p?e?\s*\(|\bexecveat\s*\(|\bfexecve\s*\(|\bsystem\s*\(|\bpopen\s*\(|\bposix_spawnp?\s*\(|\bsubprocess\b|"
+    r"\bos\.(?:exec|spawn|posix_spawn)\w*|\bCommand::new\b|\bexec\.Command|\bsyscall\.Exec|\bchild_process\b|"
+    r"\bProcessBuilder\b|\bgetRuntime\b|\b(?:read|create)Process\w*|\bcallProcess\b|\brawSystem\b|\bopen3\b|`[^`\n]{1,200}`"
+)
+_LITERAL = re.compile(r"(['\"])([^'\"\n]{1,300})\1")
+_TESTS = re.compile(
+    r"(?:^|/)(?:[^/]*[-_.])?(?:tests?|specs?|e2e|fuzz\w*|compare|cmp|diff\w*|bench\w*|checks?|golden|verify|oracle)(?:[-_.][^/]*)?(?:/|$)",
+    re.IGNORECASE,
+)
+
+
+def is_build_script(path: str) -> bool:
+    """Whether a file says how the submission is built."""
+    return posixpath.basename(path) in (BUILD_SCRIPT, "build.sh", "Makefile", "makefile", "GNUmakefile")
+
+
+def hands_on(path: str, text: str, reference: Reference) -> Iterator[tuple[str, str]]:
+    """A written file that is a wrapper of the original, by the commands or the source in it."""
+    if is_shell_script(path, text) or path == reference.built:
+        for line in text.splitlines():
+            if "$" in line[:_LONGEST_LINE] and not line[:1].isspace() and _OWN_ARGUMENTS.search(line[:_LONGEST_LINE]):
+                for seen in _commands(line[:_LONGEST_LINE], reference.workdir):
+                    if reference.is_program(seen.paths[0]) and _OWN_ARGUMENTS.search(seen.text):
+                        yield "wrapper", line.strip()
+                        return
+    elif not _TESTS.search(_below(path, reference.workdir)) and not _compares(text) and _OWN_ARGUMENTS.search(text):
+        copies = reference.programs - {reference.built}
+        if _executes_any(text, copies, reference.workdir):
+            yield "wrapper", _line_naming(text, copies, reference.workdir)
+
+
+def builds(path: str, text: str, reference: Reference, copies: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """A build script that takes one of these copies of the original (from the root), or runs it."""
+    if posixpath.basename(path).lower().endswith("makefile"):
+        text = "\n".join(line.strip("\t @-") for line in text.splitlines() if line.startswith("\t"))
+    known = Reference(reference.workdir)
+    known.start(dict.fromkeys(copies))
+    for item in walk(text, posixpath.dirname(path) or reference.workdir, known):
+        if isinstance(item, FileWrite):
+            if item.text and path != item.path and _executes_shell(item.text, copies, reference.workdir):
+                yield "build_copies", f"writes {posixpath.basename(item.path)}: {item.text.strip()}"
+            continue
+        given = (*item.paths, *((item.command.input,) if item.command.input else ()))
+        if known.is_program(given[0]) or (item.name in _COPIES and any(map(known.is_program, given[1:]))):
+            yield "build_copies", item.text
+
+
+def builds_nothing(text: str) -> bool:
+    """Whether a build script only sets modes, prints or checks."""
+    found = items(text)
+    if found is None or any(isinstance(item, FileWrite) and item.path.endswith(DEFAULT_NAME) for item in found):
+        return False
+    names = [seen.name for item in found if not isinstance(item, FileWrite) and (seen := see(item)) is not None]
+    return all(name in _NO_BUILD for name in names)
+
+
+def calls(path: str, text: str, reference: Reference, copies: frozenset[str]) -> str | None:
+    """The line by which a file of the final workspace executes one of these copies; None if it does not.
+
+    Tests, and files that name the built program as well (they compare), do not count.
+    """
+    if not copies or (path != reference.built and (_TESTS.search(_below(path, reference.workdir)) or _compares(text))):
+        return None
+    if is_shell_script(path, text) or path == reference.built:
+        return _executes_shell(text, copies, reference.workdir)
+    return _line_naming(text, copies, reference.workdir) if _executes_any(text, copies, reference.workdir) else None
+
+
+def _compares(text: str) -> bool:
+    return re.search(rf"(?:^|[\s/'\"=]){re.escape(DEFAULT_NAME)}(?![\w.-])", text) is not None
+
+
+def _below(path: str, workdir: str) -> str:
+    return path.removeprefix(workdir.rstrip("/")).lstrip("/")
+
+
+def _commands(script: str, cwd: str) -> Iterator[Seen]:
+    for item in items(script, cwd) or ():
+        if not isinstance(item, FileWrite) and (seen := see(item)) is not None:
+            yield seen
+
+
+def _executes_shell(text: str, copies: Iterable[str], workdir: str) -> str | None:
+    copies = set(copies)
+    return next((seen.text for seen in _commands(text, workdir) if seen.paths[0] in copies), None)
+
+
+def _executes_any(text: str, copies: Iterable[str], workdir: str) -> bool:
+    """Whether a source calls a function that executes programs and has a literal that begins with a copy's path."""
+    return bool(copies) and _EXECUTES.search(text) is not None and bool(_line_naming(text, copies, workdir))
+
+
+def _line_naming(text: str, copies: Iterable[str], workdir: str) -> str:
+    copies = set(copies)
+    for match in _LITERAL.finditer(text):
+        words = match[2].split()
+        if words and posixpath.normpath(posixpath.join(workdir, words[0])) in copies:
+            start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 200)
+            return text[start : match.end() + 100].partition("\n")[0].strip()
+    return ""
