@@ -26,6 +26,7 @@ from trajectories.verdict import Case, Evaluator, Verdict
 
 NAME = "programbench"
 CPUS_VARIABLE = "PROGRAMBENCH_DOCKER_CPUS"
+ORGANISATION_VARIABLE = "PROGRAMBENCH_DOCKER_ORG"
 SUBMISSION = "submission.tar.gz"
 COMPILE_LOG = "compile.log"
 LOG = "programbench.log"
@@ -114,8 +115,7 @@ def _evaluate(going: _Evaluation) -> Verdict:
         before, image = _prepare(going, tests)
     except _Hangs as hangs:
         return _nothing_built(going, f"{hangs}; the official evaluator, which would wait as long, was not asked")
-    asked = going.cpus or int(os.environ.get(CPUS_VARIABLE) or check.CPUS)
-    cpus = asked if going.cpus else min(asked, image.daemon_cpus)
+    cpus = going.cpus or min(_cpus_wanted(), image.daemon_cpus)
     going.inputs["docker_cpus"] = str(cpus)
     failed = _run(going, tests, cpus)
     if failed and not before.utf8 and failed.startswith("UnicodeDecodeError"):
@@ -124,6 +124,13 @@ def _evaluate(going: _Evaluation) -> Verdict:
     if failed:
         raise EvaluatorFailed(f"programbench eval failed: {failed}; see {LOG}")
     return _scored(going, before)
+
+
+def _cpus_wanted() -> int:
+    wanted = os.environ.get(CPUS_VARIABLE) or str(check.CPUS)
+    if not wanted.isdecimal() or not int(wanted):
+        raise EvaluatorFailed(f"{CPUS_VARIABLE} is {wanted!r}; set it to a number of CPUs, or unset it")
+    return int(wanted)
 
 
 def _prepare(going: _Evaluation, tests: HiddenTests) -> tuple[Prepared, check.Image]:
@@ -205,9 +212,16 @@ def _run(going: _Evaluation, tests: HiddenTests, cpus: int) -> str | None:
         (run / going.instance.id).symlink_to(
             going.scratch.absolute()
         )  # in it, the result is written beside the submission
-        variables = {hidden_tests.VARIABLE: str(tests.directory), "HF_HUB_OFFLINE": "1"}
-        variables[changes.VARIABLE] = str((going.scratch / changes.NAME).absolute())
-        ran = running.run(["eval", str(run), "--docker-cpus", str(cpus)], log, timeout_s, variables)
+        organisation, _, image = going.instance.image.rpartition("/")  # it may hold a registry's address
+        arguments = ["eval", str(run), "--docker-cpus", str(cpus), "--image-tag", image.rpartition(":")[2]]
+        variables = {
+            hidden_tests.VARIABLE: str(tests.directory),
+            changes.VARIABLE: str((going.scratch / changes.NAME).absolute()),
+            ORGANISATION_VARIABLE: organisation,
+            CPUS_VARIABLE: str(cpus),
+            "HF_HUB_OFFLINE": "1",
+        }
+        ran = running.run(arguments, log, timeout_s, variables)
     if ran.left:
         going.notes.append(f"{ran.left} containers or images that the evaluator left were removed")
     said = log.read_text("utf-8", "replace")

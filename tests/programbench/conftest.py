@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.programbench import instances, official
 from tests.programbench import clean_room
+from trajectories.verdict import Verdict
 
-Workspace = Callable[[Mapping[str, str | bytes]], Path]
+Files = Mapping[str, str | bytes]
+Workspace = Callable[[Files], Path]
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +43,11 @@ def offline(calculator_image: clean_room.CleanRoom, blobs: Path, monkeypatch: py
 def workspace(tmp_path: Path) -> Workspace:
     """Writes an exported workspace (`workspace.tar.zst`) that holds these files."""
     return lambda files: clean_room.workspace(tmp_path / "workspace.tar.zst", files)
+
+
+@pytest.fixture
+def judge(workspace: Workspace, tmp_path: Path) -> Callable[..., Verdict]:
+    """Evaluates a workspace of these files as the calculator's; logs and results are in `tmp_path / "evaluation"`."""
+    return lambda files, **changes: official.evaluate(
+        instances.instance(clean_room.CALCULATOR), workspace(files), tmp_path / "evaluation", **changes
+    )

@@ -1,0 +1,96 @@
+"""The clean-room compile check says what the official evaluator will meet, in the image itself."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks.programbench import check, instances
+from tests.programbench import clean_room
+from tests.programbench.clean_room import calculator, tar
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
+
+
+@pytest.fixture
+def submission(tmp_path: Path):
+    """Writes a submission.tar.gz."""
+
+    def write(files: dict[str, str | bytes]) -> Path:
+        path = tmp_path / "submission.tar.gz"
+        path.write_bytes(gzip.compress(tar(files)))
+        return path
+
+    return write
+
+
+def checked(archive: Path, deadline_s: float = 30) -> tuple[check.Check, check.CleanRoom, str]:
+    log = archive.with_name("compile.log")
+    with check.CleanRoom(instances.instance(clean_room.CALCULATOR)) as room:
+        done = room.compile(archive, deadline_s, log)
+    return done, room, log.read_bytes().decode("utf-8", "replace")
+
+
+def test_the_original_is_hashed_before_anything_else(
+    submission, calculator_image: clean_room.CleanRoom, tmp_path: Path
+) -> None:
+    """Its hash is what keeps it out of a submission, whatever its name there: execute-only, so only root can tell."""
+    done, room, _ = checked(submission(calculator()))
+    assert done.builds, done.why
+    made = ["docker", "create", calculator_image.reference]
+    container = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        copy = ["docker", "cp", "-q", f"{container}:/workspace/executable", str(tmp_path / "original")]
+        subprocess.run(copy, check=True, capture_output=True)
+    finally:
+        subprocess.run(["docker", "rm", container], check=True, capture_output=True)
+    assert room.original == hashlib.sha256((tmp_path / "original").read_bytes()).hexdigest()
+    assert not room.image.published
+    assert room.image.digest == room.image.id
+
+
+def test_it_builds_as_root_in_the_workspace_with_nothing_of_the_image_s_left_in_it(submission) -> None:
+    files = calculator(
+        compile_sh="#!/bin/sh\nid -un; pwd; ls -A; echo $HOME\ngit log --format=%s\ncp README.md executable\n"
+    )
+    done, _, log = checked(submission(files))
+    assert done == check.Check(True, seconds=done.seconds)
+    assert log.split() == ["root", "/workspace", ".git", "README.md", "calculator.sh", "compile.sh", "/root", "gold"]
+
+
+@pytest.mark.parametrize(
+    ("compile_sh", "why"),
+    [
+        (None, "there is no compile.sh"),
+        ("#!/bin/sh\necho one; echo two >&2; exit 3\n", "compile.sh failed: exit 3: one\ntwo"),
+        ("#!/bin/sh\ntrue\n", "compile.sh made no ./executable"),
+        ("#!/bin/sh\nchmod +x executable\n", "compile.sh failed: exit 1: chmod: cannot access 'executable'"),
+        ("#!/bin/sh\ngetent hosts debian.org || ls /sys/class/net; exit 7\n", "compile.sh failed: exit 7: lo"),
+    ],
+    ids=["no compile.sh", "fails", "makes nothing", "only makes it executable", "has no network"],
+)
+def test_what_does_not_build_is_said_with_its_last_words(submission, compile_sh: str | None, why: str) -> None:
+    done, _, _ = checked(submission({**calculator(compile_sh=compile_sh), "executable": "#!/bin/sh\necho 5\n"}))
+    assert done.builds is False
+    assert done.why.startswith(why)
+    assert not done.hangs
+
+
+def test_a_build_that_hangs_is_ended_at_its_deadline(submission) -> None:
+    done, _, log = checked(submission(calculator(compile_sh="#!/bin/sh\necho begun\nsleep 100\n")), deadline_s=1)
+    assert (done.builds, done.hangs, log) == (False, True, "begun\n")
+    assert done.why == "compile.sh failed: had not finished after 1 s: begun"
+    assert done.seconds < 20
+
+
+def test_a_byte_that_is_no_utf8_is_told_also_where_the_two_outputs_together_would_be(submission) -> None:
+    """The evaluator reads them apart: half a character on each is an error, though a terminal shows a whole one."""
+    print_half = f"{clean_room.COMPILE}printf '\\303'; printf '\\244' >&2\n"
+    done, _, log = checked(submission(calculator(compile_sh=print_half)))
+    assert (done.builds, done.utf8, log) == (True, False, "ä")
+    whole, _, _ = checked(submission(calculator(compile_sh=f"{clean_room.COMPILE}printf '\\303\\244'\n")))
+    assert whole.utf8

@@ -1,0 +1,136 @@
+"""However an evaluation ends, its containers and the image that the evaluator committed are gone or found."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.programbench import sweep
+from environments import cleaning, daemon, owner
+from tests.alone import alone
+from tests.programbench import clean_room
+from tests.programbench.clean_room import CALCULATOR, CALCULATOR_BRANCH, calculator
+from tests.programbench.conftest import Files
+from tests.programbench.daemon_saw import left
+from trajectories.verdict import Verdict
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
+
+ROOT = Path(__file__).resolve().parents[2]
+HANGING = """if True:
+    import sys
+    from pathlib import Path
+    from benchmarks.programbench import instances, official
+    from trajectories import interrupts
+    interrupts.install()
+    with interrupts.interruptible():
+        official.evaluate(instances.instance(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
+    """
+
+
+@pytest.fixture
+def evaluating(workspace: Callable[[Files], Path], tmp_path: Path):
+    """A process in the middle of an evaluation: the tests of a branch run, in an image that was committed for it."""
+    blobs = tmp_path / "hanging"
+    clean_room.branch_archive(blobs, CALCULATOR, CALCULATOR_BRANCH, {"eval/run.sh": "#!/bin/sh\nsleep 1000\n"})
+    command = [sys.executable, "-c", HANGING, CALCULATOR, workspace(calculator()), tmp_path / "evaluation"]
+    process = subprocess.Popen(
+        command, env={**os.environ, "PROGRAMBENCH_BLOB_DIR": str(blobs), "PYTHONPATH": str(ROOT)}
+    )
+    label = f"{owner.PID}={process.pid}"
+    try:
+        until = time.monotonic() + 60
+        while not _hangs(label):
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        api = daemon.connect()
+        for one in api.containers(all=True, filters={"label": label}):
+            api.remove_container(one["Id"], force=True)
+        for one in api.images(filters={"label": [label, sweep.LABEL]}):
+            api.remove_image(one["Id"], force=True)
+        api.close()
+
+
+def _hangs(label: str) -> bool:
+    """Whether a container of an image that was committed runs the tests."""
+    api = daemon.connect()
+    try:
+        found = api.containers(filters={"label": label})
+        return any(
+            one["Image"].startswith(sweep.COMPILED) and "sleep 1000" in str(api.top(one["Id"])["Processes"])
+            for one in found
+        )
+    finally:
+        api.close()
+
+
+def gone(label: str, within_s: float) -> bool:
+    until = time.monotonic() + within_s
+    while left(label):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def test_an_interrupt_ends_it_at_once_and_leaves_nothing(evaluating: subprocess.Popen[bytes]) -> None:
+    """The package itself would wait for the branch that is running, up to an hour."""
+    began = time.monotonic()
+    evaluating.send_signal(signal.SIGINT)
+    assert evaluating.wait(30) != 0
+    assert time.monotonic() - began < 15
+    assert left(f"{owner.PID}={evaluating.pid}") == []
+
+
+def test_when_the_harness_is_killed_its_evaluator_ends_and_takes_its_containers_along(
+    evaluating: subprocess.Popen[bytes],
+) -> None:
+    evaluating.kill()
+    evaluating.wait()
+    assert gone(f"{owner.PID}={evaluating.pid}", 15)
+
+
+def test_what_a_power_cut_would_leave_is_found_by_agent_clean(evaluating: subprocess.Popen[bytes]) -> None:
+    """The branch's container has all labels of its image, which we made as well; both are ours to remove."""
+    label = f"{owner.PID}={evaluating.pid}"
+    (evaluator,) = _children(evaluating.pid)
+    os.killpg(evaluator, signal.SIGSTOP)  # so that it cannot tidy up
+    evaluating.kill()
+    evaluating.wait()
+    os.killpg(evaluator, signal.SIGKILL)
+    assert len(left(label)) == 2
+    with alone():
+        done = cleaning.clean()
+    assert {"container", "image"} <= {one.kind for one in done.removed if one.owner and one.owner.pid == evaluating.pid}
+    assert left(label) == []
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_docker_of_the_user_s_own_is_what_the_evaluator_gets(
+    judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    mine = tmp_path / "my docker"
+    mine.write_text(f'#!/bin/sh\necho "$@" >>"{told}"\necho my docker will not >&2\nexit 1\n')
+    mine.chmod(0o755)
+    monkeypatch.setenv("PROGRAMBENCH_DOCKER_EXECUTABLE", str(mine))
+    verdict = judge(calculator())
+    assert verdict.error.startswith("programbench eval failed: RuntimeError: Failed to start container: my docker will")
+    (run,) = [line for line in told.read_text().splitlines() if line.startswith("run ")]
+    assert f"--label {owner.PID}={os.getpid()} " in run
+    assert f"--label {sweep.LABEL}=" in run

@@ -1,0 +1,199 @@
+"""The package's own evaluator gives the verdict; whatever goes wrong around it is an error and never a score."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from benchmarks.programbench import instances, official
+from environments import owner
+from tests.programbench import clean_room
+from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
+from tests.programbench.conftest import Files
+from tests.programbench.daemon_saw import containers_made, left
+from trajectories.verdict import Verdict
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
+
+
+def statuses(verdict: Verdict) -> dict[str, str]:
+    return {case.id.rpartition("_")[2]: case.status for case in verdict.cases}
+
+
+# --- scores ----------------------------------------------------------------------------------------------
+
+
+def test_a_right_program_is_resolved_and_the_verdict_says_how_it_came_about(
+    judge: Callable[..., Verdict], tmp_path: Path, calculator_image: clean_room.CleanRoom
+) -> None:
+    verdict = judge(calculator())
+    assert (verdict.status, verdict.passed, verdict.quality) == ("scored", True, 1.0)
+    assert verdict.metrics == {"resolved": 1.0, "almost": 1.0, "tests": 3.0}
+    assert {case.group for case in verdict.cases} == {CALCULATOR_BRANCH}
+    assert verdict.cases[0].id == f"{CALCULATOR_BRANCH}/tests.test_calculator.test_addition"
+    inputs = verdict.evaluator.inputs
+    assert verdict.evaluator.version == version("programbench")
+    assert inputs["image"] == calculator_image.reference
+    assert inputs["image_digest"].startswith("sha256:")
+    assert inputs["tests"].startswith("local:")
+    assert inputs["docker_cpus"] == str(min(10, os.cpu_count() or 1))
+    assert (inputs["reruns"], inputs["official"]) == ("no", "no")
+    assert any("local, with no registry's digest" in note for note in verdict.notes)
+    assert sorted(path.name for path in (tmp_path / "evaluation").iterdir()) == [
+        "compile.log", "prepared.json", "programbench.log", "submission.tar.gz", f"{CALCULATOR}.eval.json",
+    ]  # fmt: skip
+    assert not left(f"{owner.PID}={os.getpid()}")
+
+
+def test_a_part_of_it_scores_in_between_and_says_what_failed(judge: Callable[..., Verdict]) -> None:
+    verdict = judge(calculator(ADDS))
+    assert (verdict.passed, verdict.quality) == (False, 1 / 3)
+    assert statuses(verdict) == {"addition": "passed", "subtraction": "failed", "multiplication": "failed"}
+    assert verdict.cases[1].message.startswith("AssertionError: assert '' == '7'")
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "said"),
+    [
+        ({}, "compile_failed", "cannot access './compile.sh'"),
+        (calculator(compile_sh="#!/bin/sh\necho no such compiler; exit 1\n"), "compile_failed", "no such compiler"),
+        ({"compile.sh": "#!/bin/sh\nchmod +x executable\n", "executable": "#!/bin/sh\n"}, "compile_failed", "chmod"),
+        (calculator(compile_sh="#!/bin/sh\n"), "copy_executable_failed", "executable"),
+    ],
+    ids=["nothing", "does not compile", "brings a built program", "makes no executable"],
+)
+def test_what_cannot_be_built_scores_nothing_by_the_official_word(
+    judge: Callable[..., Verdict], files: Files, code: str, said: str
+) -> None:
+    verdict = judge(files)
+    assert (verdict.status, verdict.passed, verdict.quality) == ("scored", False, 0.0)
+    assert statuses(verdict) == {"addition": "missing", "subtraction": "missing", "multiplication": "missing"}
+    (note,) = [note for note in verdict.notes if note.startswith(code)]
+    assert said in note
+
+
+def test_a_build_that_hangs_scores_nothing_without_being_asked_for_again(judge: Callable[..., Verdict]) -> None:
+    began = time.time()
+    verdict = judge(calculator(compile_sh="#!/bin/sh\nsleep 1000\n"), check_s=1)
+    assert (verdict.status, verdict.quality, len(verdict.cases)) == ("scored", 0.0, 3)
+    assert "had not finished after 1 s; the official evaluator" in verdict.notes[0]
+    assert len(containers_made(began)) == 1
+
+
+def test_output_that_is_no_utf8_counts_as_on_the_leaderboard(judge: Callable[..., Verdict], tmp_path: Path) -> None:
+    """The official evaluator dies of it without a result, which counts 0; the program itself is right."""
+    verdict = judge(calculator(compile_sh=f"{COMPILE}printf '\\377'\n"))
+    assert not (tmp_path / "evaluation" / f"{CALCULATOR}.eval.json").exists()
+    assert (verdict.status, verdict.quality, len(verdict.cases)) == ("scored", 0.0, 3)
+    assert "not UTF-8" in verdict.notes[0]
+    assert "UnicodeDecodeError" in verdict.notes[0]
+
+
+def test_the_original_under_another_name_is_left_out(
+    judge: Callable[..., Verdict], calculator_image: clean_room.CleanRoom
+) -> None:
+    """Renamed with a quote in it, where the evaluator's own removal stops; the task's data names no hash here."""
+    command = ["docker", "run", "--rm", "--network", "none", calculator_image.reference, "cat", "/workspace/executable"]
+    program = subprocess.run(command, capture_output=True, check=True).stdout
+    cheat = {"it's data.bin": program, "compile.sh": '#!/bin/sh\ncp "it\'s data.bin" executable\n'}
+    verdict = judge(cheat)
+    assert (verdict.status, verdict.quality) == ("scored", 0.0)
+    assert any(note.startswith("left out of the submission") and "it's data.bin" in note for note in verdict.notes)
+
+
+# --- errors ----------------------------------------------------------------------------------------------
+
+
+def test_missing_tests_are_told_before_anything_is_started(
+    judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PROGRAMBENCH_BLOB_DIR", str(tmp_path))
+    began = time.time()
+    verdict = judge(calculator())
+    assert (verdict.status, verdict.quality) == ("error", None)
+    assert f"there is no {tmp_path}/{CALCULATOR}/tests/{CALCULATOR_BRANCH}.tar.gz" in verdict.error
+    assert containers_made(began) == []
+
+
+def test_tests_that_cannot_be_downloaded_are_told_in_one_line(
+    judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PROGRAMBENCH_BLOB_DIR")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "nothing cached"))
+    verdict = judge(calculator())
+    assert verdict.status == "error"
+    assert "cannot be downloaded" in verdict.error
+    assert "LocalEntryNotFoundError" in verdict.error
+    assert "\n" not in verdict.error
+
+
+def test_an_evaluator_that_cannot_start_a_container_is_an_error_with_the_daemon_s_words(
+    judge: Callable[..., Verdict], tmp_path: Path
+) -> None:
+    verdict = judge(calculator(), cpus=1000)
+    assert (verdict.status, verdict.passed, verdict.quality) == ("error", None, None)
+    assert "RuntimeError: Failed to start container" in verdict.error
+    assert "Range of CPUs" in verdict.error
+    assert "Traceback" in (tmp_path / "evaluation" / official.LOG).read_text()
+
+
+def test_without_the_image_it_is_an_error(judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROGRAMBENCH_DOCKER_ORG", "127.0.0.1:1/nobody")
+    verdict = judge(calculator())
+    assert verdict.status == "error"
+    assert "pulling 127.0.0.1:1/nobody/testorg_1776_calculator" in verdict.error
+
+
+# --- once more -------------------------------------------------------------------------------------------
+
+
+def test_what_was_evaluated_is_not_evaluated_again_and_another_submission_is(
+    judge: Callable[..., Verdict], tmp_path: Path
+) -> None:
+    first = judge(calculator(ADDS))
+    began = time.time()
+    second = judge(calculator(ADDS))
+    assert containers_made(began) == []
+    assert (second.cases, second.evaluator, second.notes) == (first.cases, first.evaluator, first.notes)
+    # Torn by a crash: it is not taken for a result, and what is known of the submission is still known.
+    result = tmp_path / "evaluation" / f"{CALCULATOR}.eval.json"
+    result.write_bytes(result.read_bytes()[:500])
+    began = time.time()
+    assert judge(calculator(ADDS)).cases[0].status == "passed"
+    assert len(containers_made(began)) == 2  # the evaluator's: one that compiles, one for the branch
+    assert statuses(judge({})) == {"addition": "missing", "subtraction": "missing", "multiplication": "missing"}
+
+
+# --- one's own instances -----------------------------------------------------------------------------------
+
+
+def test_own_instances_are_known_to_the_evaluator_and_replace_none_of_the_package_s(
+    judge: Callable[..., Verdict],
+    workspace: Callable[[Files], Path],
+    tmp_path: Path,
+    offline: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    id = "retrace-test__calculator.0000001"
+    source = instances.instance(CALCULATOR).directory
+    shutil.copytree(source, tmp_path / "tasks" / id)
+    shutil.copytree(source, tmp_path / "tasks" / CALCULATOR)
+    (tmp_path / "tasks" / CALCULATOR / "tests.json").write_text('{"branches": {}}')
+    shutil.copytree(offline / CALCULATOR, tmp_path / "blobs" / id)
+    shutil.copytree(offline / CALCULATOR, tmp_path / "blobs" / CALCULATOR)
+    image = clean_room.clean_room(id, {"README.md": clean_room.CALCULATOR_HELP}, clean_room.IMAGE / "calculator.c")
+    monkeypatch.setenv("PROGRAMBENCH_DOCKER_ORG", image.organisation)
+    monkeypatch.setenv("PROGRAMBENCH_BLOB_DIR", str(tmp_path / "blobs"))
+    monkeypatch.setenv(instances.TASKS_VARIABLE, str(tmp_path / "tasks"))
+    verdict = official.evaluate(instances.instance(id), workspace(calculator()), tmp_path / "own")
+    assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 1.0, True), verdict.error
+    assert any(f"{id} is not one of the benchmark's" in note for note in verdict.notes)
+    verdict = judge({})
+    assert (verdict.status, len(verdict.cases)) == ("scored", 3), verdict.error

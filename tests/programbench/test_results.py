@@ -1,0 +1,173 @@
+"""What the evaluator wrote, as it counts on the leaderboard; and where the hidden tests come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.programbench import hidden_tests, last_words, results
+from benchmarks.programbench.instances import Instance
+from tests.programbench.clean_room import CALCULATOR, CALCULATOR_BRANCH
+
+BRANCHES = {
+    "aaaaaaaaaaaa": {
+        "ignored": False,
+        "tests": ["t.one", "t.two", "t.flaky[a b]"],
+        "ignored_tests": [{"name": "t.flaky[a b]", "reasons": [{"id": "gold_flaky"}]}],
+    },
+    "bbbbbbbbbbbb": {"ignored": True, "tests": ["t.three"], "ignored_tests": []},
+    "cccccccccccc": {"ignored": False, "tests": [], "ignored_tests": []},
+}
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    (tmp_path / "tests.json").write_text(json.dumps({"branches": BRANCHES}))
+    return Instance("o__r.1234567", "o/r", "0" * 40, "c", "", (), tmp_path, own=True)
+
+
+@pytest.fixture
+def read(instance: Instance, tmp_path: Path):
+    """Reads an eval.json with these test results (branch, name, status, extra) and fields."""
+
+    def read_one(*tests: tuple[str, str, str, dict[str, Any]], **fields: Any) -> results.Results:
+        found = [
+            {"branch": branch * 12, "name": name, "status": status, "extra": extra}
+            for branch, name, status, extra in tests
+        ]
+        path = tmp_path / "o__r.1234567.eval.json"
+        path.write_text(json.dumps({"test_results": found, "test_branches": list(BRANCHES), **fields}))
+        return results.read(path, instance)
+
+    return read_one
+
+
+def test_the_last_of_a_name_counts_and_so_do_names_that_are_not_listed_but_nothing_ignored(read) -> None:
+    found = read(
+        ("a", "t.one", "failure", {"message": "once"}),
+        ("a", "t.one", "passed", {"time": 0.5}),
+        ("a", "t.flaky[a b]", "failure", {}),
+        ("a", "t.new", "passed", {}),
+        ("b", "t.three", "failure", {}),
+        ("c", "t.surprise", "skipped", {}),
+        warnings=["branch x: 2 test(s) in JUnit XML not in tests.json"],
+    )
+    assert {case.id: case.status for case in found.cases} == {
+        "aaaaaaaaaaaa/t.one": "passed",
+        "aaaaaaaaaaaa/t.new": "passed",
+        "cccccccccccc/t.surprise": "skipped",
+    }
+    assert found.quality == 2 / 3
+    assert found.cases[0].seconds == 0.5
+    assert found.notes == ("branch x: 2 test(s) in JUnit XML not in tests.json",)
+
+
+def test_only_passed_passes_and_messages_are_short(read) -> None:
+    found = read(
+        ("a", "t.one", "error", {"message": "x" * 10_000}),
+        ("a", "t.two", "not_run", {"error_code": "missing_from_junit_xml"}),
+        ("a", "t.both", "system_error", {"error_details": "Expected 1 result, got 2"}),
+    )
+    assert [case.status for case in found.cases] == ["error", "missing", "error"]
+    assert len(found.cases[0].message) < 1000
+    assert [case.message for case in found.cases[1:]] == ["missing_from_junit_xml", "Expected 1 result, got 2"]
+    assert (found.quality, found.resolved, found.almost) == (0.0, False, False)
+
+
+@pytest.mark.parametrize(("passed", "resolved", "almost"), [(100, True, True), (95, False, True), (94, False, False)])
+def test_resolved_means_all_and_almost_95_of_100(read, passed: int, resolved: bool, almost: bool) -> None:
+    found = read(*(("a", f"t.{number}", "passed" if number < passed else "skipped", {}) for number in range(100)))
+    assert (found.resolved, found.almost) == (resolved, almost)
+
+
+def test_branches_without_a_result_are_noted_but_not_those_that_do_not_count(read) -> None:
+    error = [{"error_code": "results_read_failed", "error_details": "Could not find the file\nmore"}]
+    found = read(("a", "t.one", "passed", {}), test_branch_errors={"aaaaaaaaaaaa": error, "bbbbbbbbbbbb": error})
+    assert found.notes == ("branch aaaaaaaaaaaa: results_read_failed: Could not find the file",)
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "builds", "infrastructure"),
+    [
+        (None, None, True, False),
+        ("compile_failed", "cc: error", None, False),
+        ("wipe_workspace_failed", "rm: cannot remove", True, True),
+        ("compile_failed", "Error response from daemon: container 1 is not running", True, True),
+        ("compile_failed", "Error response from daemon: says the submission itself", False, False),
+    ],
+)
+def test_what_failed_before_or_beside_the_submission_is_not_its_fault(
+    read, code: str | None, details: str | None, builds: bool | None, infrastructure: bool
+) -> None:
+    assert read(error_code=code, error_details=details).infrastructure(builds) is infrastructure
+
+
+def test_reruns_are_what_the_installation_said_and_a_step_cut_off_says_why(read) -> None:
+    step = {"step": "install_rerunfailures", "returncode": 0}
+    assert read(log=[step]).reruns == "yes"
+    assert read(log=[{**step, "returncode": 1}]).reruns == "no"
+    cut = {"step": "compile", "returncode": -1, "exception_info": "Command timed out after 900s"}
+    found = read(error_code="compile_failed", error_details="", log=[cut])
+    assert (found.reruns, found.error_details) == ("not reached", "Command timed out after 900s")
+
+
+@pytest.mark.parametrize("content", ["", '{"test_results": [{"na', '{"other": 1}', "[]"])
+def test_a_torn_result_is_none(instance: Instance, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "o__r.1234567.eval.json"
+    path.write_text(content)
+    with pytest.raises(results.Torn, match=r"eval\.json that is cut off or malformed"):
+        results.read(path, instance)
+    path.unlink()
+    with pytest.raises(results.Torn, match=r"left no o__r\.1234567\.eval\.json"):
+        results.read(path, instance)
+
+
+# --- the log -----------------------------------------------------------------------------------------------
+
+
+def test_the_reason_is_the_exception_behind_the_instance_s_last_failure() -> None:
+    log = """Evaluating: 0%
+Error evaluating o__r.1: Failed to start container: docker: no
+
+Run 'docker run --help'
+Traceback (most recent call last):
+  File "container.py", line 62, in __init__
+    raise RuntimeError(f"Failed to start container: {result.stderr.strip()}")
+RuntimeError: Failed to start container: docker: no
+
+Run 'docker run --help'
+   Evaluation Summary
+"""
+    assert last_words.failure_of_evaluation(log, "o__r.1") == "RuntimeError: Failed to start container: docker: no"
+    assert last_words.failure_of_evaluation(log, "o__r.2") is None
+    bare = "Error evaluating o__r.1: \nTraceback (most recent call last):\n  assert x\nAssertionError\n"
+    assert last_words.failure_of_evaluation(bare, "o__r.1") == "AssertionError"
+    assert last_words.reason("No instances to evaluate.\n") == "No instances to evaluate."
+    assert last_words.reason("") == "it said nothing"
+
+
+# --- hidden tests --------------------------------------------------------------------------------------------
+
+
+def test_the_dataset_s_revision_is_the_commit_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the evaluator is then pointed at is that very commit, whatever `main` is by then."""
+    from benchmarks.programbench import instances
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    cache = tmp_path / "hub" / "datasets--programbench--ProgramBench-Tests"
+    archive = cache / "snapshots" / commit / CALCULATOR / "tests" / f"{CALCULATOR_BRANCH}.tar.gz"
+    archive.parent.mkdir(parents=True)
+    archive.touch()
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text(commit)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.delenv("PROGRAMBENCH_BLOB_DIR", raising=False)
+    found = hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
+    assert found == hidden_tests.HiddenTests(cache / "snapshots" / commit, commit, official=True)
+    archive.unlink()
+    with pytest.raises(hidden_tests.NoTests, match=rf"there is no .*{CALCULATOR_BRANCH}\.tar\.gz"):
+        hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
