@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
+    from trajectories.analysis.integrity.findings import Finding, Scan, scan
     from trajectories.analysis.integrity.judge import Judge, Malformed, Said, Sitting, parse_answers
     from trajectories.analysis.integrity.report import IntegrityAnalysis, TrialIntegrity, integrity_of, write_csv
     from trajectories.analysis.integrity.rules import RULES, rules_table
-    from trajectories.analysis.integrity.scan import Finding, Scan, scan
 
 _HOME = {
     "IntegrityAnalysis": "report",
-    "Finding": "scan",
+    "Finding": "findings",
     "Judge": "judge",
     "Kappa": "agreement",
     "Malformed": "judge",
     "RULES": "rules",
     "Said": "judge",
-    "Scan": "scan",
+    "Scan": "findings",
     "Sitting": "judge",
     "TrialIntegrity": "report",
     "disagreement_rate": "agreement",
@@ -33,7 +33,7 @@ _HOME = {
     "integrity_of": "report",
     "parse_answers": "judge",
     "rules_table": "rules",
-    "scan": "scan",
+    "scan": "findings",
     "write_csv": "report",
 }
 __all__ = [

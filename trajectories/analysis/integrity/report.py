@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from trajectories.analysis.aggregate import Cell, Unreadable, write_rows
 from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
-from trajectories.analysis.integrity.scan import Finding, scan
+from trajectories.analysis.integrity.findings import Finding, scan
 from trajectories.events import Answer, Ask, Event, Exited, PanelStarted, TrialStarted, Voted
 from trajectories.panel import INTEGRITY, KINDS, Kind, Outcome
 from trajectories.reader import read_events
