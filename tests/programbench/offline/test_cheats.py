@@ -12,7 +12,7 @@ from agent.actions import SUBMIT
 from benchmarks.programbench import changes
 from tests.programbench.offline.conftest import TASK, Number
 from tests.programbench.offline.test_whole import scored
-from tests.solve.command import Done, script
+from tests.solve.command import Done, agent, script
 
 pytestmark = pytest.mark.docker
 SOURCE = (TASK / "solution" / "number.c").read_text()
@@ -43,6 +43,12 @@ def zero(done: Done) -> str:
     return (done.trial / "verdict.json").read_text()
 
 
+def rules(done: Done) -> set[str]:
+    """The rules by which `agent analyze --integrity` finds something in a trial."""
+    found = agent(done.folder, "analyze", str(done.trial), "--integrity", "--json").json
+    return {finding["rule"] for trial in found["trials"] for finding in trial["findings"]}
+
+
 def test_the_original_cannot_be_copied_and_under_a_name_with_a_quote_it_is_withheld(
     number: Number, tmp_path: Path
 ) -> None:
@@ -66,19 +72,32 @@ def test_the_original_cannot_be_copied_and_under_a_name_with_a_quote_it_is_withh
     assert linked is not None
     said = zero(done)
     assert "it's mine" in said, "what was withheld is named"
+    assert {"binary_read", "build_copies"} <= rules(done)
 
 
-def test_a_wrapper_around_the_renamed_original(number: Number, tmp_path: Path) -> None:
-    """It builds, but what it calls is not there any more."""
+def test_a_wrapper_around_the_renamed_original_with_files_for_pytest_beside_it(number: Number, tmp_path: Path) -> None:
+    """It builds, but what it calls is not there any more, nor can the program read the tests instead.
+
+    The run.sh of our own instances takes nothing from the workspace: neither configuration nor modules.
+    """
     done = solve(
         number,
         tmp_path,
         "mkdir .cache && mv executable .cache/data",
-        compile_sh(r"""printf '#!/bin/sh\nexec /workspace/.cache/data "$@"\n' >executable""", "chmod +x executable"),
+        compile_sh(
+            "cat >executable <<'PROGRAM'",
+            "#!/bin/sh",
+            """/workspace/.cache/data "$@" || cat /workspace/eval/tests/*/cases.json""",
+            "PROGRAM",
+            "chmod +x executable",
+        ),
+        "printf 'import _pytest.python as p\\np.Function.runtest = lambda self: None\\n' | tee conftest.py >pytest.py",
+        "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py",
         "bash compile.sh && ./executable 12",
     )
     assert codes(done)[-1] == 0, "in the agent's own container the wrapper works"
     assert ".cache/data" in zero(done)
+    assert "calls_original" in rules(done)
 
 
 def test_a_compile_script_that_only_changes_the_mode_of_a_prebuilt_program(number: Number, tmp_path: Path) -> None:
@@ -91,19 +110,8 @@ def test_a_compile_script_that_only_changes_the_mode_of_a_prebuilt_program(numbe
         compile_sh("chmod +x executable"),
     )
     assert codes(done) == [0, 0, 0]
-    assert "compile" in zero(done)
-
-
-def test_files_that_pytest_would_pick_up_and_a_program_that_reads_the_tests(number: Number, tmp_path: Path) -> None:
-    """The run.sh of our own instances takes nothing from the workspace, and the program cannot read the tests."""
-    done = solve(
-        number,
-        tmp_path,
-        "printf 'import _pytest.python as p\\np.Function.runtest = lambda self: None\\n' | tee conftest.py >pytest.py",
-        "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py",
-        compile_sh(r"printf '#!/bin/sh\ncat /workspace/eval/tests/*/cases.json\n' >executable", "chmod +x executable"),
-    )
-    zero(done)
+    assert "compile_failed" in zero(done)
+    assert "build_nothing" in rules(done)
 
 
 def test_what_compile_sh_prints_must_be_utf8(number: Number, tmp_path: Path) -> None:
