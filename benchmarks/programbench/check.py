@@ -74,12 +74,12 @@ class Check:
 class CleanRoom:
     """The container of the check, to be used as a context."""
 
-    def __init__(self, instance: Instance, cpus: int | None = None) -> None:
+    def __init__(self, instance: Instance, cpus: int = CPUS) -> None:
         spec = EnvironmentSpec(
             kind="docker",
             image=instance.image,
             user="0",  # as the evaluator compiles
-            cpus=float(cpus or CPUS),
+            cpus=float(cpus),
             pids=None,
             cap_drop=(),
         )

@@ -22,6 +22,7 @@ from benchmarks.programbench.prepared import Prepared
 from benchmarks.task import TaskError
 from environments import owner
 from environments.protocol import EnvironmentFault, EnvironmentUnavailable
+from trajectories.text import cut_middle
 from trajectories.verdict import Case, Evaluator, Verdict
 
 NAME = "programbench"
@@ -39,6 +40,7 @@ _COMPILE_S = 3600.0
 _BRANCH_S = 3600.0 + 1500.0
 """A branch's own limit, and its steps before and after that."""
 _TRIES = 2
+"""The package's own default: a branch that failed or crashed is run once more."""
 
 
 class EvaluatorFailed(Exception):
@@ -111,11 +113,13 @@ def _evaluate(going: _Evaluation) -> Verdict:
     going.inputs.update(instance=instance.id, tests=tests.revision)
     if not tests.official:
         going.unofficial.append("the hidden tests are not from the benchmark's dataset")
+    wanted = going.cpus or _cpus_wanted()
     try:
-        before, image = _prepare(going, tests)
+        before, image = _prepare(going, tests, wanted)
     except _Hangs as hangs:
-        return _nothing_built(going, f"{hangs}; the official evaluator, which would wait as long, was not asked")
-    cpus = going.cpus or min(_cpus_wanted(), image.daemon_cpus)
+        rule = f"gives it {check.COMPILE_S:g} s and then says compile_failed"
+        return _nothing_built(going, f"{hangs}; the official evaluator, which {rule}, was not asked")
+    cpus = going.cpus or min(wanted, image.daemon_cpus)
     going.inputs["docker_cpus"] = str(cpus)
     failed = _run(going, tests, cpus)
     if failed and not before.utf8 and failed.startswith("UnicodeDecodeError"):
@@ -133,7 +137,7 @@ def _cpus_wanted() -> int:
     return int(wanted)
 
 
-def _prepare(going: _Evaluation, tests: HiddenTests) -> tuple[Prepared, check.Image]:
+def _prepare(going: _Evaluation, tests: HiddenTests, cpus: int) -> tuple[Prepared, check.Image]:
     """Check and hand over, or find both done before; what is left of another evaluation is removed.
 
     Raises: _Hangs, HandOverError, EnvironmentFault, TaskError, OSError.
@@ -156,7 +160,7 @@ def _prepare(going: _Evaluation, tests: HiddenTests) -> tuple[Prepared, check.Im
         return found, image
     for name in (going.eval_json.name, prepared.NAME, SUBMISSION, changes.NAME):
         (scratch / name).unlink(missing_ok=True)
-    with check.CleanRoom(instance, going.cpus) as room:
+    with check.CleanRoom(instance, cpus) as room:
         withheld = {*instance.clean_hashes, *([room.original] if room.original else [])}
         handed = hand_over(going.workspace, submission, withheld)
         checked = room.compile(submission, going.check_s, scratch / COMPILE_LOG)
@@ -209,10 +213,9 @@ def _run(going: _Evaluation, tests: HiddenTests, cpus: int) -> str | None:
     with tempfile.TemporaryDirectory(prefix=f"{owner.this_process().prefix}programbench-") as name:
         run = Path(name, "run")
         run.mkdir()
-        (run / going.instance.id).symlink_to(
-            going.scratch.absolute()
-        )  # in it, the result is written beside the submission
-        organisation, _, image = going.instance.image.rpartition("/")  # it may hold a registry's address
+        # The evaluator writes its result beside the submission: both are where they are kept.
+        (run / going.instance.id).symlink_to(going.scratch.absolute())
+        organisation, _, image = going.instance.image.rpartition("/")
         arguments = ["eval", str(run), "--docker-cpus", str(cpus), "--image-tag", image.rpartition(":")[2]]
         variables = {
             hidden_tests.VARIABLE: str(tests.directory),
@@ -240,9 +243,11 @@ def _scored(going: _Evaluation, before: Prepared) -> Verdict:
         raise EvaluatorFailed(f"programbench eval failed: {error}; see {LOG}") from None
     going.inputs.update(reruns=found.reruns, executable_hash=found.executable_hash)
     if found.infrastructure(before.builds):
-        raise EvaluatorFailed(f"programbench eval failed: {found.error_code}: {found.error_details}")
+        cut_off = f"the daemon could not be reached in branch {', '.join(found.cut_off)}"
+        why = f"{found.error_code}: {found.error_details}" if found.error_code else cut_off
+        raise EvaluatorFailed(f"programbench eval failed: {why.splitlines()[0]}; see {going.eval_json.name}")
     if found.error_code:
-        going.notes.append(f"{found.error_code}: {found.error_details[:1000] or 'no output'}")
+        going.notes.append(f"{found.error_code}: {cut_middle(found.error_details, 1000) or 'no output'}")
         if before.builds:
             going.notes.append("the clean-room check had built it; the official evaluator's word counts")
     elif before.builds is False:
@@ -267,6 +272,7 @@ def _nothing_built(going: _Evaluation, why: str) -> Verdict:
 
 
 def _verdict(going: _Evaluation, cases: tuple[Case, ...], quality: float, resolved: bool, almost: bool) -> Verdict:
+    going.inputs["official"] = "no" if going.unofficial else "yes"
     return Verdict(
         status="scored",
         passed=resolved,
@@ -281,8 +287,7 @@ def _verdict(going: _Evaluation, cases: tuple[Case, ...], quality: float, resolv
 
 
 def _evaluator(going: _Evaluation) -> Evaluator:
-    inputs = {**going.inputs, "official": "no" if going.unofficial else "yes"}
-    return Evaluator(name=NAME, version=going.version, inputs=inputs)
+    return Evaluator(name=NAME, version=going.version, inputs=dict(going.inputs))
 
 
 def _is(path: Path, sha256: str) -> bool:

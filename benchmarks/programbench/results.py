@@ -26,7 +26,12 @@ _STATUS: dict[str, CaseStatus] = {
 }
 _MESSAGE = 500
 _NOTES = 10
-_DAEMON = re.compile(r"^(?:docker: )?(?:Error response from daemon|Error: No such container|Cannot connect to)", re.M)
+_UNREACHABLE = re.compile(r"^(?:docker: )?(?:Cannot connect to the Docker daemon|error during connect)", re.M)
+"""Nothing in a container can bring that about."""
+_GONE = re.compile(
+    r"^(?:docker: )?Error response from daemon: (?:No such container|[Cc]ontainer \w+ is not running)", re.M
+)
+"""That the submission can: by killing the container's first process."""
 
 
 class Torn(Exception):
@@ -46,20 +51,25 @@ class Results:
     error_code: str | None
     """Why nothing was tested, the package's word: `compile_failed`, ..."""
     error_details: str
+    cut_off: tuple[str, ...]
+    """Branches that count and have no result because the daemon could not be reached."""
     executable_hash: str
     reruns: str
     """Whether failing tests could be run again: yes, no, or `not reached`."""
     notes: tuple[str, ...]
 
     def infrastructure(self, builds: bool | None) -> bool:
-        """Whether nothing was tested for a reason that is not the submission's.
+        """Whether something was not tested for a reason that is not the submission's.
 
-        Wiping the workspace comes before the submission is there. Where a later step failed with the daemon's words,
-        and the clean-room check did not find the submission at fault, the daemon is believed.
+        Wiping the workspace comes before the submission is there. A later step's words may be the submission's own:
+        that the daemon cannot be reached is believed unless the clean-room check found it at fault too, and that the
+        container is gone only if it built there.
         """
-        if self.error_code == "wipe_workspace_failed":
+        if self.error_code == "wipe_workspace_failed" or self.cut_off:
             return True
-        return self.error_code is not None and builds is not False and bool(_DAEMON.search(self.error_details))
+        if self.error_code is None or builds is False:
+            return False
+        return bool(_UNREACHABLE.search(self.error_details) or (builds and _GONE.search(self.error_details)))
 
 
 def read(path: Path, instance: Instance) -> Results:
@@ -84,6 +94,12 @@ def read(path: Path, instance: Instance) -> Results:
         for name in counted
     )
     quality = submission.score_from_tests(counted)
+    active = instance.branches()
+    cut_off = (
+        branch
+        for branch, errors in result.test_branch_errors.items()
+        if branch in active and any(_UNREACHABLE.search(one.error_details) for one in errors)
+    )
     steps = [one for one in result.log if one.get("step") == "install_rerunfailures"]
     return Results(
         cases=cases,
@@ -92,9 +108,10 @@ def read(path: Path, instance: Instance) -> Results:
         almost=quality >= submission.NEAR_RESOLVED_THRESHOLD,
         error_code=result.error_code,
         error_details=_details(result),
+        cut_off=tuple(cut_off),
         executable_hash=result.executable_hash or "",
         reruns=("yes" if steps[-1].get("returncode") == 0 else "no") if steps else "not reached",
-        notes=tuple(_notes(result, instance.branches())),
+        notes=tuple(_notes(result, active)),
     )
 
 

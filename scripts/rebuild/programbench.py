@@ -14,6 +14,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,10 +64,11 @@ def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, lan
     groups = sorted(path.parent.name for path in (task / "tests").glob("*/test_*.py"))
     if not groups:
         raise Mistake(f"{task / 'tests'}: no group has a test_*.py; `scripts/rebuild-suite` needs and fills them")
-    content = _digest_of_program(image)
+    base = _id_of(image)
+    content = _digest_of_program(base)
     id = f"{owner}__{name}.{content[:7]}"
     reference = f"{organisation}/{owner}_1776_{name}.{content[:7]}:{IMAGE_TAG}"
-    _make_image(image, reference)
+    _make_image(base, reference)
 
     branches: dict[str, Any] = {}
     ignored: list[str] = []
@@ -126,15 +128,26 @@ def _digest_of_program(image: str) -> str:
     return _docker("run", "--rm", "--network=none", "--user=0", image, "sha256sum", PROGRAM).decode().split()[0]
 
 
+def _id_of(image: str) -> str:
+    """The local image's id, so that nothing is pulled, and what is made depends on content alone."""
+    from environments import daemon, images
+
+    api = daemon.connect()
+    try:
+        found = images.look_up(api, image)
+    finally:
+        api.close()
+    if found is None:
+        raise Mistake(f"image {image} is not here; `scripts/rebuild-image` makes one")
+    return found.id
+
+
 def _make_image(base: str, reference: str) -> None:
     from environments import daemon, images
 
     api = daemon.connect()
     try:
-        found = images.look_up(api, base)
-        if found is None:
-            raise Mistake(f"image {base} is not here; `scripts/rebuild-image` makes one")
-        spec = EnvironmentSpec(kind="docker", image=reference, build=Build(CLEANROOM, args={"BASE": found.id}))
+        spec = EnvironmentSpec(kind="docker", image=reference, build=Build(CLEANROOM, args={"BASE": base}))
         images.make_available(api, spec, lambda line: None)
     finally:
         api.close()
@@ -198,7 +211,7 @@ def main() -> int:
         print(f"ignored, the original fails it: {test}", file=sys.stderr)
     print(f"programbench/{made.id}: {made.tests} tests, image {made.image}", file=sys.stderr)
     for name, value in made.variables.items():
-        print(f"export {name}={value}")
+        print(f"export {name}={shlex.quote(value)}")
     return 0
 
 

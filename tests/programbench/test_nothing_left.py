@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.programbench import sweep
+from benchmarks.programbench import running, sweep
 from environments import cleaning, daemon, owner
 from tests.alone import alone
 from tests.programbench import clean_room
@@ -100,6 +100,13 @@ def test_when_the_harness_is_killed_its_evaluator_ends_and_takes_its_containers_
     evaluating.kill()
     evaluating.wait()
     assert gone(f"{owner.PID}={evaluating.pid}", 15)
+
+
+def test_a_command_that_does_not_end_in_time_is_ended(tmp_path: Path) -> None:
+    ran = running.run(["--help"], tmp_path / "log", 0.01, {})
+    assert (ran.status, (tmp_path / "log").read_bytes()) == (None, b"")
+    assert running.run(["--help"], tmp_path / "log", 60, {}).status == 0
+    assert b"Usage: programbench" in (tmp_path / "log").read_bytes()
 
 
 def test_what_a_power_cut_would_leave_is_found_by_agent_clean(evaluating: subprocess.Popen[bytes]) -> None:

@@ -95,14 +95,27 @@ def test_branches_without_a_result_are_noted_but_not_those_that_do_not_count(rea
         (None, None, True, False),
         ("compile_failed", "cc: error", None, False),
         ("wipe_workspace_failed", "rm: cannot remove", True, True),
-        ("compile_failed", "Error response from daemon: container 1 is not running", True, True),
-        ("compile_failed", "Error response from daemon: says the submission itself", False, False),
+        ("compile_failed", "Cannot connect to the Docker daemon at unix:///x. Is it running?", None, True),
+        ("compile_failed", "Cannot connect to the Docker daemon, says the submission itself", False, False),
+        ("copy_executable_failed", "Error response from daemon: container 0a1b is not running", True, True),
+        ("copy_executable_failed", "Error response from daemon: container 0a1b is not running", None, False),
     ],
 )
 def test_what_failed_before_or_beside_the_submission_is_not_its_fault(
     read, code: str | None, details: str | None, builds: bool | None, infrastructure: bool
 ) -> None:
     assert read(error_code=code, error_details=details).infrastructure(builds) is infrastructure
+
+
+def test_a_branch_that_the_daemon_left_is_no_score_and_one_without_a_result_is(read) -> None:
+    def branch_error(details: str) -> dict[str, Any]:
+        return {"aaaaaaaaaaaa": [{"error_code": "results_read_failed", "error_details": details}]}
+
+    gone = "Error response from daemon: Could not find the file /workspace/eval/results.xml in container 0a1b"
+    assert not read(test_branch_errors=branch_error(gone)).infrastructure(True)
+    found = read(test_branch_errors=branch_error("Cannot connect to the Docker daemon at unix:///x."))
+    assert found.cut_off == ("aaaaaaaaaaaa",)
+    assert found.infrastructure(True)
 
 
 def test_reruns_are_what_the_installation_said_and_a_step_cut_off_says_why(read) -> None:
