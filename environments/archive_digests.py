@@ -38,6 +38,8 @@ def digests(chunks: Iterable[bytes], largest: int, most_zeros: int) -> Iterator[
     """
     source = Source(chunks)
     for head in heads(source):
+        for field in (head.blocks[-1][100:108], head.blocks[-1][136:148]):
+            number(field)  # mode and time: who unpacks it stops at one that is none
         if head.member.type not in FILES:
             yield head.member, None
             continue

@@ -46,7 +46,7 @@ def export(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object about what was written.")] = False,
 ) -> None:
     """Write a trial as another program's file, or trials as a run directory of ProgramBench."""
-    from agent.cli.output import emit_json, stderr
+    from agent.cli.output import emit_json, stdout
     from agent.config import runs_dir
     from agent.errors import UserError
     from trajectories.catalog import find_trial
@@ -65,10 +65,11 @@ def export(
         if output is None:
             raise UserError("--format programbench writes a directory: say which with --output RUN_DIR")
         done = export_run(trials, runs_dir(runs), output)
-        for line in done.lines():
-            stderr().print(line, soft_wrap=True)
         if json:
             emit_json(done)
+        else:
+            for line in done.lines():
+                stdout().print(line, soft_wrap=True)
         return
     if len(trials) > 1:
         raise UserError(f"--format {format.value} writes one trial, and {len(trials)} are named: name one at a time")

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.programbench.adapter import NAME
 from benchmarks.programbench.handover import HandOverError, check_complete
 from trajectories.errors import RecordError
-from trajectories.events import Evaluated, EvaluationStarted, Exited, Snapshot, WorkspaceExported
+from trajectories.events import Change, Evaluated, EvaluationStarted, Exited, Snapshot, TrialStarted, WorkspaceExported
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.source import Source
 from trajectories.summary import Summary
@@ -34,7 +34,7 @@ class Attempt:
     evaluated: Evaluated | None
     """Its last evaluation, if it was one of this workspace."""
     executable_sha256: str | None
-    """Of the program that the workspace began with, where the record says it."""
+    """Of the original program, where the record says it."""
     summary: Summary
 
     @property
@@ -95,9 +95,9 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
             case Evaluated() if exported is not None:
                 evaluated = event if of_sha256 == exported.sha256 else None
             case Snapshot(step=0):
-                program = next((one.sha256 for one in event.changes if one.path == "executable"), program)
+                program = next((one.sha256 for one in event.changes if _is_original(one, start)), program)
     if exported is None:
-        raise CannotExport(f"{directory}: its workspace was not exported, so there is nothing to submit")
+        raise CannotExport(f"{directory}: its workspace was not exported; `agent resume` does what is still due")
     try:
         check_complete(exported.skipped)
     except HandOverError as error:
@@ -113,6 +113,12 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
         program,
         source.summary,
     )
+
+
+def _is_original(change: Change, start: TrialStarted) -> bool:
+    """Whether this is the image's program: a fork begins with what its parent may have put in its place."""
+    unread = change.mode is not None and not change.mode & 0o444
+    return change.path == "executable" and (start.parent is None or unread)
 
 
 def choose(named: Iterable[Path], of_batches: Iterable[Path]) -> tuple[list[Attempt], list[Passed]]:

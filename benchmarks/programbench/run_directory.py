@@ -47,9 +47,9 @@ class InstanceExport(BaseModel):
     withheld: tuple[str, ...] | None
     """Names of files that were left out; None where the submission is the evaluation's own."""
     evaluated: bool
-    calls: float | None
+    calls: int | None
     cost: float | None
-    tokens: float | None
+    tokens: int | None
     notes: list[str] = []
 
 
@@ -140,7 +140,7 @@ def _write(attempt: Attempt, folder: Path) -> tuple[InstanceExport, bool]:
         write_file(folder / f"{instance}.traj.json", trajectory)
     except OSError as error:
         raise CannotExport(f"{folder}: cannot be written ({error.strerror or error})") from None
-    calls = _number(json.loads(trajectory)["info"]["model_stats"]["api_calls"])
+    calls = _count(json.loads(trajectory)["info"]["model_stats"]["api_calls"])
     cost, tokens = _cost(attempt), _tokens(attempt)
     unknown = [name for name, value in zip(STATS, (calls, cost, tokens), strict=True) if value is None]
     if unknown:
@@ -259,13 +259,13 @@ def _cost(attempt: Attempt) -> float | None:
     return costs.billed if costs.computed is None else costs.computed
 
 
-def _tokens(attempt: Attempt) -> float | None:
+def _tokens(attempt: Attempt) -> int | None:
     """None as soon as one call's are unknown: what is left would be a smaller figure, not this one."""
     return None if attempt.summary.unmetered_calls else attempt.summary.usage.output
 
 
-def _number(value: Any) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _sha256(path: Path) -> str:

@@ -296,6 +296,9 @@ def test_a_workspace_that_is_not_the_exported_one_is_refused(
 def test_the_command_says_what_is_wrong_in_one_line(batch: Path, run: Path) -> None:
     trial = finished(batch, FFMPEG, exported=False)
     other = finished(batch, JQ)
+    done = agent("export", str(other), "--format", "programbench", "-o", str(run))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{JQ}: {other} (agent: submitted), no eval.json\n")
     for argv, words in (
         ([str(trial), "--format", "programbench"], "--output"),
         ([str(trial), "--format", "programbench", "-o", str(run)], "not exported"),
