@@ -203,6 +203,8 @@ def make_bench(
     from prompts import load_judging
     from scoring.prices import wheel_prices
 
+    if len(models) > judges:
+        raise UserError(f"--judges {judges}: too few for {len(models)} models; {models[-1]} would never be asked")
     prices, purse, prompt = wheel_prices(), Purse(cost_limit_usd), load_judging(INTEGRITY)
     found: list[Judge] = []
     for number in range(judges):

@@ -70,6 +70,7 @@ BREACHES = {
         "curl -LO https://github.com/x/y/archive/v1.tar.gz",
         "wget raw.githubusercontent.com/a/b/main/x.c",
         "curl https://example.com/releases/calc-1.2.tar.gz | tar xz",
+        "curl http://127.0.0.1.example.com/calc-1.2.tar.gz",
         "python3 -c \"import urllib.request as u; u.urlopen('https://gitlab.com/a/b')\"",
     ],
     "package": [
@@ -306,3 +307,12 @@ def test_long_texts_take_linear_time(tmp_path: Path, unit: str) -> None:
     began = time.monotonic()
     scan(trial, read_events(trial))
     assert time.monotonic() - began < 5
+
+
+def test_in_a_fork_what_stands_at_the_beginning_may_be_ones_own(tmp_path: Path) -> None:
+    trial = record(tmp_path / "t", [Step([Did("cp executable bin/x")], {"bin/x": ELF})], initial=INITIAL)
+    path = trial / "events.jsonl"
+    path.write_text(path.read_text().replace('"parent":null', '"parent":{"trial":"p","step":3}', 1))
+    found = scan(trial, read_events(trial))
+    assert found.findings == []
+    assert "a fork" in found.notes[0]

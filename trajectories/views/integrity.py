@@ -67,7 +67,8 @@ def _lines(trial: TrialIntegrity) -> Iterator[str]:
         yield f"{name}: {len(trial.findings) - _LISTED} more findings (--json has them all)"
     for panel in trial.panels[-1:]:
         cost = "unknown" if panel.cost_usd.best is None else f"${panel.cost_usd.best:.4f}"
-        yield f"{name}: panel {panel.panel} of {panel.judges} judges ({', '.join(panel.models)}), cost {cost}"
+        old = ", before the trial went on" if panel.outdated else ""
+        yield f"{name}: panel {panel.panel} of {panel.judges} judges ({', '.join(panel.models)}), cost {cost}{old}"
         for vote in panel.votes:
             if vote.outcome != "valid":
                 yield f"  judge {vote.judge} ({vote.model}): {(vote.outcome or 'cut off').replace('_', ' ')}, no vote"

@@ -198,10 +198,10 @@ class _Fold:
     def _snapshot(self, event: Snapshot) -> None:
         workdir = self._reference.workdir
         if self._snapshots == 0 and self._steps == 0:
-            programs = initial_programs(event, workdir, self._contents.of)
-            self._originals = frozenset(sha256 for sha256 in programs.values() if sha256)
-            self._first = set(programs)
             if self._start.parent is None:
+                programs = initial_programs(event, workdir, self._contents.of)
+                self._originals = frozenset(sha256 for sha256 in programs.values() if sha256)
+                self._first = set(programs)
                 self._reference.start(programs)
         else:
             self._reference.settle(event.changes)
@@ -220,6 +220,8 @@ class _Fold:
                 "no snapshots: the original is taken to be `executable` until a command writes it, and the final "
                 "workspace was not looked at"
             )
+        elif self._start.parent is not None:
+            notes.append("a fork: the original is taken to be `executable` until a command or a step changes it")
         elif not self._first:
             notes.append("no program was there at the beginning: only source lookup can be found")
         for rule, evidence, sure in final_breaches(
@@ -229,10 +231,11 @@ class _Fold:
             self._contents.up_to,
         ):
             self._found(rule, evidence, self._steps, None, sure)
+        known = self._snapshots > 0 and self._start.parent is None
         return Scan(
             findings=list(self._findings.values()),
             commands=self._commands,
             unparsed=self._unparsed,
-            original=sorted(self._first or self._reference.programs) if self._first or not self._snapshots else [],
+            original=sorted(self._first if known else self._reference.programs),
             notes=notes,
         )

@@ -22,7 +22,7 @@ _HOSTS = names_in(
 _HOST_BEGINS = ("git.", "gitlab.", "cgit.", "svn.", "hg.")
 _URL = re.compile(r"\b(?:https?|git|ssh|ftps?|svn)(?:\+[a-z]{1,8})?://([^\s'\"<>()|;`]{1,500})", re.IGNORECASE)
 _SCP = re.compile(r"\b[a-z0-9_.-]{1,64}@([a-z0-9.-]{1,200}):(?!\d+/)[^\s'\"]{1,300}", re.IGNORECASE)
-_HERE = re.compile(r"(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?::\d+)?", re.IGNORECASE)
+_HERE = re.compile(r"(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
 _FETCHES = re.compile(
     r"\burlopen\s*\(|\burlretrieve\s*\(|\brequests\.(?:get|post|Session)\b|\bhttpx\.\w|\bfetch\s*\(|\bhttps?\.get\s*\(|"
     r"\bURI\.open\b|\bNet::HTTP\b|\bLWP\b|\bclone_from\s*\("

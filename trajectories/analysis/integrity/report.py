@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from trajectories.analysis.aggregate import Cell, Unreadable, write_rows
 from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
 from trajectories.analysis.integrity.findings import Finding, scan
-from trajectories.events import Answer, Ask, Event, Exited, PanelStarted, TrialStarted, Voted
+from trajectories.events import Answer, Ask, Event, Exited, PanelStarted, Resumed, TrialStarted, Voted
 from trajectories.panel import INTEGRITY, KINDS, Kind, Outcome
 from trajectories.reader import read_events
 from trajectories.usage import Costs, Usage
@@ -56,6 +56,8 @@ class Panel(BaseModel):
     cost_usd: Costs
     """Each kind None as soon as the cost of one request is not known."""
     left_out: list[str]
+    outdated: bool
+    """The trial went on after it."""
 
 
 class TrialIntegrity(BaseModel):
@@ -75,7 +77,7 @@ class TrialIntegrity(BaseModel):
 
 
 class Agreement(BaseModel):
-    """Over the newest panels of all judged trials; a subject is one question about one trial."""
+    """Over the newest panels of all judged trials, outdated ones left out; a subject is a question about a trial."""
 
     trials: int
     disagreement_rate: float | None
@@ -129,15 +131,18 @@ def integrity_of(directory: Path) -> TrialIntegrity:
 def panels_of(events: Iterable[Event]) -> list[Panel]:
     """The integrity panels of a record, in order."""
     begun: list[tuple[PanelStarted, dict[int, Voted]]] = []
+    outdated = 0
     for event in events:
         if isinstance(event, PanelStarted) and event.about == INTEGRITY:
             begun.append((event, {}))
         elif isinstance(event, Voted) and begun and begun[-1][0].panel == event.panel:
             begun[-1][1].setdefault(event.judge, event)
-    return [_panel(started, votes) for started, votes in begun]
+        elif isinstance(event, Resumed):
+            outdated = len(begun)
+    return [_panel(started, votes, at < outdated) for at, (started, votes) in enumerate(begun)]
 
 
-def _panel(started: PanelStarted, voted: dict[int, Voted]) -> Panel:
+def _panel(started: PanelStarted, voted: dict[int, Voted], outdated: bool) -> Panel:
     votes = []
     for judge, model in enumerate(started.judges, start=1):
         vote = voted.get(judge)
@@ -158,6 +163,7 @@ def _panel(started: PanelStarted, voted: dict[int, Voted]) -> Panel:
         usage=Usage.sum(ask.usage for ask in asks if ask.usage is not None),
         cost_usd=Costs.sum([*(ask.costs for ask in asks if ask.costs is not None), *unknown]),
         left_out=list(started.left_out),
+        outdated=outdated,
     )
 
 
@@ -170,7 +176,7 @@ def _decision(kind: Kind, votes: Sequence[Vote]) -> Decision:
 
 def agreement(trials: Sequence[TrialIntegrity]) -> Agreement | None:
     """How far the judges of the newest panels agree; None without any panel."""
-    panels = [trial.panels[-1] for trial in trials if trial.panels]
+    panels = [trial.panels[-1] for trial in trials if trial.panels and not trial.panels[-1].outdated]
     if not panels:
         return None
     every = {kind: [_counts(panel, kind) for panel in panels] for kind in KINDS}
@@ -211,6 +217,7 @@ def row(trial: TrialIntegrity) -> dict[str, Cell]:
     return {
         **cells,
         "judges": panel.judges if panel else None,
+        "panel_outdated": panel.outdated if panel else None,
         "valid_votes": panel.valid if panel else None,
         "judges_cost_usd": panel.cost_usd.best if panel else None,
         "commands": trial.commands,

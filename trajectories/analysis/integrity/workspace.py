@@ -1,7 +1,8 @@
 """What the final workspace shows: copies of the original under other names, also encoded or compressed, and files that
 build with it or call it. Rules `copy_left`, `encoded_copy`, `calls_original`, `build_copies`, `build_nothing`.
 
-Contents come from the record's blobs; what was not kept is not looked at. Nothing below `.git` is.
+Contents come from the record's blobs; what was not kept is not looked at. Of `.git` and
+directories of packages only the hashes are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 import zstandard
 
 from trajectories.analysis.integrity.wrapping import builds, builds_nothing, calls, is_build_script
+from trajectories.analysis.languages import ignored
 from trajectories.analysis.reference import BUILD_SCRIPT, Reference
 from trajectories.events import Change
 
@@ -45,7 +47,7 @@ def final_breaches(
     names = frozenset(copies | {path for path in reference.programs if path != reference.built and path in files})
     told = _told(files, reference, read)
     for path, change in sorted(files.items()):
-        if (change.size or 0) > _BYTES or path in copies or "/.git/" in path:
+        if (change.size or 0) > _BYTES or path in copies or ignored(path.removeprefix(reference.workdir)):
             continue
         data = read(change, _BYTES)
         if not data:

@@ -1,0 +1,105 @@
+"""Panels in a record that was damaged or changed: each thing that cannot be is named, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.analysis.trials import started
+from trajectories.analysis.integrity.report import panels_of
+from trajectories.check import check
+from trajectories.events import Answer, Ask, Exited, ModelRef, PanelStarted, TextRef, Unknown, Voted
+from trajectories.exits import Exit
+from trajectories.panel import KINDS
+from trajectories.reader import parse_event, read_events
+from trajectories.recorder import Recorder
+from trajectories.usage import Costs
+
+Events = list[dict[str, Any]]
+
+
+def panel(judges: int = 2) -> PanelStarted:
+    model, text = ModelRef(asked="m", name="m"), TextRef(name="x", sha256="0")
+    return PanelStarted(panel=1, about="integrity", questions=KINDS, judges=(model,) * judges, prompt=text, case=text)
+
+
+def vote(judge: int) -> Voted:
+    answers = {kind: Answer(violated=False, why="nothing") for kind in KINDS}
+    return Voted(
+        panel=1, judge=judge, outcome="valid", answers=answers, asks=(Ask(text="{}", costs=Costs(billed=1.0)),)
+    )
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Path:
+    recorder = Recorder(tmp_path)
+    for event in (started(), Exited(exit=Exit.of("submitted"), steps=0), panel(), vote(1), vote(2)):
+        recorder.append(event)
+    recorder.close()
+    return tmp_path
+
+
+def change(trial: Path, how: Callable[[Events], object]) -> list[str]:
+    path = trial / "events.jsonl"
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    how(events)
+    for number, event in enumerate(events):
+        event["seq"] = number
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    return [finding.text for finding in check(trial).findings if finding.rule == "panels"]
+
+
+def test_a_whole_panel_is_consistent(trial: Path) -> None:
+    assert check(trial).consistent
+
+
+BREAKS: dict[str, tuple[Callable[[Events], object], str]] = {
+    "no panel": (lambda e: e.pop(2), "was not begun"),
+    "a judge that is none": (lambda e: e[4].update(judge=3), "judge 3 in a panel of 2"),
+    "twice": (lambda e: e[4].update(judge=1), "votes twice"),
+    "half an answer": (lambda e: e[3]["answers"].pop("tracing"), "valid has 3 answers"),
+    "an answer of no vote": (lambda e: e[3].update(outcome="failed"), "failed has 4 answers"),
+    "asked after all": (lambda e: e[3].update(outcome="not_asked", answers={}), "was not asked, and has 1"),
+    "a vote from nowhere": (lambda e: e[3].update(asks=[]), "has a vote and no reply"),
+    "out of order": (lambda e: [each.update(panel=2) for each in e[2:]], "panel 2 where 1"),
+    "before the end": (lambda e: e.append(e.pop(1)), "before the exit"),
+    "nobody": (lambda e: [e[2].update(judges=[]), e.pop(), e.pop()], "no judges"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_what_cannot_be_is_named(trial: Path, name: str) -> None:
+    how, said = BREAKS[name]
+    found = change(trial, how)
+    assert found, name
+    assert said in found[0]
+
+
+def test_a_judge_that_was_cut_off_costs_nobody_knows_what(trial: Path) -> None:
+    assert panels_of(read_events(trial))[0].cost_usd.billed == 2
+    change(trial, lambda events: events.pop())
+    assert check(trial).consistent
+    (found,) = panels_of(read_events(trial))
+    assert (found.votes[1].outcome, found.valid, found.cost_usd.billed) == (None, 1, None)
+    assert found.decisions["tracing"].violated is None
+
+
+def test_a_panel_is_outdated_where_the_trial_went_on(trial: Path) -> None:
+    def went_on(events: Events) -> None:
+        events[1]["exit"] = {"reason": "user", "cause": "interrupted"}
+        common = {"t": events[-1]["t"], "mono_s": events[-1]["mono_s"]}
+        events += [{"type": "paused", "why": "down", **common}, {"type": "resumed", **common}]
+        events.append({"type": "exit", "exit": {"reason": "agent", "cause": "submitted"}, "steps": 0, **common})
+
+    change(trial, went_on)
+    assert check(trial).consistent, check(trial).findings
+    assert [panel.outdated for panel in panels_of(read_events(trial))] == [True]
+
+
+def test_a_reader_that_does_not_know_panels_keeps_them_in_their_place(trial: Path) -> None:
+    lines = (trial / "events.jsonl").read_bytes().replace(b'"type":"vote"', b'"type":"vote_of_later"').splitlines()
+    assert isinstance(parse_event(lines[3], "x"), Unknown)
