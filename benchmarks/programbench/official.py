@@ -82,8 +82,9 @@ def evaluate(
 ) -> Verdict:
     """Score an exported workspace (tar.zst) with `programbench eval`, exactly as the leaderboard would.
 
-    `scratch` keeps `submission.tar.gz`, `<id>.eval.json`, `compile.log` and `programbench.log`. What lies there of an
-    earlier evaluation of the same workspace is gone on from: only branches that lack a result run again.
+    `scratch` keeps `submission.tar.gz`, `<id>.eval.json`, `compile.log`, `programbench.log` and `changes.txt` (what
+    the build changed in its container). What lies there of an earlier evaluation of the same workspace is gone on from:
+    only branches that lack a result run again.
     `cpus`: of each container, by default PROGRAMBENCH_DOCKER_CPUS, else 10, never more than the daemon has.
 
     A submission that does not build scores 0, every case missing, by the official evaluator's word. Two cases are a 0
