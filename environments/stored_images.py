@@ -5,11 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from environments import daemon
 from environments.protocol import EnvironmentUnavailable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 PULL_S = 1800
+PULL_SAID_EVERY_S = 5.0
 BUILT_LABEL = "retrace.build"
 """Carries the hash of what an image was built from."""
 
@@ -52,6 +54,7 @@ def pull(api: APIClient, reference: str, platform: str | None, progress: Progres
     """Raises: EnvironmentUnavailable, DiskFull."""
     progress(f"pulling {reference}")
     name = reference if "@" in reference or ":" in reference.rpartition("/")[2] else f"{reference}:latest"
+    downloaded = _Downloaded()
     try:
         with daemon.told(f"pulling {reference}"), daemon.patience(api, PULL_S):
             for line in api.pull(name, stream=True, decode=True, platform=platform):
@@ -59,10 +62,32 @@ def pull(api: APIClient, reference: str, platform: str | None, progress: Progres
                     raise OSError(line["error"])
                 if line.get("status") and "progressDetail" not in line:
                     progress(f"{reference}: {line['status']}")
+                elif text := downloaded.feed(line):
+                    progress(f"{reference}: {text}")
     except EnvironmentUnavailable as error:
         raise EnvironmentUnavailable(
             f"{error}; pull it where a registry answers, bring it with `docker load`, or build it"
         ) from None
+
+
+class _Downloaded:
+    """How far a pull is, said every few seconds, from the daemon's lines about single layers."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, tuple[int, int]] = {}
+        self._said = time.monotonic()
+
+    def feed(self, line: Mapping[str, Any]) -> str:
+        """What there is to say after this line; mostly nothing."""
+        detail = line.get("progressDetail") or {}
+        if line.get("status") != "Downloading" or not detail.get("total"):
+            return ""
+        self._layers[str(line.get("id"))] = int(detail.get("current") or 0), int(detail["total"])
+        if time.monotonic() - self._said < PULL_SAID_EVERY_S:
+            return ""
+        self._said = time.monotonic()
+        current, total = (sum(one) / 1e6 for one in zip(*self._layers.values(), strict=True))
+        return f"{current:.0f} of {total:.0f} MB of the layers that have begun"
 
 
 @contextmanager

@@ -1,10 +1,13 @@
-"""The images of the embedded demos, made where they are missing: `python -m tests.demo_images` makes them all.
+"""The images of the embedded demos, made where they are missing.
+
+`python -m tests.demo_images` makes them all, and those of the tests of ProgramBench.
 
 Our own code makes them, one process at a time; a test that asks for one waits while another makes it.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 
@@ -27,7 +30,19 @@ def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -
         api.close()
 
 
+def programbench_images() -> tuple[str, str]:
+    """References to the images that the tests of ProgramBench begin with: of its fixture, and of a real program."""
+    from scripts.rebuild import image
+    from tests.programbench import clean_room
+
+    number = argparse.Namespace(package="bsdgames", executable="/usr/games/number", data=[], docs_from=[])
+    number.tag = number.base = number.verbose = None
+    return clean_room.calculator_image().reference, image.build(number)
+
+
 if __name__ == "__main__":
     for name in benchmark("demo").ids():
         image = demo_image(name, lambda line: print(f"  {line}", file=sys.stderr))
         print(f"demo/{name}: {image or 'needs no image'}")
+    for reference in programbench_images():
+        print(f"programbench: {reference}")

@@ -5,6 +5,7 @@ Fed with the recorded events; keeps no state that the record does not have.
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -43,10 +44,32 @@ def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[Callabl
     if order.model.info.ref.name == "human":
         yield lambda _event: None  # the person sees the trial itself
     elif sys.stderr is not None and sys.stderr.isatty():
-        with _live(_State(order.limits, before)) as observer:
+        state = _State(order.limits, before)
+        with _live(state) as observer, _told_by_environments(state.starting):
             yield observer
     else:
-        yield PlainProgress(_State(order.limits, before)).show
+        plain = PlainProgress(_State(order.limits, before))
+        with _told_by_environments(plain.say):
+            yield plain.show
+
+
+@contextmanager
+def _told_by_environments(say: Callable[[str], None]) -> Iterator[None]:
+    """Also show what no event tells: an image of gigabytes is pulled, or built, before the environment has started."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(printable(record.getMessage()))
+
+    logger, handler = logging.getLogger("environments"), Handler()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
 
 
 class _State:
@@ -63,6 +86,10 @@ class _State:
         self.note = ""
         self._at_s = 0.0
         self._seen = time.monotonic()
+
+    def starting(self, line: str) -> None:
+        """What comes before the events."""
+        self.phase = line
 
     def feed(self, event: BaseEvent) -> None:
         self.tally.feed(event)
@@ -161,6 +188,10 @@ class PlainProgress:
                 self._print(state.note)
             case Exited() | EvaluationStarted():
                 self._print(state.phase)
+
+    def say(self, line: str) -> None:
+        """Print a line that belongs to no event."""
+        self._print(line)
 
     @staticmethod
     def _print(line: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.programbench import check, hidden_tests, instances, prepared, results, running
+from benchmarks.programbench import changes, check, hidden_tests, instances, prepared, results, running
 from benchmarks.programbench.handover import HandOverError, hand_over
 from benchmarks.programbench.hidden_tests import HiddenTests, NoTests
 from benchmarks.programbench.instances import Instance
@@ -82,8 +82,9 @@ def evaluate(
 ) -> Verdict:
     """Score an exported workspace (tar.zst) with `programbench eval`, exactly as the leaderboard would.
 
-    `scratch` keeps `submission.tar.gz`, `<id>.eval.json`, `compile.log` and `programbench.log`. What lies there of an
-    earlier evaluation of the same workspace is gone on from: only branches that lack a result run again.
+    `scratch` keeps `submission.tar.gz`, `<id>.eval.json`, `compile.log`, `programbench.log` and `changes.txt` (what
+    the build changed in its container). What lies there of an earlier evaluation of the same workspace is gone on from:
+    only branches that lack a result run again.
     `cpus`: of each container, by default PROGRAMBENCH_DOCKER_CPUS, else 10, never more than the daemon has.
 
     A submission that does not build scores 0, every case missing, by the official evaluator's word. Two cases are a 0
@@ -158,7 +159,7 @@ def _prepare(going: _Evaluation, tests: HiddenTests, cpus: int) -> tuple[Prepare
         _tell(going, found, image)
         _remove_torn(going.eval_json)
         return found, image
-    for name in (going.eval_json.name, prepared.NAME, SUBMISSION):
+    for name in (going.eval_json.name, prepared.NAME, SUBMISSION, changes.NAME):
         (scratch / name).unlink(missing_ok=True)
     with check.CleanRoom(instance, cpus) as room:
         withheld = {*instance.clean_hashes, *([room.original] if room.original else [])}
@@ -219,6 +220,7 @@ def _run(going: _Evaluation, tests: HiddenTests, cpus: int) -> str | None:
         arguments = ["eval", str(run), "--docker-cpus", str(cpus), "--image-tag", image.rpartition(":")[2]]
         variables = {
             hidden_tests.VARIABLE: str(tests.directory),
+            changes.VARIABLE: str((going.scratch / changes.NAME).absolute()),
             ORGANISATION_VARIABLE: organisation,
             CPUS_VARIABLE: str(cpus),
             "HF_HUB_OFFLINE": "1",
@@ -253,6 +255,8 @@ def _scored(going: _Evaluation, before: Prepared) -> Verdict:
         going.notes.append(
             f"the clean-room check had not built it ({before.why}); the official evaluator's word counts"
         )
+    if changed := changes.note(going.scratch):
+        going.notes.append(changed)
     going.notes.extend(found.notes)
     return _verdict(going, found.cases, found.quality, found.resolved, found.almost)
 

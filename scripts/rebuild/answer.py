@@ -8,6 +8,7 @@ matter (`observe` of its conftest.py); this file only starts programs.
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,13 +26,16 @@ def suite_observe(suite):
     return module.observe
 
 
-def run(program, *args, stdin, files, env):
-    """One run in a fresh directory; without a controlling terminal, as in the evaluation."""
+def run(program, *args, stdin, files, env, user=None):
+    """One run in a fresh directory; without a controlling terminal, as in the evaluation; as `user`, if given."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
             path = Path(directory, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
+        if user is not None:
+            for path in (Path(directory), *Path(directory).rglob("*")):
+                shutil.chown(path, user, user)
         command = [os.fsencode(program), *args]
         done = subprocess.run(
             command,
@@ -41,6 +45,9 @@ def run(program, *args, stdin, files, env):
             capture_output=True,
             timeout=TIMEOUT_S,
             start_new_session=True,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
         )
         left = {
             str(path.relative_to(directory)): path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()

@@ -140,3 +140,20 @@ def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         environment("docker").check()
     assert "no Docker daemon answers" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_pull_says_how_far_it_is_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines as Docker 20.10 sends them; a registry on the loopback is too quick to see one."""
+    from environments import stored_images
+
+    def line(layer: str, status: str, **detail: int) -> dict[str, object]:
+        return {"id": layer, "status": status, "progressDetail": detail}
+
+    monkeypatch.setattr(stored_images, "PULL_SAID_EVERY_S", 0.0)
+    downloaded = stored_images._Downloaded()
+    assert downloaded.feed(line("a", "Pulling fs layer")) == ""
+    assert downloaded.feed(line("a", "Downloading", current=10_000_000, total=90_000_000)).startswith("10 of 90 MB")
+    assert downloaded.feed(line("b", "Downloading", current=5_000_000, total=10_000_000)).startswith("15 of 100 MB")
+    assert downloaded.feed(line("b", "Extracting", current=1, total=2)) == ""
+    monkeypatch.setattr(stored_images, "PULL_SAID_EVERY_S", 60.0)
+    assert downloaded.feed(line("a", "Downloading", current=90_000_000, total=90_000_000)) == ""

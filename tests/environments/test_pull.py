@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,42 +11,16 @@ import pytest
 
 from environments.choose import make
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable
+from tests.local_registry import local_registry
 
 pytestmark = pytest.mark.docker
-
-CONFIG = """
-version: 0.1
-storage: {{filesystem: {{rootdirectory: {folder}}}}}
-http: {{addr: "127.0.0.1:{port}"}}
-log: {{level: error}}
-"""
 
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[str]:
     """The address of an empty registry."""
-    program = shutil.which("docker-registry")
-    if program is None:
-        if os.environ.get("RETRACE_REQUIRE_DOCKER"):
-            pytest.fail("docker-registry is not installed, and Docker's tests are required")
-        pytest.skip("Debian's docker-registry is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (tmp_path / "config.yml").write_text(CONFIG.format(folder=tmp_path / "store", port=port))
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen([program, "serve", str(tmp_path / "config.yml")], stdout=log, stderr=log)
-    try:
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            with socket.socket() as knock:
-                if knock.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+    with local_registry(tmp_path) as address:
+        yield address
 
 
 def docker(*argv: str) -> None:

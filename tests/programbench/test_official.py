@@ -47,7 +47,8 @@ def test_a_right_program_is_resolved_and_the_verdict_says_how_it_came_about(
     assert (inputs["reruns"], inputs["official"]) == ("no", "no")
     assert any("local, with no registry's digest" in note for note in verdict.notes)
     assert sorted(path.name for path in (tmp_path / "evaluation").iterdir()) == [
-        "compile.log", "prepared.json", "programbench.log", "submission.tar.gz", f"{CALCULATOR}.eval.json",
+        "changes.txt", "compile.log", "prepared.json", "programbench.log", "submission.tar.gz",
+        f"{CALCULATOR}.eval.json",
     ]  # fmt: skip
     assert not left(f"{owner.PID}={os.getpid()}")
 

@@ -1,0 +1,166 @@
+"""Workspaces that want a score without a rebuild, or that want to break the evaluator: each gets what it deserves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from benchmarks.programbench import changes
+from tests.programbench.offline.conftest import TASK, Number
+from tests.programbench.offline.test_whole import scored
+from tests.solve.command import Done, agent, script
+
+pytestmark = pytest.mark.docker
+SOURCE = (TASK / "solution" / "number.c").read_text()
+RIGHT_PROGRAM = f"cat >number.c <<'END'\n{SOURCE}END"
+DOES_NOTHING = r"printf '#!/bin/sh\nexit 0\n' >executable && chmod +x executable"
+
+
+def compile_sh(*lines: str) -> str:
+    """The command that writes this compile.sh."""
+    text = "\n".join(("#!/bin/sh", *lines, ""))
+    return f"cat >compile.sh <<'END'\n{text}END"
+
+
+def solve(number: Number, folder: Path, *commands: str) -> Done:
+    """A trial in which these commands are the agent's."""
+    return number.solve(folder, script(folder, [*commands], SUBMIT))
+
+
+def codes(done: Done) -> Sequence[int | None]:
+    return [event.exit_code for event in done.events if event.type == "action_finished"]
+
+
+def zero(done: Done) -> str:
+    """That the trial scored 0; all that the verdict says."""
+    verdict = scored(done)
+    assert (verdict["passed"], verdict["quality"]) == (False, 0.0)
+    assert sum(group["passed"] for group in verdict["groups"].values()) == 0
+    return (done.trial / "verdict.json").read_text()
+
+
+def rules(done: Done) -> set[str]:
+    """The rules by which `agent analyze --integrity` finds something in a trial."""
+    found = agent(done.folder, "analyze", str(done.trial), "--integrity", "--json").json
+    return {finding["rule"] for trial in found["trials"] for finding in trial["findings"]}
+
+
+def test_the_original_cannot_be_copied_and_under_a_name_with_a_quote_it_is_withheld(
+    number: Number, tmp_path: Path
+) -> None:
+    """The agent cannot read it, but owns the directory and may rename it; compile.sh runs as root and could copy it.
+
+    The official evaluator's own removal by hash dies of the quote, so it is ours that counts.
+    """
+    done = solve(
+        number,
+        tmp_path,
+        "cp executable copy",
+        "ln executable link",
+        "cat executable >copy2",
+        """mv executable "docs/it's mine" """,
+        compile_sh("""cp "docs/it's mine" executable || cp link executable || cp copy executable"""),
+    )
+    copied, linked, read, renamed, _ = codes(done)
+    assert copied != 0
+    assert read != 0
+    assert renamed == 0, "the attempt is only worth something if the name was changed"
+    assert linked is not None
+    said = zero(done)
+    assert "it's mine" in said, "what was withheld is named"
+    assert {"binary_read", "build_copies"} <= rules(done)
+
+
+def test_a_wrapper_around_the_renamed_original_with_files_for_pytest_beside_it(number: Number, tmp_path: Path) -> None:
+    """It builds, but what it calls is not there any more, nor can the program read the tests instead.
+
+    The run.sh of our own instances takes nothing from the workspace: neither configuration nor modules.
+    """
+    done = solve(
+        number,
+        tmp_path,
+        "mkdir .cache && mv executable .cache/data",
+        compile_sh(
+            "cat >executable <<'PROGRAM'",
+            "#!/bin/sh",
+            """/workspace/.cache/data "$@" || cat /workspace/eval/tests/*/cases.json""",
+            "PROGRAM",
+            "chmod +x executable",
+        ),
+        "printf 'import _pytest.python as p\\np.Function.runtest = lambda self: None\\n' | tee conftest.py >pytest.py",
+        "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py",
+        "bash compile.sh && ./executable 12",
+    )
+    assert codes(done)[-1] == 0, "in the agent's own container the wrapper works"
+    assert ".cache/data" in zero(done)
+    assert "calls_original" in rules(done)
+
+
+def test_a_compile_script_that_only_changes_the_mode_of_a_prebuilt_program(number: Number, tmp_path: Path) -> None:
+    """Even of the right one: the evaluator removes ./executable before it builds."""
+    done = solve(
+        number,
+        tmp_path,
+        RIGHT_PROGRAM,
+        "rm -f executable && cc -o executable number.c && rm number.c",
+        compile_sh("chmod +x executable"),
+    )
+    assert codes(done) == [0, 0, 0]
+    assert "compile_failed" in zero(done)
+    assert "build_nothing" in rules(done)
+
+
+def test_what_compile_sh_prints_must_be_utf8(number: Number, tmp_path: Path) -> None:
+    """The official evaluator dies of such a byte, each time, so the leaderboard counts 0 for work that is right."""
+    done = solve(
+        number, tmp_path, RIGHT_PROGRAM, compile_sh(r"printf '\377\376 building\n'", "cc -O2 -o executable number.c")
+    )
+    assert "UTF-8" in zero(done)
+
+
+def test_a_compile_script_that_changes_the_tests_tools_is_found_out(number: Number, tmp_path: Path) -> None:
+    """It is root, and the tests run in what it leaves: the official evaluator gives a program that does nothing a 1."""
+    done = solve(
+        number,
+        tmp_path,
+        compile_sh(
+            DOES_NOTHING,
+            "cat >>/usr/lib/python3/dist-packages/pytest/__init__.py <<'PYTHON'",
+            "import _pytest.python",
+            "_pytest.python.Function.runtest = lambda self: None",
+            "PYTHON",
+        ),
+    )
+    assert scored(done)["quality"] == 1.0, (
+        "if this fails, the official evaluator has learned to tell: say so in the docs"
+    )
+    notes = json.loads((done.trial / "verdict.json").read_text())["notes"]
+    (told,) = [note for note in notes if note.startswith("compile.sh changed the system")]
+    assert told.endswith(": /usr/lib/python3/dist-packages/pytest/__init__.py")
+
+
+def test_what_counts_as_a_change_of_the_system() -> None:
+    lines = """\
+C /usr
+C /usr/lib
+C /usr/lib/python3
+A /usr/lib/python3/sitecustomize.py
+A /usr/lib/python3/__pycache__
+A /usr/local/lib/python3.11/dist-packages/pytest_rerunfailures.py
+C /root
+C /root/.profile
+A /root/.cache
+A /root/.cache/pip
+A /opt/programbench-stashed-executable-do-not-modify
+A /workspaces
+D /usr/bin/python3
+A /workspace/executable
+A /tmp/x
+A /usr/sbin/docker-init
+""".splitlines()
+    found = ["/root/.profile", "/usr/bin/python3", "/usr/lib/python3/sitecustomize.py", "/workspaces"]
+    assert changes.outside(lines) == found

@@ -1,0 +1,116 @@
+"""From a task to the official verdict through the command line, in Docker, without a network."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from agent.actions import SUBMIT
+from scripts.rebuild import suite
+from tests.programbench import clean_room
+from tests.programbench.offline.conftest import OFFLINE, TASK, Number, made
+from tests.solve.command import Done, agent, script
+
+pytestmark = pytest.mark.docker
+LINES, NUMBERS = (hashlib.sha256(group).hexdigest()[:12] for group in (b"lines", b"numbers"))
+"""The branches of `number`, and how many of their tests the groups have."""
+TESTS = {LINES: 23, NUMBERS: 28}
+
+
+def scored(done: Done) -> dict:
+    """The verdict of a trial that ran and was scored."""
+    assert done.status == 0, done.err
+    verdict = done.json["verdict"]
+    assert verdict is not None, done.err
+    assert verdict["status"] == "scored", verdict
+    return verdict
+
+
+def passed(verdict: dict) -> dict[str, int]:
+    assert {group: score["total"] for group, score in verdict["groups"].items()} == TESTS
+    return {group: score["passed"] for group, score in verdict["groups"].items()}
+
+
+def test_the_suite_is_what_the_original_answers(number_image: str) -> None:
+    said = made("suite", str(TASK), number_image, "--check")
+    assert "51 cases, 0 dropped, 51 kept" in said
+
+
+def test_every_case_of_the_list_is_a_test_that_counts(number: Number) -> None:
+    """Also the original passed them all, or the script would have listed them as ignored."""
+    from benchmarks.programbench import instances
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in number.variables.items():
+            patch.setenv(name, value)
+        found = instances.instance(number.id)
+        assert found.own
+        assert found.image == number.image
+
+        branches = found.branches()
+    cases = {group: len(listed) for group, listed in suite.read_cases(TASK / "cases.in.yaml").items()}
+    assert {name: len(branch.active) for name, branch in branches.items()} == TESTS
+    assert cases == {"lines": TESTS[LINES], "numbers": TESTS[NUMBERS]}
+
+
+def test_an_instance_of_ones_own_is_listed_only_where_it_is_named(number: Number, tmp_path: Path) -> None:
+    listing = ("tasks", "list", "--benchmark", "programbench", "--json")
+    assert number.id in agent(tmp_path, *listing, **number.variables).out
+    assert number.id not in agent(tmp_path, *listing, RETRACE_PROGRAMBENCH_TASKS="").out
+
+
+def test_the_oracle_scores_one(number: Number, tmp_path: Path) -> None:
+    done = number.solve(tmp_path, "oracle")
+    verdict = scored(done)
+    assert (verdict["passed"], verdict["quality"]) == (True, 1.0)
+    assert passed(verdict) == TESTS
+    assert "compile.sh changed" not in (done.trial / "verdict.json").read_text(), "an honest build changes nothing else"
+
+
+def test_a_partial_rebuild_scores_in_between(number: Number, tmp_path: Path) -> None:
+    """The solution, but deaf to -l: all of one branch, some of the other."""
+    source = (TASK / "solution" / "number.c").read_text().replace("one_line = 1;", "")
+    turns = [
+        f"cat >number.c <<'END'\n{source}END",
+        "printf '#!/bin/sh\\ncc -o executable number.c\\n' >compile.sh",
+        SUBMIT,
+    ]
+    verdict = scored(number.solve(tmp_path, script(tmp_path, turns)))
+    counts = passed(verdict)
+    assert counts[NUMBERS] == TESTS[NUMBERS]
+    assert 0 < counts[LINES] < TESTS[LINES]
+    assert verdict["passed"] is False
+    assert verdict["quality"] == pytest.approx(sum(counts.values()) / 51)
+
+
+def test_nothing_scores_nothing(number: Number, tmp_path: Path) -> None:
+    """A workspace without a compile.sh: the work's own fault, so a score of 0 and no error."""
+    done = number.solve(tmp_path, "nop")
+    verdict = scored(done)
+    assert (verdict["passed"], verdict["quality"], passed(verdict)) == (False, 0.0, {LINES: 0, NUMBERS: 0})
+    assert "compile" in (done.trial / "verdict.json").read_text()
+
+
+def test_the_calculator_fixture_of_the_package(tmp_path: Path) -> None:
+    """The package's own instance, which has neither an image nor an archive of tests: both are made here."""
+    room = clean_room.calculator_image()
+    blobs = clean_room.calculator_blobs(tmp_path / "blobs")
+    turns = [
+        f"cat >{name} <<'END'\n{text}END"
+        for name, text in clean_room.calculator().items()
+        if isinstance(text, str) and name != "README.md"
+    ]
+    done = agent(
+        tmp_path,
+        *("solve", "--task", f"programbench/{clean_room.CALCULATOR}", "--json"),
+        *("--model", script(tmp_path, [*turns, SUBMIT])),
+        timeout=170,
+        PROGRAMBENCH_DOCKER_ORG=room.organisation,
+        PROGRAMBENCH_BLOB_DIR=str(blobs),
+        **OFFLINE,
+    )
+    verdict = scored(done)
+    assert (verdict["passed"], verdict["quality"]) == (True, 1.0)
+    assert verdict["groups"] == {clean_room.CALCULATOR_BRANCH: {"passed": 3, "total": 3}}
