@@ -15,8 +15,8 @@ from trajectories.analysis.integrity.walk import Seen
 
 _HOSTS = names_in(
     """github.com githubusercontent.com gitlab.com bitbucket.org sourceforge.net codeberg.org sr.ht gitea.com gitee.com
-    launchpad.net savannah.gnu.org savannah.nongnu.org ftp.gnu.org git.kernel.org googlesource.com sources.debian.org
-    salsa.debian.org snapshot.debian.org fossies.org archive.org softwareheritage.org sourcegraph.com grep.app"""
+    launchpad.net savannah.gnu.org savannah.nongnu.org ftp.gnu.org git.kernel.org googlesource.com debian.org
+    fossies.org archive.org softwareheritage.org sourcegraph.com grep.app"""
 )
 """Public hosts of source code and their mirrors; a subdomain counts."""
 _HOST_BEGINS = ("git.", "gitlab.", "cgit.", "svn.", "hg.")
