@@ -116,29 +116,37 @@ def test_what_a_program_writes_to_the_terminal_is_shown(shell: Place) -> None:
     ],
 )
 def test_a_deadline_ends_what_the_action_started(shell: Place, script: str, lost: bool) -> None:
+    assert (
+        min(ended_after_s(shell, script, lost) for _ in range(2)) < 0.3 + 1 + 0.5
+    )  # the better: the machine is shared
+
+
+def ended_after_s(shell: Place, script: str, lost: bool) -> float:
+    """Seconds from the beginning of an action with a deadline of 0.3 s to the end of the next one."""
     sleep = f"wedge-{abs(hash(script)) % 10**6}"
     kept(
         shell,
-        f"cp $(type -P sleep) {sleep}; PATH=$PATH:$PWD; (while sleep 0.05; do date +%s%N >beat; done) & "
-        "echo $! >beating",
+        f"cp $(type -P sleep) {sleep}; PATH=$PATH:$PWD; "
+        "(while sleep 0.05; do date +%s%N >beat.new; mv beat.new beat; done) & echo $! >beating",
     )
     began = time.monotonic()
     done = shell.run("state=here; echo partial; " + script.replace("{sleep}", sleep), deadline_s=0.3)
     again = shell.run(
         f"echo ${{state-gone}}; grep -l '[w]{sleep[1:]}' /proc/[0-9]*/cmdline 2>/dev/null; rm -f {sleep}; true"
     )
-    took = time.monotonic() - began
+    took_s = time.monotonic() - began
     try:
         if "STOP" not in script:
             assert done.ended == "deadline", done
             assert done.output.startswith(b"partial\n")
         assert bool(done.shell_lost) == lost, done
         assert again.output == (b"gone\n" if lost else b"here\n"), again
-        assert took < 0.3 + 1 + 0.5
-        beat = kept(shell, "cat beat; sleep 0.2")
-        assert kept(shell, "cat beat") != beat  # what ran before lives on
+        beat = kept(shell, "cat beat")
+        changed = 'for i in {1..50}; do sleep 0.1; [ "$(cat beat)" = "$was" ] || exit 0; done; exit 1'
+        assert shell.run(f"(was={beat.decode().strip()}; {changed})").exit_code == 0  # what ran before lives on
     finally:
-        shell.run("kill $(cat beating); rm -f beat beating; unset state")
+        shell.run("kill $(cat beating); rm -f beat beat.new beating; unset state")
+    return took_s
 
 
 @pytest.mark.parametrize(
