@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.leftovers"]
 
@@ -20,6 +21,10 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 PROBLEMS = pytest.StashKey[dict[str, str]]()
 """For each mark whose tests cannot run here, why."""
 LEFT_OUT = "left out, "
+
+# A busy machine is no fault of a property: neither how long one example takes nor how long making it takes is judged.
+settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared-machine")
 
 
 def docker_problem() -> str | None:
