@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from trajectories.analysis.classes import PRIORITY, classify, first
 from trajectories.analysis.reference import Reference
+from trajectories.analysis.shell import parseable
 from trajectories.events import Change
 
 LABELLED = {
@@ -278,3 +279,15 @@ HOSTILE = [
 @pytest.mark.parametrize("script", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_scripts_take_no_stack_and_no_memory(script: str) -> None:
     assert classify(script)[0] in PRIORITY
+
+
+@pytest.mark.parametrize("character", ["\U000eb586", "\U000f5b2a", "漢", "é", "\ud800"])
+def test_any_character_may_stand_behind_a_brace(character: str) -> None:
+    """The grammar's scanner read beyond a table for most of them, and sometimes that ended the process."""
+    script = f"{{{character} ${{x:{character}}}"
+    given = parseable(script)
+    assert len(given) == len(script.encode("utf-8", "replace"))
+    assert max(given.decode()) <= "\xff"
+    assert classify(f"echo {{{character}}} >{character}") == ("write", True)
+    for high in range(0x10000, 0x110000, 0x1003):
+        classify(f"a {{{chr(high)}")

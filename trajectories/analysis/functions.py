@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from trajectories.analysis.extras import MissingExtra, grammar, load
+from trajectories.analysis.shell import parseable
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
@@ -41,6 +42,8 @@ def function_lengths(language: str, content: bytes) -> list[int] | None:
     if tools is None:
         return None
     parser, query = tools
+    if language == "Bash":
+        content = parseable(content.decode("utf-8", "replace"))
     root = parser.parse(content).root_node
     cursor = load("tree_sitter", "counting functions").QueryCursor(query)
     found = cursor.captures(root).get("function", [])

@@ -7,6 +7,7 @@ literal text are put in, `cd` is followed; what cannot be known stays as it is w
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 _LONGEST_VALUE = 4096
 """Characters of a variable that are put in: `X=$X$X` a hundred times must stay small."""
+_BEYOND = re.compile("[^\\x00-\\xff]")
+"""tree-sitter-bash 0.25 asks `isdigit` for what stands behind a brace, which reads beyond its table: `{` and a character
+of a high plane ended the process."""
+_FILLERS = {1: "?", 2: "é", 3: "é_", 4: "éé"}
 _STATEMENTS = frozenset({"redirected_statement", "pipeline", "list", "command", "compound_statement", "subshell"})
 
 
@@ -63,10 +68,20 @@ def items(script: str, cwd: str = "/workspace") -> list[Item] | None:
     Raises: MissingExtra without tree-sitter and its bash grammar.
     """
     source = script.encode("utf-8", "replace")
-    root = _parser().parse(source).root_node
+    root = _parser().parse(parseable(script)).root_node
     if root.has_error:
         return None
     return list(_Walk(source, cwd).run(root))
+
+
+def parseable(script: str) -> bytes:
+    """A script for tree-sitter-bash: as long as its UTF-8, with nothing in it that its scanner cannot bear."""
+    return _BEYOND.sub(_filler, script).encode("utf-8", "replace")
+
+
+def _filler(character: re.Match[str]) -> str:
+    """As many bytes of a word, and of no name of a variable."""
+    return _FILLERS[len(character[0].encode("utf-8", "replace"))]
 
 
 def absolute(path: str, cwd: str) -> str:
