@@ -28,10 +28,8 @@ _MESSAGE = 500
 _NOTES = 10
 _UNREACHABLE = re.compile(r"^(?:docker: )?(?:Cannot connect to the Docker daemon|error during connect)", re.M)
 """Nothing in a container can bring that about."""
-_GONE = re.compile(
-    r"^(?:docker: )?Error response from daemon: (?:No such container|[Cc]ontainer \w+ is not running)", re.M
-)
-"""That the submission can: by killing the container's first process."""
+_NO_EXEC = re.compile(r"^(?:docker: )?(?:Error response from daemon|OCI runtime exec failed): ", re.M)
+"""The daemon would not run a step. That the submission can: by killing the container's first process, for instance."""
 
 
 class Torn(Exception):
@@ -62,14 +60,14 @@ class Results:
         """Whether something was not tested for a reason that is not the submission's.
 
         Wiping the workspace comes before the submission is there. A later step's words may be the submission's own:
-        that the daemon cannot be reached is believed unless the clean-room check found it at fault too, and that the
-        container is gone only if it built there.
+        that the daemon cannot be reached is believed unless the clean-room check found it at fault too, and that it
+        would not run the step only if it built there.
         """
         if self.error_code == "wipe_workspace_failed" or self.cut_off:
             return True
         if self.error_code is None or builds is False:
             return False
-        return bool(_UNREACHABLE.search(self.error_details) or (builds and _GONE.search(self.error_details)))
+        return bool(_UNREACHABLE.search(self.error_details) or (builds and _NO_EXEC.search(self.error_details)))
 
 
 def read(path: Path, instance: Instance) -> Results:

@@ -99,6 +99,10 @@ def test_branches_without_a_result_are_noted_but_not_those_that_do_not_count(rea
         ("compile_failed", "Cannot connect to the Docker daemon, says the submission itself", False, False),
         ("copy_executable_failed", "Error response from daemon: container 0a1b is not running", True, True),
         ("copy_executable_failed", "Error response from daemon: container 0a1b is not running", None, False),
+        ("compile_failed", "OCI runtime exec failed: exec failed: cannot allocate memory: unknown", True, True),
+        ("compile_failed", "OCI runtime exec failed: exec failed: cannot allocate memory: unknown", False, False),
+        ("compile_failed", "Error response from daemon: write /x: no space left on device", True, True),
+        ("compile_failed", "cc: OCI runtime exec failed: no such flag", True, False),
     ],
 )
 def test_what_failed_before_or_beside_the_submission_is_not_its_fault(
