@@ -244,7 +244,7 @@ def _scored(going: _Evaluation, before: Prepared) -> Verdict:
         raise EvaluatorFailed(f"programbench eval failed: {error}; see {LOG}") from None
     going.inputs.update(reruns=found.reruns, executable_hash=found.executable_hash)
     if found.infrastructure(before.builds):
-        cut_off = f"the daemon could not be reached in branch {', '.join(found.cut_off)}"
+        cut_off = f"the daemon could not be reached, or the disk was full, in branch {', '.join(found.cut_off)}"
         why = f"{found.error_code}: {found.error_details}" if found.error_code else cut_off
         raise EvaluatorFailed(f"programbench eval failed: {why.splitlines()[0]}; see {going.eval_json.name}")
     if found.error_code:

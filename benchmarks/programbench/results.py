@@ -14,7 +14,7 @@ from trajectories.text import cut_middle
 from trajectories.verdict import Case, CaseStatus
 
 if TYPE_CHECKING:
-    from programbench.eval.eval import EvaluationResult
+    from programbench.eval.eval import EvaluationResult, TestBranchError
 
 _STATUS: dict[str, CaseStatus] = {
     "passed": "passed",
@@ -50,7 +50,7 @@ class Results:
     """Why nothing was tested, the package's word: `compile_failed`, ..."""
     error_details: str
     cut_off: tuple[str, ...]
-    """Branches that count and have no result because the daemon could not be reached."""
+    """Branches that count and have no result because the daemon could not be reached, or no disk could take it."""
     executable_hash: str
     reruns: str
     """Whether failing tests could be run again: yes, no, or `not reached`."""
@@ -96,7 +96,7 @@ def read(path: Path, instance: Instance) -> Results:
     cut_off = (
         branch
         for branch, errors in result.test_branch_errors.items()
-        if branch in active and any(_UNREACHABLE.search(one.error_details) for one in errors)
+        if branch in active and any(_is_cut_off(one) for one in errors)
     )
     steps = [one for one in result.log if one.get("step") == "install_rerunfailures"]
     return Results(
@@ -128,6 +128,12 @@ def whole(path: Path) -> EvaluationResult:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise Torn(f"it left a {path.name} that is cut off or malformed: {first['msg']}") from None
+
+
+def _is_cut_off(error: TestBranchError) -> bool:
+    """Whether a branch failed by the machine; reading results is `docker cp` into our own TMPDIR."""
+    full = error.error_code == "results_read_failed" and "no space left on device" in error.error_details
+    return full or _UNREACHABLE.search(error.error_details) is not None
 
 
 def _details(result: EvaluationResult) -> str:

@@ -120,6 +120,8 @@ def test_a_branch_that_the_daemon_left_is_no_score_and_one_without_a_result_is(r
     found = read(test_branch_errors=branch_error("Cannot connect to the Docker daemon at unix:///x."))
     assert found.cut_off == ("aaaaaaaaaaaa",)
     assert found.infrastructure(True)
+    full = read(test_branch_errors=branch_error("open /tmp/x/tmp1.xml: no space left on device"))
+    assert full.infrastructure(True)
 
 
 def test_reruns_are_what_the_installation_said_and_a_step_cut_off_says_why(read) -> None:
