@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from agent.models.bash_tool import BASH, COMMAND
+from agent.models.call_ids import with_own_ids
 from agent.models.protocol import Answer, AssistantTurn, Request
 from trajectories.events import Reply, ToolCall
 from trajectories.usage import Costs, Usage
@@ -17,4 +18,5 @@ def answer(command: str, request: Request, served: str) -> Answer:
     """One command as the call of a model that costs nothing; its id is one that the history does not have."""
     turns = sum(isinstance(entry, AssistantTurn) for entry in request.history)
     call = ToolCall(id=f"call_{turns + 1}", name=BASH, arguments=json.dumps({COMMAND: command}))
-    return Answer(Reply(tool_calls=(call,)), NO_TOKENS, model_served=served, finish_reason="tool_calls")
+    reply = with_own_ids(Reply(tool_calls=(call,)), request)  # a fork's history has another model's ids
+    return Answer(reply, NO_TOKENS, model_served=served, finish_reason="tool_calls")

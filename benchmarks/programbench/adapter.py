@@ -151,7 +151,8 @@ class ProgramBench:
 
         if kind != _KIND:
             raise TaskError(f"{task.id} is evaluated in docker only, not in {kind}")
-        return official.evaluate(instances.instance(task.id.partition("/")[2]), workspace, scratch)
+        ablation = [f"{task.id} was solved as its variant {task.variant}"] if task.variant else []
+        return official.evaluate(instances.instance(task.id.partition("/")[2]), workspace, scratch, unofficial=ablation)
 
 
 _WRONG = "it is no clean-room image of the benchmark; remove it with `docker rmi`, and the right one is pulled"

@@ -53,9 +53,12 @@ def note(directory: Path) -> str:
 def outside(lines: Iterable[str]) -> list[str]:
     """The paths in `docker diff`'s lines (`A /path`, `C /path`, `D /path`) that a build has no business with, sorted.
 
-    A directory is listed as changed with everything in it that is, so it counts only by itself.
+    A directory is listed as changed with everything in it that is, so it counts only by itself. Python compiles what
+    has no compiled form, and anew what has changed: a compiled form that changed by itself was put there.
     """
-    paths = sorted(line[2:] for line in lines if line[:2] in ("A ", "C ", "D "))
+    kinds = {line[2:]: line[0] for line in lines if line[:2] in ("A ", "C ", "D ")}
+    paths = sorted(kinds)
+    forged = {path for path, kind in kinds.items() if kind == "C" and _source(path) not in kinds and _source(path)}
     parents = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
     ours = (*_ANYWHERE, *_CACHES, _STASH)
     return [
@@ -63,5 +66,11 @@ def outside(lines: Iterable[str]) -> list[str]:
         for path in paths
         if path not in parents
         and not any(path == one or path.startswith(f"{one}/") for one in ours)
-        and not any(word in path for word in _EVALUATORS_OWN)
+        and (path in forged or not any(word in path for word in _EVALUATORS_OWN))
     ]
+
+
+def _source(path: str) -> str | None:
+    """Of `x/__pycache__/y.cpython-311.pyc`, what Python compiles to it: `x/y.py`; None of any other path."""
+    directory, found, name = path.rpartition("/__pycache__/")
+    return f"{directory}/{name.partition('.')[0]}.py" if found and name.endswith(".pyc") else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -79,6 +80,7 @@ def evaluate(
     *,
     check_s: float = check.COMPILE_S,
     cpus: int | None = None,
+    unofficial: Sequence[str] = (),
 ) -> Verdict:
     """Score an exported workspace (tar.zst) with `programbench eval`, exactly as the leaderboard would.
 
@@ -86,6 +88,7 @@ def evaluate(
     the build changed in its container). What lies there of an earlier evaluation of the same workspace is gone on from:
     only branches that lack a result run again.
     `cpus`: of each container, by default PROGRAMBENCH_DOCKER_CPUS, else 10, never more than the daemon has.
+    `unofficial`: what is known before to make the score none of the leaderboard's.
 
     A submission that does not build scores 0, every case missing, by the official evaluator's word. Two cases are a 0
     without it: a build that the check had to end after `check_s` (the official one would wait as long again and say
@@ -94,6 +97,7 @@ def evaluate(
     no whole result is the evaluator's failure: a verdict with status "error", never a score.
     """
     going = _Evaluation(instance, workspace, scratch, check_s, cpus, time.monotonic(), version("programbench"))
+    going.unofficial += unofficial
     try:
         scratch.mkdir(parents=True, exist_ok=True)
         return _evaluate(going)
@@ -244,7 +248,7 @@ def _scored(going: _Evaluation, before: Prepared) -> Verdict:
         raise EvaluatorFailed(f"programbench eval failed: {error}; see {LOG}") from None
     going.inputs.update(reruns=found.reruns, executable_hash=found.executable_hash)
     if found.infrastructure(before.builds):
-        cut_off = f"the daemon could not be reached in branch {', '.join(found.cut_off)}"
+        cut_off = f"the daemon could not be reached, or the disk was full, in branch {', '.join(found.cut_off)}"
         why = f"{found.error_code}: {found.error_details}" if found.error_code else cut_off
         raise EvaluatorFailed(f"programbench eval failed: {why.splitlines()[0]}; see {going.eval_json.name}")
     if found.error_code:

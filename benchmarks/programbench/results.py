@@ -14,7 +14,7 @@ from trajectories.text import cut_middle
 from trajectories.verdict import Case, CaseStatus
 
 if TYPE_CHECKING:
-    from programbench.eval.eval import EvaluationResult
+    from programbench.eval.eval import EvaluationResult, TestBranchError
 
 _STATUS: dict[str, CaseStatus] = {
     "passed": "passed",
@@ -28,10 +28,8 @@ _MESSAGE = 500
 _NOTES = 10
 _UNREACHABLE = re.compile(r"^(?:docker: )?(?:Cannot connect to the Docker daemon|error during connect)", re.M)
 """Nothing in a container can bring that about."""
-_GONE = re.compile(
-    r"^(?:docker: )?Error response from daemon: (?:No such container|[Cc]ontainer \w+ is not running)", re.M
-)
-"""That the submission can: by killing the container's first process."""
+_NO_EXEC = re.compile(r"^(?:docker: )?(?:Error response from daemon|OCI runtime exec failed): ", re.M)
+"""The daemon would not run a step. That the submission can: by killing the container's first process, for instance."""
 
 
 class Torn(Exception):
@@ -52,7 +50,7 @@ class Results:
     """Why nothing was tested, the package's word: `compile_failed`, ..."""
     error_details: str
     cut_off: tuple[str, ...]
-    """Branches that count and have no result because the daemon could not be reached."""
+    """Branches that count and have no result because the daemon could not be reached, or no disk could take it."""
     executable_hash: str
     reruns: str
     """Whether failing tests could be run again: yes, no, or `not reached`."""
@@ -62,14 +60,14 @@ class Results:
         """Whether something was not tested for a reason that is not the submission's.
 
         Wiping the workspace comes before the submission is there. A later step's words may be the submission's own:
-        that the daemon cannot be reached is believed unless the clean-room check found it at fault too, and that the
-        container is gone only if it built there.
+        that the daemon cannot be reached is believed unless the clean-room check found it at fault too, and that it
+        would not run the step only if it built there.
         """
         if self.error_code == "wipe_workspace_failed" or self.cut_off:
             return True
         if self.error_code is None or builds is False:
             return False
-        return bool(_UNREACHABLE.search(self.error_details) or (builds and _GONE.search(self.error_details)))
+        return bool(_UNREACHABLE.search(self.error_details) or (builds and _NO_EXEC.search(self.error_details)))
 
 
 def read(path: Path, instance: Instance) -> Results:
@@ -98,7 +96,7 @@ def read(path: Path, instance: Instance) -> Results:
     cut_off = (
         branch
         for branch, errors in result.test_branch_errors.items()
-        if branch in active and any(_UNREACHABLE.search(one.error_details) for one in errors)
+        if branch in active and any(_is_cut_off(one) for one in errors)
     )
     steps = [one for one in result.log if one.get("step") == "install_rerunfailures"]
     return Results(
@@ -130,6 +128,12 @@ def whole(path: Path) -> EvaluationResult:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise Torn(f"it left a {path.name} that is cut off or malformed: {first['msg']}") from None
+
+
+def _is_cut_off(error: TestBranchError) -> bool:
+    """Whether a branch failed by the machine; reading results is `docker cp` into our own TMPDIR."""
+    full = error.error_code == "results_read_failed" and "no space left on device" in error.error_details
+    return full or _UNREACHABLE.search(error.error_details) is not None
 
 
 def _details(result: EvaluationResult) -> str:

@@ -297,7 +297,20 @@ def test_no_script_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, words
 
 
 @pytest.mark.parametrize(
-    "unit", ["open(", "https://a", "/proc/a", "git@a:", "'objdump ", "x' ", "0x7f,", "a@", "-", "calc"]
+    "unit",
+    [
+        "open(",
+        "open('executable')\n",
+        "https://a",
+        "/proc/a",
+        "git@a:",
+        "'objdump ",
+        "x' ",
+        "0x7f,",
+        "a@",
+        "-",
+        "calc",
+    ],
 )
 def test_long_texts_take_linear_time(tmp_path: Path, unit: str) -> None:
     code = unit * (200_000 // len(unit))

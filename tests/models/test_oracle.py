@@ -19,7 +19,7 @@ from agent.models.protocol import AssistantTurn, CallFailure, Request
 from agent.solution import solution_of
 from benchmarks import taskdir
 from benchmarks.task import Task, TaskError
-from trajectories.events import Message, Reply
+from trajectories.events import Message, Reply, ToolCall
 
 TASK = "title: T\nkind: repair\nenvironments: [local]\n"
 
@@ -166,3 +166,10 @@ def test_nop_submits_whatever_was_said() -> None:
     assert command_of(model.ask(request()).reply) == SUBMIT
     assert command_of(model.ask(request(message("a task"))).reply) == SUBMIT
     assert model.info.free is not None
+
+
+def test_a_call_s_id_is_none_that_another_model_gave() -> None:
+    calls = tuple(ToolCall(id=f"call_{number}", name="bash", arguments="{}") for number in (1, 2))
+    turn = AssistantTurn("r", Reply(tool_calls=calls))
+    (call,) = make_model("nop", settings={}, api_base=None).ask(request(turn)).reply.tool_calls
+    assert call.id not in {"call_1", "call_2"}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.programbench import instances, official
+from benchmarks.programbench.adapter import ProgramBench
 from environments import owner
 from tests.programbench import clean_room
 from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
@@ -107,6 +108,16 @@ def test_the_original_under_another_name_is_left_out(
     verdict = judge(cheat)
     assert (verdict.status, verdict.quality) == ("scored", 0.0)
     assert any(note.startswith("left out of the submission") and "it's data.bin" in note for note in verdict.notes)
+
+
+def test_an_ablation_s_score_is_none_of_the_leaderboard_s(
+    workspace: Callable[..., Path], offline: Path, tmp_path: Path
+) -> None:
+    benchmark = ProgramBench()
+    task = benchmark.vary(benchmark.load(CALCULATOR), ("internet",))
+    verdict = benchmark.evaluate(task, workspace(calculator(compile_sh=None)), "docker", tmp_path / "evaluation")
+    assert verdict.status == "scored"
+    assert f"not an official score: {task.id} was solved as its variant internet" in verdict.notes
 
 
 # --- errors ----------------------------------------------------------------------------------------------

@@ -99,6 +99,10 @@ def test_branches_without_a_result_are_noted_but_not_those_that_do_not_count(rea
         ("compile_failed", "Cannot connect to the Docker daemon, says the submission itself", False, False),
         ("copy_executable_failed", "Error response from daemon: container 0a1b is not running", True, True),
         ("copy_executable_failed", "Error response from daemon: container 0a1b is not running", None, False),
+        ("compile_failed", "OCI runtime exec failed: exec failed: cannot allocate memory: unknown", True, True),
+        ("compile_failed", "OCI runtime exec failed: exec failed: cannot allocate memory: unknown", False, False),
+        ("compile_failed", "Error response from daemon: write /x: no space left on device", True, True),
+        ("compile_failed", "cc: OCI runtime exec failed: no such flag", True, False),
     ],
 )
 def test_what_failed_before_or_beside_the_submission_is_not_its_fault(
@@ -116,6 +120,8 @@ def test_a_branch_that_the_daemon_left_is_no_score_and_one_without_a_result_is(r
     found = read(test_branch_errors=branch_error("Cannot connect to the Docker daemon at unix:///x."))
     assert found.cut_off == ("aaaaaaaaaaaa",)
     assert found.infrastructure(True)
+    full = read(test_branch_errors=branch_error("open /tmp/x/tmp1.xml: no space left on device"))
+    assert full.infrastructure(True)
 
 
 def test_reruns_are_what_the_installation_said_and_a_step_cut_off_says_why(read) -> None:

@@ -150,6 +150,12 @@ C /usr/lib
 C /usr/lib/python3
 A /usr/lib/python3/sitecustomize.py
 A /usr/lib/python3/__pycache__
+A /usr/lib/python3/__pycache__/sitecustomize.cpython-311.pyc
+C /usr/lib/python3/_pytest
+C /usr/lib/python3/_pytest/__pycache__
+C /usr/lib/python3/_pytest/__pycache__/python.cpython-311.pyc
+C /usr/lib/python3/_pytest/__pycache__/runner.cpython-311.pyc
+D /usr/lib/python3/_pytest/python.py
 A /usr/local/lib/python3.11/dist-packages/pytest_rerunfailures.py
 C /root
 C /root/.profile
@@ -162,5 +168,11 @@ A /workspace/executable
 A /tmp/x
 A /usr/sbin/docker-init
 """.splitlines()
-    found = ["/root/.profile", "/usr/bin/python3", "/usr/lib/python3/sitecustomize.py", "/workspaces"]
-    assert changes.outside(lines) == found
+    assert changes.outside(lines) == [
+        "/root/.profile",
+        "/usr/bin/python3",
+        "/usr/lib/python3/_pytest/__pycache__/runner.cpython-311.pyc",
+        "/usr/lib/python3/_pytest/python.py",
+        "/usr/lib/python3/sitecustomize.py",
+        "/workspaces",
+    ]

@@ -88,13 +88,15 @@ def looks_inside(seen: Seen, reference: Reference, ran: bool) -> Iterator[tuple[
 
 def looks_inside_code(code: str, cwd: str, reference: Reference) -> Iterator[tuple[str, str]]:
     """The same of a program's text: what it opens, and the tools that it starts on the original."""
+    rule = ""
     for match in _OPENS.finditer(code):
         path = absolute(match["path"], cwd)
         is_path = match[0].startswith("Path")
         if reference.is_program(path) and not _WRITES.match(match["rest"]):
             if is_path and not _READS.match(match["rest"]):
                 continue
-            yield "disassembler" if _ANALYSES.search(code) else "binary_read", match[0]
+            rule = rule or ("disassembler" if _ANALYSES.search(code) else "binary_read")  # once: texts have up to 1 MB
+            yield rule, match[0]
     for match in _TOOL.finditer(code):
         if reference.named_in(match["rest"]):
             tool = match["tool"]
