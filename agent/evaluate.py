@@ -8,21 +8,22 @@ record; its task is said, and its verdict is printed, and written where one says
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from agent.archives import as_workspace_archive, exported_again, require_export
 from agent.errors import UserError
-from agent.recorded import Standing, standing
+from agent.recorded import standing
 from agent.solve import EVALUATION, INTERRUPTED, POOL, Outcome, evaluate, verdict_on
 from benchmarks.task import Benchmark, Task
 from environments.protocol import Kind
 from environments.removal import remove_tree
 from trajectories.catalog import find_trial
 from trajectories.conveniences import write_conveniences
-from trajectories.events import BaseEvent, EvaluationStarted, Exited, TrialStarted, Warned
+from trajectories.events import BaseEvent, Evaluated, EvaluationStarted, Exited, TrialStarted, Warned
 from trajectories.interrupts import held, interruptible
 from trajectories.lock import TrialLock
 from trajectories.masking import Masker
@@ -114,9 +115,9 @@ def evaluate_trial(
             if exported is None:
                 with interruptible():
                     exported = exported_again(directory, recorder)
-            if changed or not _goes_on(found, events, exported.sha256):
-                remove_tree(directory / EVALUATION)
-            last = evaluate(benchmark, judged, kind, recorder, exported, outcome)
+            goes_on = not changed and _goes_on(events, exported.sha256)
+            with nullcontext() if goes_on else _anew(directory, outcome, keep=_scored(events)):
+                last = evaluate(benchmark, judged, kind, recorder, exported, outcome)
         finally:
             recorder.close()
         write_conveniences(directory)
@@ -250,9 +251,40 @@ def _kind(task: Task, asked: Kind | None) -> Kind:
     return kind
 
 
-def _goes_on(found: Standing, events: Sequence[BaseEvent], workspace_sha256: str) -> bool:
-    """Whether the last evaluation was of this workspace and came to no score."""
+@contextmanager
+def _anew(directory: Path, outcome: Outcome, *, keep: bool) -> Iterator[None]:
+    """An empty folder for the evaluator. `keep`: what was in it is that of the trial's verdict until there is another.
+
+    An evaluation that comes to no score then leaves what it wrote in the folder's `failed`.
+    """
+    folder, before = directory / EVALUATION, directory / f".{EVALUATION}-before"
+    if before.is_dir():  # a process that died had put it there
+        remove_tree(folder)
+        before.rename(folder)
+    if not keep or not folder.is_dir():
+        remove_tree(folder)
+        yield
+        return
+    folder.rename(before)
+    try:
+        yield
+    finally:
+        if outcome.verdict is not None and outcome.verdict.status == "scored":
+            remove_tree(before)
+        else:
+            remove_tree(before / "failed")
+            if folder.is_dir():
+                folder.rename(before / "failed")
+            before.rename(folder)
+
+
+def _goes_on(events: Sequence[BaseEvent], workspace_sha256: str) -> bool:
+    """Whether the last evaluation was of this workspace, and none has come to a score."""
     last = next((event for event in reversed(events) if isinstance(event, EvaluationStarted)), None)
-    verdict = found.evaluated.verdict if found.evaluated is not None else None
-    scored = verdict is not None and verdict.status == "scored"
-    return last is not None and last.workspace_sha256 == workspace_sha256 and not scored
+    return last is not None and last.workspace_sha256 == workspace_sha256 and not _scored(events)
+
+
+def _scored(events: Sequence[BaseEvent]) -> bool:
+    """Whether any evaluation has come to a score."""
+    verdicts = (event.verdict for event in events if isinstance(event, Evaluated))
+    return any(verdict is not None and verdict.status == "scored" for verdict in verdicts)

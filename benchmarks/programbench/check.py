@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from benchmarks.programbench.instances import Instance
 from environments import daemon
@@ -27,6 +27,9 @@ from environments.protocol import (
     Execution,
 )
 from trajectories.text import cut_middle
+
+if TYPE_CHECKING:
+    from docker import APIClient
 
 COMPILE_S = 900.0
 """The official evaluator's own limit."""
@@ -171,9 +174,29 @@ def look_up(reference: str) -> Image:
         repository = reference.rpartition(":")[0]
         digests = dict(name.removeprefix("docker.io/").split("@") for name in facts.get("RepoDigests") or [])
         cpus = int(daemon.facts(api).get("NCPU") or 1)
-        return Image(reference, facts["Id"], digests.get(repository, facts["Id"]), repository in digests, cpus)
+        digest = digests.get(repository)
+        published = digest is not None and (not _names_local_images(api) or _in_registry(api, reference, digest))
+        return Image(reference, facts["Id"], digest or facts["Id"], published, cpus)
     finally:
         api.close()
+
+
+def _names_local_images(api: APIClient) -> bool:
+    """Whether the daemon keeps its images in containerd: there a locally built one has a digest under its name too.
+
+    https://docs.docker.com/engine/storage/containerd/
+    """
+    return ["driver-type", "io.containerd.snapshotter.v1"] in (daemon.facts(api).get("DriverStatus") or [])
+
+
+def _in_registry(api: APIClient, reference: str, digest: str) -> bool:
+    """Whether the registry that the name says has this very image; False also where it does not answer."""
+    try:
+        with daemon.told(f"asking the registry for {reference}"):
+            facts = api.inspect_distribution(reference)  # type: ignore[no-untyped-call]
+    except EnvironmentUnavailable:
+        return False
+    return bool(facts["Descriptor"]["digest"] == digest)
 
 
 def _failure(done: Execution, deadline_s: float, streams: list[bytes]) -> str:

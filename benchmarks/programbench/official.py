@@ -201,7 +201,7 @@ def _tell(going: _Evaluation, found: Prepared, image: check.Image) -> None:
     if found.builds is None:
         going.notes.append(f"the clean-room check could not tell whether it builds: {found.why}")
     if not image.published:
-        going.unofficial.append(f"image {image.reference} is local, with no registry's digest")
+        going.unofficial.append(f"image {image.reference} is local: no registry is known to have it")
     elif not image.reference.startswith("programbench/"):
         going.unofficial.append(f"image {image.reference} is not the benchmark's")
     if going.instance.own or going.instance.id.startswith(instances.FIXTURE):

@@ -112,12 +112,15 @@ def test_an_evaluator_that_failed_is_asked_again(work: Path) -> None:
 
 def test_an_evaluator_that_fails_takes_no_verdict_back(work: Path) -> None:
     trial = solved(work)
+    results = (trial / "evaluation" / "results.xml").read_bytes()
     suite(work, "raise")
     (work / "mine" / "tests" / "test_it.py").write_text("no python\n")
     done = agent(work, "evaluate", str(trial), "--task", "mine", "--json")
     assert done.status == 1
     assert done.json["verdict"]["status"] == "error"
     assert kept(trial)["verdict"]["quality"] == kept(trial, "verdict.json")["quality"] == 1.0
+    assert (trial / "evaluation" / "results.xml").read_bytes() == results, "the files of the verdict that stands"
+    assert (trial / "evaluation" / "failed" / "suite.log").is_file()
     assert agent(work, "show", str(trial), "--rebuild").status == 0
     assert kept(trial)["verdict"]["quality"] == 1.0
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _LONGEST_VALUE = 4096
 """Characters of a variable that are put in: `X=$X$X` a hundred times must stay small."""
 _BEYOND = re.compile("[^\\x00-\\xff]")
-"""tree-sitter-bash 0.25 asks `isdigit` for what stands behind a brace, which reads beyond its table: `{` and a character
-of a high plane ended the process."""
+"""tree-sitter-bash 0.25 asks `isdigit` about what stands behind a brace, which reads beyond its table: `{` and a
+character of a high plane ended the process."""
 _FILLERS = {1: "?", 2: "é", 3: "é_", 4: "éé"}
 _STATEMENTS = frozenset({"redirected_statement", "pipeline", "list", "command", "compound_statement", "subshell"})
 

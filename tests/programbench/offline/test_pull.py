@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.programbench import check
+from environments import daemon
 from tests.local_registry import local_registry
 from tests.programbench import clean_room
 from tests.programbench.offline.conftest import OFFLINE
@@ -42,6 +44,10 @@ def test_a_task_is_solved_and_evaluated_in_the_image_of_a_registry(tmp_path: Pat
             docker("push", "--quiet", image)
             pushed = docker("inspect", "--format", "{{json .RepoDigests}}", image)
             (digest,) = [one for one in json.loads(pushed) if one.startswith(f"{address}/")]
+            api = daemon.connect()
+            assert check._in_registry(api, image, digest.rpartition("@")[2])
+            assert not check._in_registry(api, image, "sha256:" + "0" * 64), "an image of this machine's own"
+            assert not check._in_registry(api, f"{image}-other", digest.rpartition("@")[2])
             docker("rmi", image)
             done = solve(tmp_path, address)
         finally:
