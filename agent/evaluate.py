@@ -63,6 +63,8 @@ def evaluate_any(
 
     Raises: UserError, RecordError, TrialInUse.
     """
+    if not what:
+        raise UserError("nothing is named: write a trial, a directory or an archive")
     path = Path(what)
     is_workspace = path.is_dir() and not (path / EVENTS).is_file()
     if not is_workspace and (not path.is_file() or path.name == EVENTS):

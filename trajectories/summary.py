@@ -42,6 +42,8 @@ class VerdictSummary(BaseModel):
     groups: dict[str, GroupScore]
     metrics: dict[str, float] = {}
     error: str = ""
+    notes: tuple[str, ...] = ()
+    """What has to be known with it: why it does not build, whether it is official."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> VerdictSummary:
@@ -53,6 +55,7 @@ class VerdictSummary(BaseModel):
             groups=verdict.groups,
             metrics=verdict.metrics,
             error=verdict.error,
+            notes=verdict.notes,
         )
 
 

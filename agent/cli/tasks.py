@@ -97,5 +97,5 @@ def show_task(
         content[f"--variant {name}"] = change
     for key, value in content.items():
         if key not in ("instruction", "variants"):
-            console.print(printable(f"{key}: {said(value)}"), soft_wrap=True)
+            console.print(printable(f"{key}: {said(value) or 'not said'}"), soft_wrap=True)
     console.print(printable(f"\n{found.instruction}"), soft_wrap=True)

@@ -103,7 +103,7 @@ class ProgramBench:
                 "kind": "rebuild",
                 "repository": instance.repository,
                 "commit": instance.commit,
-                "difficulty": instance.difficulty or "not said",
+                "difficulty": instance.difficulty,
                 "tests": str(_active(branches)),
                 "branches": str(len(branches)),
                 "package": package_version() or "not installed",

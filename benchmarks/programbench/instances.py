@@ -82,6 +82,12 @@ def ids(*, listed: bool = True) -> tuple[str, ...]:
     return tuple(sorted(id for id in _directories() if not (listed and id.startswith(FIXTURE))))
 
 
+def official(id: str) -> bool:
+    """Whether this is one of the benchmark's own instances, which its website counts."""
+    found = _directories().get(id)
+    return found is not None and not found[1] and not id.startswith(FIXTURE)
+
+
 def instance(id: str) -> Instance:
     """The instance with this id.
 

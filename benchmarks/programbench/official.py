@@ -204,7 +204,7 @@ def _tell(going: _Evaluation, found: Prepared, image: check.Image) -> None:
         going.unofficial.append(f"image {image.reference} is local: no registry is known to have it")
     elif not image.reference.startswith("programbench/"):
         going.unofficial.append(f"image {image.reference} is not the benchmark's")
-    if going.instance.own or going.instance.id.startswith(instances.FIXTURE):
+    if not instances.official(going.instance.id):
         going.unofficial.append(f"{going.instance.id} is not one of the benchmark's instances")
 
 

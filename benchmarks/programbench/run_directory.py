@@ -89,6 +89,7 @@ def export_run(names: Sequence[str], runs: Path, output: Path) -> RunExport:
     named, of_batches = _meant(names, runs)
     attempts, passed = choose(named, of_batches)
     done: list[InstanceExport] = []
+    setups: dict[str, str] = {}
     changed = False
     for attempt in attempts:
         try:
@@ -99,12 +100,18 @@ def export_run(names: Sequence[str], runs: Path, output: Path) -> RunExport:
             passed.append(Passed(attempt.directory, str(error)))
         else:
             done.append(one)
+            setups[attempt.summary.entry.setup] = attempt.summary.entry.label
             changed |= scored_anew
     left_out = [LeftOut(trial=str(one.trial), why=one.why) for one in passed]
     if not done:
         raise CannotExport(f"none of {len(left_out)} trials can be handed on; {left_out[0].trial}: {left_out[0].why}")
     _write_stats(output / "_stats", done)
     notes = []
+    if len(setups) > 1:
+        notes.append(
+            f"{len(setups)} setups are mixed here ({'; '.join(sorted(setups.values()))}), and a submission is one "
+            "system's: export each to a directory of its own"
+        )
     if changed and (output / "_stats" / "score.json").exists():
         notes.append("results changed since this run was packaged: run `programbench submit package` again")
     return RunExport(output=str(output), instances=done, left_out=left_out, notes=notes)
@@ -123,6 +130,8 @@ def _meant(names: Sequence[str], runs: Path) -> tuple[list[Path], list[Path]]:
 def _write(attempt: Attempt, folder: Path) -> tuple[InstanceExport, bool]:
     """Bring an instance's folder up to date; whether its result is another one now."""
     instance, notes = attempt.instance, []
+    if not instances.official(instance):
+        notes.append("not one of the benchmark's instances: `programbench submit` leaves it out")
     if attempt.variant:
         notes.append(f"ran as the variant {attempt.variant}, which is not the benchmark's own task")
     trajectory = export(attempt.directory, "mini")

@@ -267,4 +267,4 @@ def test_the_table_names_findings_and_what_judges_said(work: Path) -> None:
     assert "violated 2:0" in done.out
     assert "decompiling (binary_read, succeeded): head -c 4 executable" in done.out
     assert "judge 2" in done.out
-    assert "invalid, no vote" in done.out
+    assert "invalid, no vote (the reply is" in done.out

@@ -53,9 +53,10 @@ def finished(
     exported: bool = True,
     skipped: tuple[Skipped, ...] = (),
     variant: str | None = None,
+    model: str = "m",
 ) -> Path:
     """A trial of so many calls; its workspace began with the original program at `executable`."""
-    directory = batch / f"{instance.partition('.')[0]}.m.0.{attempt}"
+    directory = batch / f"{instance.partition('.')[0]}.{model}.0.{attempt}"
     directory.mkdir(parents=True)
     recorder = Recorder(directory, pool=batch / ".pool")
     recorder.append(
@@ -64,7 +65,7 @@ def finished(
             identity=str(attempt),
             attempt=attempt,
             task=TaskRef(id=f"{benchmark}/{instance}", benchmark=benchmark, digest="0"),
-            model=ModelRef(asked="m", name="m"),
+            model=ModelRef(asked=model, name=model),
             prompt=TextRef(name="programbench", sha256="0"),
             limits=Limits(),
             environment="docker",

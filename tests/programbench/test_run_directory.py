@@ -311,3 +311,21 @@ def test_the_command_says_what_is_wrong_in_one_line(batch: Path, run: Path) -> N
         assert words in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert not done.stdout
+
+
+def test_trials_of_two_models_are_said_to_be_mixed(batch: Path, into: Callable[..., RunExport]) -> None:
+    ours = finished(batch, FFMPEG)
+    finished(batch, JQ, model="other")
+    (said,) = into(batch).notes
+    assert said.startswith("2 setups are mixed here (m prompt=programbench; other prompt=programbench)")
+    assert into(ours).notes == []
+
+
+def test_an_instance_that_is_not_the_benchmark_s_is_said_to_be_none(
+    batch: Path, into: Callable[..., RunExport]
+) -> None:
+    finished(batch, FFMPEG)
+    finished(batch, "testorg__calculator.abc1234")
+    theirs, fixture = into(batch).instances
+    assert not any("not one of the benchmark's instances" in note for note in theirs.notes)
+    assert fixture.notes[0] == "not one of the benchmark's instances: `programbench submit` leaves it out"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.order import Options, resolve
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
 from benchmarks.registry import resolve_task, task_lists
@@ -76,14 +77,22 @@ def test_words_find_repositories_languages_and_difficulties() -> None:
     assert found("hard", "rust") == [one for one in found("rust") if one in found("hard")]
 
 
+@pytest.mark.parametrize(("task", "tier"), [("ffmpeg", "hard"), ("jgm/pandoc", None)])
+def test_a_trial_s_tier_is_the_difficulty_that_the_data_say(task: str, tier: str | None) -> None:
+    order = resolve(Options(task=task, model="nop"))
+    assert order.trial_started().tier == tier
+
+
 def test_an_instance_of_ones_own_is_one_like_the_others(own: Path) -> None:
     id = make_instance(own, "Us/Wc-Clone", language="hs", tests={"a" * 12: ["t.one", "t.two"], "b" * 12: []})
     assert id in ProgramBench().ids()
     _, task = resolve_task("wc-clone")
     assert (task.id, task.facts["tests"], task.facts["branches"]) == (f"programbench/{id}", "2", "2")
-    assert (task.facts["commit"], task.facts["difficulty"], task.solution) == (COMMIT, "not said", None)
+    assert (task.facts["commit"], task.facts["difficulty"], task.solution) == (COMMIT, "", None)
     (own / id / "solution").mkdir()
     assert ProgramBench().load(id).solution == own / id / "solution"
+    shown = agent(own.parent, "tasks", "show", "wc-clone", RETRACE_PROGRAMBENCH_TASKS=str(own)).out
+    assert "\ndifficulty: not said\n" in shown
     (found,) = task_lists("programbench", ["wc-clone"])
     assert [row["id"] for row in found.rows] == [f"programbench/{id}"]
 

@@ -271,6 +271,7 @@ def test_mistakes_are_one_line(work: Path) -> None:
     (work / "text").write_text("text")
     cases = {
         ("nothing",): "no trial 'nothing'",
+        ("", "--task", "mine", "--env", "local"): "nothing is named",
         ("mine",): "--task TASK",
         ("mine", "--task", "demo/nothing"): "unknown task",
         ("text", "--task", "mine", "--env", "local"): "neither a directory nor a tar",

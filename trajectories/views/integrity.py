@@ -21,7 +21,7 @@ _LISTED = 20
 def print_integrity(console: Console, analysis: IntegrityAnalysis) -> None:
     """A row a trial, then findings, votes and agreement."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("trial")
+    table.add_column("trial", overflow="fold")
     for kind in KINDS:
         table.add_column(kind.replace("_", " "), justify="right")
     table.add_column("judges", justify="right")
@@ -71,7 +71,11 @@ def _lines(trial: TrialIntegrity) -> Iterator[str]:
         yield f"{name}: panel {panel.panel} of {panel.judges} judges ({', '.join(panel.models)}), cost {cost}{old}"
         for vote in panel.votes:
             if vote.outcome != "valid":
-                yield f"  judge {vote.judge} ({vote.model}): {(vote.outcome or 'cut off').replace('_', ' ')}, no vote"
+                how = (vote.outcome or "cut off").replace("_", " ")
+                reasons = [one.malformed for one in vote.asks] + [one.detail for one in reversed(vote.asks)]
+                why = " ".join(next(filter(None, reasons), "").split())[:_WHY]
+                said = f" ({why})" if why else ""
+                yield f"  judge {vote.judge} ({vote.model}): {how}, no vote{said}"
             for kind, answer in vote.answers.items():
                 if answer.violated:
                     why = " ".join(answer.why.split())[:_WHY]

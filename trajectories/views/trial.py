@@ -35,6 +35,7 @@ from trajectories.verdict import Verdict
 
 _RULE_WIDTH = 100
 _BRIEF = 600
+_NOTE = 600
 """Characters of a text in the overview; `--step` shows all that the model saw."""
 _INHERITED = 80
 """The same of what a fork has from its parent."""
@@ -179,9 +180,10 @@ def _commands(reply: Reply) -> str:
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
-    """The verdict in a line, and its groups with what passed."""
+    """The verdict in a line, its groups with what passed, and its notes."""
     if verdict.status == "error":
         console.print(Text(f"no verdict: the evaluator failed: {printable(verdict.error)}", "red"))
+        _print_notes(console, verdict)
         return
     word = "passed" if verdict.passed else "not passed"
     console.print(Text(f"verdict: {word}, quality {verdict.quality:.3f}", "bold"))
@@ -192,6 +194,12 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
     for name, group in verdict.groups.items():
         table.add_row(Text(printable(name)), str(group.passed), str(group.total))
     console.print(table)
+    _print_notes(console, verdict)
+
+
+def _print_notes(console: Console, verdict: Verdict) -> None:
+    for note in verdict.notes:
+        console.print(Text(printable(f"note: {' '.join(cut_middle(note, _NOTE).split())}"), "yellow"), soft_wrap=True)
 
 
 def summary_table(summary: Summary) -> Table:
