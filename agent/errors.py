@@ -1,6 +1,7 @@
 """Errors that the command line turns into one line and an exit status.
 
-Everything a user can mend is a `UserError`; the message names the thing, the value and the way out.
+What a user can mend in what was asked is a `UserError`, what the machine or a provider lacks a `MachineError`; the message
+names the thing, the value and the way out.
 """
 
 from __future__ import annotations
@@ -8,3 +9,7 @@ from __future__ import annotations
 
 class UserError(Exception):
     """The user's mistake: exit status 2."""
+
+
+class MachineError(Exception):
+    """A reason of the machine or the provider: exit status 1."""

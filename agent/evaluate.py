@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from agent.archives import as_workspace_archive, exported_again, require_export
-from agent.errors import UserError
+from agent.errors import MachineError, UserError
 from agent.recorded import standing
 from agent.solve import EVALUATION, INTERRUPTED, POOL, Outcome, evaluate, verdict_on
 from benchmarks.task import Benchmark, Task
@@ -243,11 +243,13 @@ def _kind(task: Task, asked: Kind | None) -> Kind:
     from dataclasses import replace
 
     from environments.choose import choose, make
-    from environments.protocol import EnvironmentUnavailable
+    from environments.protocol import EnvironmentUnavailable, MachineLacks
 
     try:
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=asked)
         make(replace(task.spec, kind=kind)).check()
+    except MachineLacks as error:
+        raise MachineError(str(error)) from None
     except EnvironmentUnavailable as error:
         raise UserError(str(error)) from None
     return kind

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.errors import UserError
+from agent.errors import MachineError, UserError
 from agent.loop import Say
 from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy
@@ -99,16 +99,16 @@ def resolve(
 ) -> Order:
     """Resolve and check everything; `prompt` and the task instead of what the options name.
 
-    Raises: UserError, one line: what, which value, and what to do.
+    Raises: UserError, one line: what, which value, and what to do. MachineError.
     """
     from agent.models.choose import make_model
-    from agent.models.protocol import ModelUnusable
+    from agent.models.protocol import ModelUnreachable, ModelUnusable
     from agent.prices import find_prices, why_no_price
     from agent.solution import solution_of
     from benchmarks.registry import PATH
     from benchmarks.task import TaskError
     from environments.choose import choose, make
-    from environments.protocol import EnvironmentUnavailable
+    from environments.protocol import EnvironmentUnavailable, MachineLacks
     from prompts import PromptError, load as load_prompt
 
     try:
@@ -154,6 +154,8 @@ def resolve(
             shell=options.shell,
         )
         make(spec).check()
+    except (ModelUnreachable, MachineLacks) as error:
+        raise MachineError(str(error)) from None
     except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:
         raise UserError(str(error)) from None
     return Order(

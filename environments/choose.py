@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from environments.protocol import Environment, EnvironmentSpec, EnvironmentUnavailable, Kind
+from environments.protocol import Environment, EnvironmentSpec, EnvironmentUnavailable, Kind, MachineLacks
 
 
 def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -> Kind:
     """The kind to use: docker if allowed and a daemon answers, else sandbox if allowed or without an image to miss.
 
-    `local` is only ever used when asked for. Raises: EnvironmentUnavailable.
+    `local` is only ever used when asked for. Raises: EnvironmentUnavailable, MachineLacks.
     """
     allowed = ", ".join(kinds_allowed)
     if asked is not None:
@@ -35,7 +35,9 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
         why.append(obstacle)
     if "local" in kinds_allowed:
         why.append("--env local would run it on this machine, unconfined")
-    raise EnvironmentUnavailable("; ".join(why) or f"this task allows only: {allowed}; choose one with --env")
+    if why:
+        raise MachineLacks("; ".join(why))
+    raise EnvironmentUnavailable(f"this task allows only: {allowed}; choose one with --env")
 
 
 def make(spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> Environment:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from environments.protocol import DiskFull, EnvironmentUnavailable
+from environments.protocol import DiskFull, EnvironmentUnavailable, MachineLacks
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -28,9 +28,7 @@ def connect(timeout_s: int = API_S) -> APIClient:
     try:
         client: APIClient = docker.from_env(timeout=timeout_s).api  # asks the daemon for its version
     except (docker.errors.DockerException, OSError) as error:
-        raise EnvironmentUnavailable(
-            f"no Docker daemon answers ({reason(error)}); start one, or set DOCKER_HOST"
-        ) from None
+        raise MachineLacks(f"no Docker daemon answers ({reason(error)}); start one, or set DOCKER_HOST") from None
     return client
 
 

@@ -124,6 +124,10 @@ class EnvironmentUnavailable(EnvironmentFault):
     """This machine cannot give such an environment, or the image cannot be had."""
 
 
+class MachineLacks(EnvironmentUnavailable):
+    """What an environment needs is not there or does not answer: a daemon, bubblewrap."""
+
+
 class EnvironmentLost(EnvironmentFault):
     """The environment died or no longer answers; the trial cannot go on."""
 

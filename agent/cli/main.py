@@ -91,14 +91,14 @@ def _explain(error: Exception) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # typer's own, of click or of its copy of it: a wrong use of the command
         context = getattr(error, "ctx", None)
         return f"{error.format_message()} (see {context.command_path if context else 'agent'} --help)", 2
-    from agent.errors import UserError
+    from agent.errors import MachineError, UserError
     from trajectories.errors import RecordError, RecordFull
 
     if isinstance(error, UserError) or (isinstance(error, RecordError) and not isinstance(error, RecordFull)):
         return str(error), 2
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}", 1
-    if isinstance(error, RecordFull | OSError):
+    if isinstance(error, MachineError | RecordFull | OSError):
         return str(error), 1
     return f"{type(error).__name__}: {error} (a defect of Retrace; --debug shows where)", 1
 

@@ -76,6 +76,10 @@ class ModelUnusable(Exception):
     """Found before any container starts: unknown model, missing key, unreachable endpoint, bad file."""
 
 
+class ModelUnreachable(ModelUnusable):
+    """Its endpoint does not answer."""
+
+
 @dataclass(frozen=True)
 class ModelInfo:
     """What the record says of a model."""

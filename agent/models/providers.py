@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import yaml
 
 from agent.models import catalogue
-from agent.models.protocol import ModelUnusable
+from agent.models.protocol import ModelUnreachable, ModelUnusable
 from agent.models.redaction import without_secrets
 
 CONNECT_S = 3.0
@@ -144,6 +144,6 @@ def check_endpoint(model: str, provider: Provider | None, *, api_base: str | Non
         socket.create_connection((host, port), timeout=CONNECT_S).close()
     except OSError as error:
         why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
-        raise ModelUnusable(
+        raise ModelUnreachable(
             f"cannot reach {said} for {model!r}: {why} ({host}, port {port}); check the network or --api-base"
         ) from None

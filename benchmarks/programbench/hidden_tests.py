@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
+import tarfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +23,8 @@ from benchmarks.programbench.last_words import reason
 VARIABLE = "PROGRAMBENCH_BLOB_DIR"
 REPOSITORY = "programbench/ProgramBench-Tests"
 SYNC_S = 3600
+RUN = "eval/run.sh"
+"""In every archive: what runs its tests."""
 _CACHED = "Blobs cached at "
 
 
@@ -49,6 +54,9 @@ def find(instance: Instance, log: Path) -> HiddenTests:
     if local:
         directory = Path(local).absolute()
         _all_there(directory / instance.id, needed, f"{VARIABLE} is {local}")
+        for branch, tests in instance.branches().items():
+            if tests.tests:
+                _check_runnable(directory / instance.id / "tests" / f"{branch}.tar.gz")
         return HiddenTests(directory, _local_revision(directory / instance.id, needed), official=False)
     found = _downloaded(instance, log)
     _all_there(found, needed, "the dataset was downloaded")
@@ -65,6 +73,17 @@ def _all_there(directory: Path, needed: Iterable[str], what: str) -> None:
             f"{what}, but there is no {directory / 'tests' / missing[0]}{count}: put the archives of the hidden tests "
             f"there, or unset {VARIABLE} to have them downloaded"
         )
+
+
+def _check_runnable(archive: Path) -> None:
+    """Raises: NoTests, for an archive without what runs its tests: the evaluator would count them all as not passed."""
+    try:
+        with tarfile.open(archive, "r|gz") as tests:
+            if any(posixpath.normpath(member.name) == RUN and member.isfile() for member in tests):
+                return
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        raise NoTests(f"{archive} is no whole tar.gz ({error}); copy it again") from None
+    raise NoTests(f"{archive} has no {RUN}, so its tests cannot be run; pack the branch's tree as the dataset does")
 
 
 def _downloaded(instance: Instance, log: Path) -> Path:

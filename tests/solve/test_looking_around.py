@@ -74,7 +74,7 @@ def test_without_docker_a_task_that_allows_it_goes_to_the_sandbox_or_says_the_wa
     nowhere = f"unix://{tmp_path}/nothing.sock"
     model = script(tmp_path, SUBMIT)
     only_docker = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", model, DOCKER_HOST=nowhere)
-    assert only_docker.status == 2
+    assert only_docker.status == 1
     assert "docker" in only_docker.err.lower()
     asked = agent(tmp_path, "solve", "--task", "demo/ledger", "--env", "docker", "--model", model, DOCKER_HOST=nowhere)
-    assert asked.status == 2
+    assert asked.status == 1
