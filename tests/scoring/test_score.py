@@ -76,17 +76,17 @@ def test_what_is_left_out_or_unknown_is_said() -> None:
     ]
     report = score(rows, tiers=TIERS_OF)
     assert report.notes == (
-        "1 trials ended by the infrastructure or its evaluator are left out",
-        "2 trials have not finished (running, crashed or interrupted) and are left out",
-        "1 trials have no verdict: no part of rates and means, 0 in AMS and headlines",
-        "1 trials have no known cost (p/m): within no budget, totals unknown",
+        "1 trial ended by the infrastructure or its evaluator: left out",
+        "2 trials not finished (running, crashed or interrupted): left out",
+        "1 trial without a verdict: no part of rates and means, 0 in AMS and headlines",
+        "1 trial of unknown cost (p/m): within no budget, totals unknown",
         "no trial that counts, so no line in the tables: never",
     )
     good = report.configurations[0]
     assert (good.infrastructure, good.unfinished, good.unjudged, good.passed.usd.value) == (1, 1, 1, None)
     assert not good.pareto, "its cost is unknown"
     counted = score(rows, tiers=TIERS_OF, infrastructure="count")
-    assert "1 trials ended by the infrastructure or its evaluator are counted as failed" in counted.notes
+    assert "1 trial ended by the infrastructure or its evaluator: counted as failed" in counted.notes
     assert counted.configurations[0].passed.pass_rate.trials == 9
 
 
