@@ -116,6 +116,7 @@ def _tier_bars(figure: Any, drawing: Drawing) -> None:
         ylabel="score, 0 to 1", ylim=(0, None), title=f"AMS and its tiers (budgets: {drawing.report.profile.name})"
     )
     axes.tick_params(axis="x", length=0)
+    axes.grid(False, axis="x")
     parts.legend_or_note(figure, axes, len(shown), "no AMS: not every task has a tier")
 
 
@@ -139,6 +140,7 @@ def _spread(figure: Any, drawing: Drawing) -> None:
             axes.annotate(gap, (max(values), at), (8, 0), textcoords="offset points", va="center", color="0.3")
     axes.set_yticks(range(len(models)), [parts.short(model.rpartition("/")[2] or model) for model in models])
     axes.set_ylim(-0.7, max(0.7, len(models) - 0.3))
+    axes.grid(False, axis="y")
     axes.margins(x=0.12)
     axes.set(xlabel="AMS" if by_ams else "mean quality, %", title="Configurations of the same model, and their spread")
     parts.legend_or_note(figure, axes, len(models), "no configuration has a score")

@@ -67,6 +67,7 @@ def budget_curves(figure: Any, drawing: Drawing) -> None:
         plain_dollars(axes)
         axes.tick_params(axis="x", labelrotation=45, labelsize=7)
         axes.set(title=f"{tier} ({len(tasks)} tasks)", xlabel="budget of a task, US dollars")
+    panels[1].set_xlabel("budget of a task, US dollars\n(dots: the profile's grid; dashed: its threshold τ)")
     panels[0].set(ylabel="mean quality within the budget, %", ylim=(0, max(10.0, highest * 1.08)))
     legend_or_note(figure, panels[1] if not curves else panels[0], len(curves), "no AMS: not every task has a tier")
 
@@ -115,13 +116,15 @@ def _buckets(scores: list[float]) -> dict[str, int]:
 def score_by_steps(figure: Any, drawing: Drawing) -> None:
     """Quality and passes by the number of steps that trials took, over all configurations."""
     axes = figure.subplots()
-    limits = [*_STEPS, float("inf")]
     rows = [
         row
         for one in drawing.configurations
         for row in drawing.members[one.setup]
         if row.judged and not row.infrastructure
     ]
+    most = max((row.steps for row in rows), default=0)
+    limits = [*_STEPS, float("inf")]
+    limits = limits[: 1 + next(at for at, limit in enumerate(limits) if most <= limit)]
     ticks = []
     for at, limit in enumerate(limits):
         least = limits[at - 1] if at else 0
@@ -141,5 +144,11 @@ def score_by_steps(figure: Any, drawing: Drawing) -> None:
             )
     axes.set_xticks(range(len(limits)), ticks)
     axes.tick_params(axis="x", length=0)
-    axes.set(xlabel="steps of a trial (n: trials)", ylabel="%", ylim=(0, 103), title="Score by the number of steps")
+    axes.grid(False, axis="x")
+    axes.set(
+        xlabel="steps of a trial (n: trials)",
+        ylabel="mean quality and pass rate, %",
+        ylim=(0, 103),
+        title="Score by the number of steps",
+    )
     legend_or_note(figure, axes, len(rows), "no trial has a verdict")

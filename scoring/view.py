@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
-from scoring.cells import Table, text
+from scoring.cells import Column, Table, text
 from scoring.intervals import Estimate
 from scoring.report import Report
 from scoring.tables import tables
@@ -17,7 +19,8 @@ _FEW = 4
 """Of more configurations effort is not printed: eight lines each."""
 _WORD = 16
 """Characters that a column of words keeps at least."""
-_WIDE = 1000
+_BETWEEN = 2
+"""Characters between columns."""
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -57,32 +60,39 @@ def print_report(console: Console, report: Report) -> None:
 
 
 def _print(console: Console, table: Table) -> None:
-    """On a narrow terminal an interval is below its value; numbers are never cut, whatever the width."""
-    grid = _grid(table, narrow=False)
-    if Measurement.get(console, console.options, grid).minimum > console.width:
-        grid = _grid(table, narrow=True)
-    width = max(console.width, Measurement.get(console, console.options.update(max_width=_WIDE), grid).minimum)
-    console.print(grid, width=width, crop=False)
-
-
-def _grid(table: Table, *, narrow: bool) -> Grid:
-    grid = Grid(box=None, pad_edge=False, title=table.title, title_justify="left", title_style="bold")
+    """On a narrow terminal an interval is below its value and words are folded; numbers are never cut."""
     shown = [at for at, column in enumerate(table.columns) if _says(table, at) or column.kind == "count"]
-    for at in shown:
-        column = table.columns[at]
-        words = column.kind == "text"
-        longest = max(len(text(row[at], column.kind)) for row in table.rows)
+    columns = [table.columns[at] for at in shown]
+    cells = [[printable(text(row[at], table.columns[at].kind)) for at in shown] for row in table.rows]
+    widths = _widths(columns, cells)
+    if _total(widths) > console.width:
+        cells = [[cell.replace(" [", "\n[") for cell in row] for row in cells]
+        widths = _widths(columns, cells)
+    for place in sorted((at for at, column in enumerate(columns) if column.kind == "text"), key=lambda at: -widths[at]):
+        too_much = max(0, _total(widths) - console.width)
+        widths[place] -= min(too_much, max(0, widths[place] - _WORD))
+    grid = Grid(box=None, pad_edge=False, title=table.title, title_justify="left", title_style="bold")
+    for column, width in zip(columns, widths, strict=True):
         grid.add_column(
-            column.title,
-            justify="left" if words else "right",
-            overflow="fold",
-            no_wrap=not words,
-            min_width=min(longest, _WORD) if words else None,
+            column.title, justify="left" if column.kind == "text" else "right", overflow="fold", width=width
         )
-    for row in table.rows:
-        cells = [printable(text(row[at], table.columns[at].kind)) for at in shown]
-        grid.add_row(*(Text(cell.replace(" [", "\n[") if narrow else cell) for cell in cells))
-    return grid
+    for row in cells:
+        grid.add_row(*map(Text, row))
+    known = console.width
+    console.width = max(known, _total(widths))  # rich would fold numbers to keep within it
+    console.print(grid)
+    console.width = known
+
+
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [
+        max(cell_len(line) for words in (column.title, *(row[at] for row in cells)) for line in words.split("\n"))
+        for at, column in enumerate(columns)
+    ]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _BETWEEN * (len(widths) - 1)
 
 
 def _says(table: Table, at: int) -> bool:

@@ -51,7 +51,7 @@ def record(
     conveniences: bool = True,
     **first: Any,
 ) -> Path:
-    """A trial whose first call cost all of `cost`; `exit` None leaves it open, `quality` None is an evaluator's error."""
+    """A trial whose first call cost all of `cost`; no `exit` leaves it open, no `quality` is an evaluator's error."""
     directory = batch / f"{task}.{model}.{attempt}"
     directory.mkdir(parents=True)
     recorder = Recorder(directory, pool=batch / ".pool")
