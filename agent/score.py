@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from agent.errors import UserError
 from scoring import denominators, rankings, repriced_rows
@@ -39,6 +40,8 @@ class Choices:
     infrastructure: Infrastructure = "exclude"
     duplicates: Duplicates = "refuse"
     attempts: Attempts = "latest"
+    unreadable: Literal["refuse", "exclude"] = "refuse"
+    """What a trial of a batch that cannot be read is; one that was named is always an error."""
     against: str | None = None
     level: float = LEVEL
     seed: int = SEED
@@ -54,14 +57,14 @@ class Scored:
 
 
 def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
-    """Score trials by name, directory or batch. A trial of a batch that cannot be read is listed as such.
+    """Score trials by name, directory or batch.
 
     Raises: RecordError (ScoringError) and UserError, naming the trial, file or option and the way out.
     """
     if choices.fit_profile is not None and choices.profiles != (AGENTMETER.name,):
         raise UserError("--fit-profile makes the profile that is used; leave out --profile")
-    recorded, unreadable = _read(names, runs)
-    recorded, pairs = _with_others(recorded, unreadable, choices.against, runs)
+    recorded, unreadable = _read(names, runs, choices)
+    recorded, pairs = _with_others(recorded, unreadable, choices, runs)
     rows, pricing = _priced(recorded, choices, choices.costs[0], *choices.prices[:1])
     others = set((pairs or {}).values())
     chosen = counted(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
@@ -69,6 +72,8 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     tasks, tasks_note = _tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
     profile = _profile(choices.profiles[0])
     notes = [tasks_note] if tasks_note else []
+    if choices.tiers == "calibrate":
+        notes.append("tiers were calibrated from these trials; --tiers FILE takes a report of another pool's --json")
     if choices.fit_profile is not None:
         profile = _fitted(choices.fit_profile, [row for row in chosen if row.setup not in others], tiers, names)
         notes.append(f"the profile {profile.name} was fitted from these trials, and stored before they were scored")
@@ -117,24 +122,27 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     )
 
 
-def _read(names: Sequence[str], runs: Path) -> tuple[list[TrialRow], list[UnreadableTrial]]:
+def _read(names: Sequence[str], runs: Path, choices: Choices) -> tuple[list[TrialRow], list[UnreadableTrial]]:
     directories, of_batches = directories_named(names, runs)
     rows, broken = read_rows(directories)
     for one in broken:
         if one.directory not in of_batches:
             raise ScoringError(f"{one.directory}: {one.problem}")
+        if choices.unreadable == "refuse":
+            raise ScoringError(f"{one.directory}: {one.problem} (--unreadable exclude scores the others)")
     if not rows:
         raise ScoringError(f"none of {len(broken)} trials can be read; the first: {broken[0].problem}")
     return rows, [UnreadableTrial(trial=str(one.directory), problem=one.problem) for one in broken]
 
 
 def _with_others(
-    rows: list[TrialRow], unreadable: list[UnreadableTrial], against: str | None, runs: Path
+    rows: list[TrialRow], unreadable: list[UnreadableTrial], choices: Choices, runs: Path
 ) -> tuple[list[TrialRow], Mapping[str, str] | None]:
     """With the trials of a batch to compare with, as configurations of their own, and which is compared with which."""
+    against = choices.against
     if against is None or not _is_trials(against, runs):
         return rows, None
-    others, broken = _read([against], runs)
+    others, broken = _read([against], runs, choices)
     unreadable += broken
     if both := {row.directory for row in rows} & {row.directory for row in others}:
         raise UserError(f"--against {against}: {min(both)} is among the trials that are scored, too")

@@ -267,8 +267,8 @@ def _pairs(
     """Who is compared with whom."""
     if isinstance(against, Mapping):
         known = {one.setup: one for one in configurations}
-        pairs = [(setup, other) for setup, other in against.items() if setup in known and other in known]
-        return [(known[setup], known[other]) for setup, other in pairs]
+        pairs = [(one, known.get(against.get(one.setup, ""))) for one in configurations]
+        return [(one, other) for one, other in pairs if other is not None]
     reference = configurations[0] if against is None else _named(against, configurations)
     return [(one, reference) for one in configurations if one != reference]
 

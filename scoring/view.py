@@ -31,7 +31,8 @@ def print_report(console: Console, report: Report) -> None:
             printable(
                 f"{report.benchmark}: {counted(count.counted, 'trial')} of {count.given} count, "
                 f"{counted(count.configurations, 'configuration')}, {counted(count.tasks, 'task')}; "
-                f"{count.infrastructure} infrastructure, {count.unfinished} unfinished, {count.unjudged} unjudged"
+                f"{count.infrastructure} infrastructure, {count.unfinished} unfinished, {count.unjudged} unjudged, "
+                f"{len(report.unreadable)} unreadable"
             )
         ),
         soft_wrap=True,

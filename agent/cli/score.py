@@ -33,6 +33,13 @@ class Duplicates(StrEnum):
     all = "all"
 
 
+class Unreadable(StrEnum):
+    """What a trial of a batch that cannot be read is."""
+
+    refuse = "refuse"
+    exclude = "exclude"
+
+
 class Attempts(StrEnum):
     """Which trials of a task count in AMS and headlines."""
 
@@ -97,6 +104,9 @@ def score(
     attempts: Annotated[
         Attempts, typer.Option(help="Of several trials of a task: the latest completed one, or the mean of all.")
     ] = Attempts.latest,
+    unreadable: Annotated[
+        Unreadable, typer.Option(help="A trial of a batch whose record cannot be read.")
+    ] = Unreadable.refuse,
     against: Annotated[
         str | None,
         typer.Option(
@@ -145,6 +155,7 @@ def score(
         infrastructure=infrastructure.value,
         duplicates=duplicates.value,
         attempts=attempts.value,
+        unreadable=unreadable.value,
         against=against,
         level=level,
         seed=seed,

@@ -1,0 +1,359 @@
+"""`agent score` as a user types it: figures worked out by hand, choices, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scoring.records import record
+from tests.solve.command import Done, agent
+from trajectories.usage import Usage
+from trajectories.verdict import Case
+
+OFFLINE = """
+import socket, sys
+for name in {names!r}:
+    sys.modules[name] = None
+def refused(*args, **kwargs):
+    raise OSError("no network here")
+socket.socket.connect = refused
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """`m` tries all three tasks; `n` passes one for little, never tries another and loses the third's environment."""
+    batch = tmp_path / "runs" / "one"
+    record(batch, "e", "m", quality=1.0, cost=0.05, tier="easy", steps=2)
+    record(batch, "d", "m", quality=0.5, cost=0.5, tier="medium")
+    record(batch, "h", "m", quality=1.0, cost=1.0, tier="hard")
+    record(batch, "e", "n", quality=1.0, cost=0.01, tier="easy")
+    record(batch, "h", "n", cost=0.2, tier="hard", exit="environment_lost", verdict=False)
+    return tmp_path
+
+
+def score(folder: Path, *argv: str, **extra: str) -> Any:
+    done = agent(folder, "score", *(argv or ("one",)), "--json", **extra)
+    assert done.status == 0, done.err
+    return done.json
+
+
+def blocked(folder: Path, *names: str) -> dict[str, str]:
+    """Variables for a command that can import none of these packages and connect to nothing."""
+    place = folder / "blocked"
+    place.mkdir(exist_ok=True)
+    (place / "sitecustomize.py").write_text(OFFLINE.format(names=names))
+    return {"PYTHONPATH": f"{place}{os.pathsep}{Path(__file__).parents[2]}"}
+
+
+def refused(done: Done) -> str:
+    assert (done.status, done.out) == (2, ""), done.out or done.err
+    assert done.err.count("\n") == 1
+    return done.err
+
+
+def test_a_small_batch_by_hand(work: Path) -> None:
+    report = score(work)
+    m, n = report["configurations"]
+    assert (m["label"], m["trials"], m["tasks"], m["missing_tasks"], m["infrastructure"]) == ("m", 3, 3, 0, 0)
+    assert (n["label"], n["trials"], n["tasks"], n["missing_tasks"], n["infrastructure"]) == ("n", 1, 1, 2, 1)
+    # easy: 0.6 * 1 + 0.4 * 3/5; medium: dearer than tau, so 0; hard: 0.6 * 1 + 0.4 * 2/5
+    assert [row["score"]["score"] for row in report["tiers"] if row["label"] == "m"] == pytest.approx([0.84, 0, 0.76])
+    assert m["ams"]["value"] == pytest.approx((0.84 + 0.76) / 3)
+    assert n["ams"]["value"] == pytest.approx(1 / 3)
+    assert (m["ams"]["tasks"], n["ams"]["missing"], m["ams"]["low"]) == (3, 2, None)
+    rate = m["passed"]["pass_rate"]
+    assert (rate["value"], rate["low"], rate["high"]) == pytest.approx((2 / 3, 0.2077, 0.9385), abs=1e-4)
+    assert m["passed"]["quality"]["value"] == pytest.approx(2.5 / 3)
+    assert m["passed"]["usd"] == {"value": pytest.approx(1.55), "known": pytest.approx(1.55), "unknown": 0}
+    assert m["passed"]["usd_per_pass"] == pytest.approx(0.775)
+    assert m["passed"]["tokens_per_pass"] == pytest.approx(4 * 1100 / 2)
+    assert (m["pareto"], n["pareto"]) == (False, True)
+    assert [row["headline"]["resolved"]["value"] for row in report["headlines"]] == pytest.approx([2 / 3, 1 / 3])
+    (compared,) = report["comparisons"]
+    assert (compared["label"], compared["against_label"], compared["ams"]["value"]) == ("n", "m", pytest.approx(-0.2))
+    assert report["task_tiers"] == {"bench/d": "medium", "bench/e": "easy", "bench/h": "hard"}
+    assert report["notes"][-1] == "1 trial ended by the infrastructure or its evaluator: left out"
+    assert report["pricing"]["tables"] == ["litellm-1"]
+
+
+def test_infrastructure_failures_are_counted_when_asked(work: Path) -> None:
+    _, n = score(work, "one", "--infrastructure", "count")["configurations"]
+    assert (n["trials"], n["passed"]["pass_rate"]["value"], n["passed"]["usd"]["value"]) == (
+        2,
+        0.5,
+        pytest.approx(0.21),
+    )
+
+
+def test_the_tables_say_figures_intervals_and_numbers_of_trials(work: Path) -> None:
+    done = agent(work, "score", "one")
+    assert done.status == 0, done.err
+    assert "66.7% [20.8, 93.9] n=3" in done.out
+    assert "0.533 n=3" in done.out
+    assert "infra" in done.out
+    assert "\x1b" not in done.out
+    assert "4 trials of 5 count" in done.out
+    narrow = agent(work, "score", "one", COLUMNS="60")
+    assert "[20.8, 93.9] n=3" in narrow.out
+
+
+def test_one_trial_is_enough(work: Path) -> None:
+    (line,) = score(work, "runs/one/e.m.1")["configurations"]
+    assert (line["trials"], line["passed"]["usd"]["value"], line["ams"]["value"]) == (1, 0.05, None)
+    assert "no AMS: no task is in the tier medium or hard" in agent(work, "score", "e.m").out
+
+
+def test_the_record_alone_is_asked(work: Path) -> None:
+    """Without Docker, litellm, network and conveniences, or with stale ones, the same is printed to the byte."""
+    offline = blocked(work, "docker", "litellm", "openai", "programbench")
+    fresh = agent(work, "score", "one", "--json")
+    assert fresh.status == 0, fresh.err
+    assert agent(work, "score", "one", "--json", **offline).out == fresh.out
+    trial = work / "runs" / "one" / "e.m.1"
+    convenience = trial / "trial.json"
+    content = json.loads(convenience.read_text())
+    content["cost_usd"]["computed"] = 99.0
+    convenience.write_text(json.dumps(content))
+    before = (trial / "events.jsonl").stat().st_mtime - 10
+    os.utime(convenience, (before, before))
+    assert agent(work, "score", "one", "--json", **offline).out == fresh.out
+    for path in work.glob("runs/one/*/*.json"):
+        path.unlink()
+    assert agent(work, "score", "one", "--json", **offline).out == fresh.out
+
+
+def test_without_the_extra_there_are_figures_without_bootstrap(work: Path) -> None:
+    bare = blocked(work, "numpy", "scipy", "pandas", "pyarrow", "matplotlib")
+    report = score(work, **bare)
+    assert report["configurations"][0]["passed"]["quality"]["low"] is None
+    assert any("pip install 'retrace-agent[scoring]'" in note for note in report["notes"])
+    for argv in (("--output", "x.parquet"), ("--plots", "x"), ("--cost", "computed", "--cost", "list")):
+        assert "pip install 'retrace-agent[scoring]'" in refused(agent(work, "score", "one", *argv, **bare))
+    assert agent(work, "score", "one", "--output", "x.csv", **bare).status == 0
+
+
+def test_another_snapshot_prices_every_trial_again(work: Path) -> None:
+    rows = ("--set", "maker/m input=6.77e-6 output=13.54e-6 currency=CNY", "--rate", "CNY=6.77")
+    assert agent(work, "prices", "snapshot", "yuan", *rows).status == 0
+    report = score(work, "one", "--prices", "yuan")
+    m = next(one for one in report["configurations"] if one["label"] == "m")
+    n = next(one for one in report["configurations"] if one["label"] == "n")
+    assert m["passed"]["usd"]["value"] == pytest.approx(4 * (1000 * 1e-6 + 100 * 2e-6))
+    assert n["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
+    assert report["pricing"]["tables"] == ["yuan"]
+    assert report["pricing"]["unpriced_models"] == ["n"]
+    assert "yuan: no price for n; totals over such trials are unknown" in report["notes"]
+
+
+def test_a_snapshot_with_gaps_names_them(work: Path) -> None:
+    assert agent(work, "prices", "snapshot", "gap", "--set", "maker/m input=1e-6").status == 0
+    report = score(work, "one", "--prices", "gap")
+    assert report["pricing"]["gaps"] == ["rate of output (maker/m)"]
+    assert "gap lacks rate of output (maker/m); totals over trials that need it are unknown" in report["notes"]
+    assert report["counts"]["unknown_cost"] == 4
+
+
+def test_calls_served_by_another_model_are_explained(work: Path) -> None:
+    record(work / "runs" / "two", "e", "m", served="z", quality=1.0)
+    rows = ("--set", "maker/m input=1e-6 output=1e-6", "--set", "maker/z input=2e-6 output=2e-6")
+    assert agent(work, "prices", "snapshot", "both", *rows).status == 0
+    report = score(work, "two", "--prices", "both")
+    (one,) = report["pricing"]["substitutions"]
+    assert (one["served"], one["calls"], one["computed_usd"]) == ("z", 1, pytest.approx(0.0022))
+    assert any(
+        "were served by z and are priced as maker/z: $0.0022 instead of $0.0011" in note for note in report["notes"]
+    )
+
+
+def test_agentmeters_cost_comes_from_the_rates_that_the_trial_recorded(work: Path) -> None:
+    m, _ = score(work, "one", "--cost", "agentmeter")["configurations"]
+    assert m["passed"]["usd"]["value"] == pytest.approx(4 * 0.0012)
+
+
+def test_a_second_price_or_cost_is_compared_by_ranking(work: Path) -> None:
+    for name, dear in (("a", "1e-3"), ("b", "1e-6")):
+        rows = ("--set", f"maker/m input={dear} output=1e-6", "--set", "maker/n input=1e-6 output=1e-6")
+        assert agent(work, "prices", "snapshot", name, *rows).status == 0
+    report = score(work, "one", "--prices", "a", "--prices", "b", "--cost", "computed", "--cost", "list")
+    first, second = report["rankings"]
+    assert (first["first"], first["second"]) == ("AMS, prices a", "AMS, prices b")
+    # with a, m's easy trial costs $2 and the others $1: in hard 2/5 of the budgets hold it, and medium fails dearly
+    assert first["agreement"]["score_mae"] == pytest.approx((((1 + 0.4 * 0.5 + 1) - (0.6 + 0 + 0.76)) / 3 + 0) / 2)
+    assert (second["second"], second["agreement"]["spearman"]) == ("AMS, cost list", pytest.approx(1.0))
+
+
+def test_a_profile_is_fitted_stored_and_used(work: Path) -> None:
+    fitted = score(work, "one", "--fit-profile", "mine")
+    assert fitted["profile"]["tiers"]["hard"]["grid_usd"] == [1.0] * 5
+    assert fitted["profile"]["tiers"]["medium"]["expensive_failure_usd"] == 0.5
+    assert any(note.startswith("the profile mine was fitted from these trials") for note in fitted["notes"])
+    again = score(work, "one", "--profile", "mine", "--profile", "agentmeter")
+    assert again["profile_sha256"] == fitted["profile_sha256"]
+    assert again["configurations"] == fitted["configurations"]
+    assert again["rankings"][0]["second"] == "AMS, profile agentmeter"
+    assert "profiles never change" in refused(agent(work, "score", "one", "--fit-profile", "mine"))
+    path = work / "config" / "profiles" / "mine.json"
+    path.write_text(path.read_text().replace("0.5", "0.7"))
+    assert "it was changed after it was stored" in refused(agent(work, "score", "one", "--profile", "mine"))
+
+
+def test_tiers_come_from_a_file_or_from_calibration(work: Path) -> None:
+    (work / "tiers.yaml").write_text("bench/e: hard\nbench/d: easy\nbench/h: medium\nbench/never: hard\n")
+    report = score(work, "one", "--tiers", "tiers.yaml")
+    assert [row["score"]["tasks"] for row in report["tiers"][:3]] == [1, 1, 2]
+    calibrated = score(work, "one", "--tiers", "calibrate")
+    assert sorted(calibrated["task_tiers"].values()) == ["easy", "hard", "medium"]
+    assert calibrated["task_tiers"]["bench/d"] == "hard"  # nobody passed it
+    (work / "pool.json").write_text(json.dumps(calibrated))
+    assert score(work, "one", "--tiers", "pool.json")["task_tiers"] == calibrated["task_tiers"]
+
+
+def test_programbench_is_over_all_of_its_tasks(work: Path) -> None:
+    for task, quality in (("x__a", 1.0), ("x__b", 0.96)):
+        record(work / "runs" / "pb", task, benchmark="programbench", quality=quality, tier="easy")
+    report = score(work, "pb")
+    headline = report["headlines"][0]["headline"]
+    assert (headline["resolved"]["value"], headline["almost"]["value"], headline["mean"]["value"]) == pytest.approx(
+        (1 / 200, 2 / 200, 1.96 / 200)
+    )
+    assert (headline["mean"]["tasks"], headline["mean"]["missing"], headline["mean"]["trials"]) == (200, 198, 2)
+    assert report["configurations"][0]["missing_tasks"] == 198
+    assert report["notes"][0].startswith("programbench has 200 tasks: the 198 that nobody tried count as failed")
+    assert score(work, "pb", "--tasks", "tried")["headlines"][0]["headline"]["resolved"]["value"] == 0.5
+    assert score(work, "pb", "--tasks", "4")["headlines"][0]["headline"]["resolved"]["value"] == 0.25
+    (work / "tasks.txt").write_text("# all\nprogrambench/x__a\nprogrambench/x__b\nprogrambench/x__c\n")
+    assert score(work, "pb", "--tasks", "tasks.txt")["headlines"][0]["headline"]["mean"]["tasks"] == 3
+
+
+def test_a_batch_is_compared_with_another_pairwise(work: Path) -> None:
+    record(work / "runs" / "base", "e", "m", quality=0.25, tier="easy", cost=0.05)
+    record(work / "runs" / "base", "h", "m", quality=0.75, tier="hard", cost=0.05)
+    report = score(work, "one", "--against", "base")
+    (compared,) = [one for one in report["comparisons"] if one["label"] == "m"]
+    assert compared["against_label"] == "m @base"
+    assert (compared["quality"]["value"], compared["quality"]["tasks"]) == (pytest.approx(0.5), 2)
+    assert [one["label"] for one in score(work, "one", "--against", "n")["comparisons"]] == ["m"]
+
+
+def test_attempts_and_their_choice(work: Path) -> None:
+    batch = work / "runs" / "three"
+    record(batch, "e", quality=0.0, attempt=1)
+    record(batch, "e", quality=1.0, attempt=2)
+    report = score(work, "three")
+    assert [row["passes"]["pass_at_k"] for row in report["passes"]] == [0.5, 1.0]
+    assert report["headlines"][0]["headline"]["mean"]["value"] == 1.0
+    assert score(work, "three", "--attempts", "all")["headlines"][0]["headline"]["mean"]["value"] == 0.5
+
+
+def test_longcli_tables_come_from_what_trials_record(work: Path) -> None:
+    batch = work / "runs" / "long"
+    for turn, passed in ((1, False), (2, True)):
+        cases = (
+            Case(id="f", group="F2P", status="passed" if passed else "failed"),
+            Case(id="p", group="P2P", status="passed"),
+        )
+        record(batch, "e", attempt=turn, turn=turn, quality=float(passed), cases=cases)
+    report = score(work, "long")
+    assert [row["mode"]["mode"] for row in report["modes"]] == ["self-correction"]
+    done = agent(work, "score", "long")
+    assert "State after each turn of self-correction" in done.out
+    assert "+100.0%" not in done.out
+
+
+def test_an_unreadable_trial_of_a_batch_is_left_out_only_when_asked(work: Path) -> None:
+    broken = work / "runs" / "one" / "broken.1"
+    broken.mkdir()
+    (broken / "events.jsonl").write_text("{}\n")
+    assert "broken.1" in refused(agent(work, "score", "one"))
+    report = score(work, "one", "--unreadable", "exclude")
+    assert [one["trial"] for one in report["unreadable"]] == ["runs/one/broken.1"]
+    assert report["notes"][-1].startswith("1 unreadable, left out; the first: ")
+    assert "broken.1" in refused(agent(work, "score", "runs/one/broken.1"))
+
+
+@pytest.mark.parametrize("value", ["NaN", "-0.5", "Infinity"])
+def test_a_cost_that_cannot_be_names_the_trial(work: Path, value: str) -> None:
+    events = work / "runs" / "one" / "d.m.1" / "events.jsonl"
+    text = events.read_text()
+    assert '"computed":0.5' in text
+    events.write_text(text.replace('"computed":0.5', f'"computed":{value}'))
+    later = events.stat().st_mtime + 10
+    os.utime(events, (later, later))
+    said = refused(agent(work, "score", "one"))
+    assert "d.m.1" in said
+    assert "cost" in said or "computed" in said
+
+
+def test_two_trials_with_one_identity(work: Path) -> None:
+    twin = work / "runs" / "one" / "twin"
+    shutil.copytree(work / "runs" / "one" / "e.m.1", twin)
+    said = refused(agent(work, "score", "one"))
+    assert "both claim attempt 1" in said
+    assert "--duplicates" in said
+    assert score(work, "one", "--duplicates", "latest")["counts"]["superseded"] == 1
+    assert score(work, "one", "--duplicates", "all")["counts"]["counted"] == 5
+
+
+def test_no_trial_has_finished(work: Path) -> None:
+    record(work / "runs" / "open", exit=None)
+    assert "none of 1 trials has finished" in refused(agent(work, "score", "open"))
+    record(work / "runs" / "lost", exit="environment_lost", verdict=False)
+    assert "1 ended by the infrastructure" in refused(agent(work, "score", "lost"))
+    assert score(work, "lost", "--infrastructure", "count")["configurations"][0]["passed"]["passes"] == 0
+
+
+def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
+    rows = ("--set", "maker/m input=1e-6 output=1e-6 currency=CNY", "--rate", "CNY=6.77")
+    assert agent(work, "prices", "snapshot", "yuan", *rows).status == 0
+    path = work / "config" / "prices" / "yuan.json"
+    path.chmod(0o644)
+    path.write_text(path.read_text().replace("6.77", "0"))
+    said = refused(agent(work, "score", "one", "--prices", "yuan"))
+    assert "yuan.json" in said
+    assert "an exchange rate of 0" in said
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (("empty",), "empty: neither a trial nor a batch of trials"),
+        (("nothing",), "no trial 'nothing'"),
+        (("one", "other"), "score one benchmark at a time"),
+        (("odd",), "unknown tier 'silly'"),
+        (("one", "--prices", "none"), "--prices none: there is no snapshot of that name"),
+        (("one", "--profile", "none"), "--profile none: there is no profile of that name"),
+        (("one", "--profile", "a/none.json"), "a/none.json: cannot be read"),
+        (("one", "--profile", "x", "--fit-profile", "y"), "leave out --profile"),
+        (("one", "--fit-profile", "agentmeter"), "choose another name"),
+        (("one", "--tiers", "none.yaml"), "none.yaml: cannot be read"),
+        (("one", "--tasks", "2"), "--tasks 2: the trials and tiers are of 3 tasks"),
+        (("one", "--tasks", "none.txt"), "none.txt: cannot be read"),
+        (("one", "--against", "none"), "no configuration 'none' to compare with: there are 'm', 'n'"),
+        (("one", "--against", "one"), "is among the trials that are scored, too"),
+        (("one", "--level", "1"), "a level of 1.0"),
+        (("one", "--replicates", "0"), "0 bootstrap replicates"),
+        (("one", "--output", "x.xls"), "unknown suffix '.xls'"),
+        (("one", "--output", "no/x.csv"), "no/x.csv: cannot be written"),
+        (("one", "--table", "tiers"), "name one with --output"),
+        (("one", "--table", "none", "--output", "x.csv"), "there is no such table"),
+        (("one", "--format", "svg"), "say where they go with --plots DIR"),
+    ],
+)
+def test_mistakes_are_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
+    (work / "empty").mkdir()
+    record(work / "runs" / "other", benchmark="elsewhere")
+    record(work / "runs" / "odd", tier="silly")
+    assert says in refused(agent(work, "score", *argv))
+
+
+def test_unknown_usage_is_unknown_cost(work: Path) -> None:
+    record(work / "runs" / "dark", usage=Usage(), cost=None)
+    report = score(work, "dark")
+    assert report["configurations"][0]["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
+    assert "1 trial of unknown cost (maker/m): within no budget, totals unknown" in report["notes"]
