@@ -45,16 +45,20 @@ def check_outputs(paths: Sequence[Path], table: str | None) -> None:
 
     Raises: ScoringError for an unknown suffix or table, a table that no file would hold, a missing package.
     """
-    if table is not None and table not in TABLES:
-        raise ScoringError(f"--table {table}: there is no such table; tables are {', '.join(TABLES)}")
     for path in paths:
-        if path.suffix not in SUFFIXES:
-            raise ScoringError(f"--output {path}: unknown suffix {path.suffix!r}; it is one of {', '.join(SUFFIXES)}")
-        if path.suffix == ".parquet":
-            load("pandas", "Parquet")
-            load("pyarrow", "Parquet")
+        _check(path, table)
     if table is not None and all(path.suffix == ".json" for path in paths):
         raise ScoringError(f"--table {table}: chooses what a .csv, .parquet, .tex or .md holds; name one with --output")
+
+
+def _check(path: Path, table: str | None) -> None:
+    if table is not None and table not in TABLES:
+        raise ScoringError(f"--table {table}: there is no such table; tables are {', '.join(TABLES)}")
+    if path.suffix not in SUFFIXES:
+        raise ScoringError(f"--output {path}: unknown suffix {path.suffix!r}; it is one of {', '.join(SUFFIXES)}")
+    if path.suffix == ".parquet":
+        load("pandas", "Parquet")
+        load("pyarrow", "Parquet")
 
 
 def write_output(path: Path, report: Report, rows: Sequence[TrialRow], table: str | None = None) -> None:
@@ -62,7 +66,7 @@ def write_output(path: Path, report: Report, rows: Sequence[TrialRow], table: st
 
     Raises: ScoringError as `check_outputs` does, and if the file cannot be written.
     """
-    check_outputs([path], None)
+    _check(path, table)
     match path.suffix:
         case ".json":
             data = (report.model_dump_json(indent=1) + "\n").encode()

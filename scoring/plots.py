@@ -40,13 +40,13 @@ def write_plots(
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for name, draw in _PICTURES.items():
-                figure = pyplot.figure(figsize=(8, 4.5), layout="constrained")
-                draw(figure, drawing)
                 for suffix in formats:
+                    figure = pyplot.figure(figsize=(8, 4.5), layout="constrained")
+                    draw(figure, drawing)  # anew: storing a figure changes it
                     path = directory / f"{name}.{suffix}"
                     figure.savefig(path, format=suffix, dpi=200, metadata={"Date": None} if suffix == "svg" else None)
                     written.append(path)
-                pyplot.close(figure)
+                    pyplot.close(figure)
         except OSError as error:
             raise ScoringError(f"{directory}: the plots cannot be written: {error.strerror or error}") from None
     return written

@@ -109,7 +109,7 @@ def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
     assert (report.configurations[0].ams, report.tiers) == (None, ())
     assert report.notes == ("no AMS: no trial records a tier, and none were given",)
     part = {task: tier for task, tier in TIERS_OF.items() if task != "easy-0"}
-    assert score(batch(), tiers=part).notes == ("no AMS: 1 tasks are in no tier (easy-0)",)
+    assert score(batch(), tiers=part).notes == ("no AMS: 1 of 9 tasks are in no tier (easy-0)",)
 
 
 def test_recorded_tiers_are_used() -> None:
