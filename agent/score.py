@@ -114,7 +114,13 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
             update={
                 "pricing": pricing,
                 "unreadable": tuple(unreadable),
-                "notes": (*notes, *repriced_rows.notes(pricing), *report.notes, *_unread(unreadable)),
+                "notes": (
+                    *notes,
+                    *repriced_rows.notes(pricing),
+                    *report.notes,
+                    *_ways_out(report, rows, choices),
+                    *_unread(unreadable),
+                ),
                 "rankings": tuple(found),
             }
         ),
@@ -210,6 +216,15 @@ def _fitted(said: str, chosen: Sequence[TrialRow], tiers: Mapping[str, Tier], na
     profile = fit(chosen, tiers, name=name_of_new(said), source=source)
     keep(profile, said)
     return profile
+
+
+def _ways_out(report: Report, rows: Sequence[TrialRow], choices: Choices) -> list[str]:
+    """How a cost that is unknown may be had."""
+    if not report.counts.unknown_cost or choices.prices:
+        return []
+    billed = sum(row.cost_usd is None and row.billed_usd is not None for row in rows)
+    known = f"; of {billed} the billed cost is known (--cost billed)" if billed else ""
+    return [f"unknown costs: --prices NAME prices trials again (agent prices list names tables){known}"]
 
 
 def _unread(unreadable: Sequence[UnreadableTrial]) -> list[str]:

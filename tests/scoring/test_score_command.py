@@ -357,3 +357,24 @@ def test_unknown_usage_is_unknown_cost(work: Path) -> None:
     report = score(work, "dark")
     assert report["configurations"][0]["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
     assert "1 trial of unknown cost (maker/m): within no budget, totals unknown" in report["notes"]
+    assert any("--prices NAME prices trials again" in note for note in report["notes"])
+
+
+def test_trials_that_were_solved_and_evaluated_here(work: Path) -> None:
+    """The demo with two sets of tests: all of them pass, or as many as pass in the untouched workspace."""
+    for model in ("oracle", "nop"):
+        argv = ("solve", "--task", "demo/cronwhen", "--env", "local", "--model", model, "--runs", "mine", "--json")
+        assert agent(work, *argv).status == 0
+    (batch,) = {str(path.parent.parent.relative_to(work)) for path in work.glob("mine/*/*/events.jsonl")}
+    report = score(work, batch, **blocked(work, "docker", "litellm"))
+    best, worst = report["configurations"]
+    assert (best["label"], best["passed"]["quality"]["value"]) == ("oracle", 1.0)
+    assert (worst["label"], worst["passed"]["quality"]["value"]) == ("nop", pytest.approx(32 / 60))
+    assert best["passed"]["usd"]["value"] == 0.0
+    assert (best["pareto"], worst["pareto"]) == (True, False)
+    (compared,) = report["comparisons"]
+    assert compared["quality"]["value"] == pytest.approx(32 / 60 - 1)
+    argv = ("solve", "--task", "demo/ledger", "--env", "local", "--model", "oracle", "--runs", "mine")
+    assert agent(work, *argv).status == 0
+    lines = score(work, batch)["configurations"]
+    assert [(one["label"], one["tasks"]) for one in lines] == [("oracle", 2), ("nop", 1)]  # whatever its solutions are
