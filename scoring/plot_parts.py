@@ -103,14 +103,21 @@ def arms(estimate: Estimate, scale: float) -> list[list[float]] | None:
     return [[scale * max(0.0, low)], [scale * max(0.0, high)]]
 
 
-def legend_or_note(figure: Any, axes: Any, drawn: int, note: str) -> None:
-    """Names to the right of the picture; where nothing is drawn, why."""
+def legend_or_note(figure: Any, drawing: Drawing, drawn: int, note: str) -> None:
+    """Names to the right of the picture; where nothing is drawn, why. How many are not drawn is above the names."""
     if not drawn:
+        axes = figure.axes[len(figure.axes) // 2]
         axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes, color="0.3")
         return
-    handles, names = axes.get_legend_handles_labels()
-    unique = dict(zip(names, handles, strict=True))
-    figure.legend(unique.values(), unique.keys(), loc="outside right upper", fontsize=7)
+    unique: dict[str, Any] = {}
+    for axes in figure.axes:
+        handles, names = axes.get_legend_handles_labels()
+        unique = dict(zip(names, handles, strict=True)) | unique
+    order = {drawing.name(one.setup): place for place, one in enumerate(drawing.configurations)}
+    unique = dict(sorted(unique.items(), key=lambda item: order.get(item[0], -1)))
+    every = len(drawing.report.configurations)
+    title = f"best {len(drawing.configurations)} of {every}" if every > len(drawing.configurations) else None
+    figure.legend(unique.values(), unique.keys(), loc="outside right upper", fontsize=7, title=title, title_fontsize=7)
 
 
 def plain_dollars(axes: Any) -> None:

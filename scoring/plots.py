@@ -21,6 +21,8 @@ from scoring.rows import TrialRow
 from scoring.tiers import TIERS
 
 Format = Literal["png", "svg"]
+_CROWDED = 8
+"""Intervals of more configurations than these are drawn faintly."""
 
 
 def write_plots(
@@ -60,15 +62,17 @@ def _quality_cost(figure: Any, drawing: Drawing) -> None:
         cost, quality = one.passed.cost, one.passed.quality
         if cost.value is None or quality.value is None:
             continue
-        axes.errorbar(
+        drawn = axes.errorbar(
             cost.value,
             100 * quality.value,
             xerr=parts.arms(cost, 1),
             yerr=parts.arms(quality, 100),
             linewidth=1,
-            capsize=2,
+            capsize=0 if len(shown) > _CROWDED else 2,
             **drawing.marks(one.setup),
         )
+        for bar in drawn.lines[2]:
+            bar.set_alpha(0.35 if len(shown) > _CROWDED else 0.8)
     front = sorted(point for one in shown if one.pareto and (point := _point(one)) is not None)
     if len(front) > 1:
         axes.plot(*zip(*front, strict=True), color="black", linewidth=1, linestyle="--", zorder=0, label="Pareto front")
@@ -85,7 +89,7 @@ def _quality_cost(figure: Any, drawing: Drawing) -> None:
         title="Quality against cost",
     )
     unknown = len(drawing.configurations) - len(shown)
-    parts.legend_or_note(figure, axes, len(shown), "no configuration has a known cost for all of its trials")
+    parts.legend_or_note(figure, drawing, len(shown), "no configuration has a known cost for all of its trials")
     if shown and unknown:
         axes.set_title(f"Quality against cost (not shown, of unknown cost: {unknown})")
 
@@ -117,7 +121,7 @@ def _tier_bars(figure: Any, drawing: Drawing) -> None:
     )
     axes.tick_params(axis="x", length=0)
     axes.grid(False, axis="x")
-    parts.legend_or_note(figure, axes, len(shown), "no AMS: not every task has a tier")
+    parts.legend_or_note(figure, drawing, len(shown), "no AMS: not every task has a tier")
 
 
 def _spread(figure: Any, drawing: Drawing) -> None:
@@ -132,7 +136,7 @@ def _spread(figure: Any, drawing: Drawing) -> None:
     models = sorted(found, key=lambda model: max(found[model]))
     for at, model in enumerate(models):
         values = [value for value, _ in found[model]]
-        axes.plot([min(values), max(values)], [at, at], color="0.7", linewidth=3, zorder=0, solid_capstyle="round")
+        axes.plot([min(values), max(values)], [at, at], color="0.7", linewidth=3, zorder=1, solid_capstyle="round")
         for value, setup in found[model]:
             axes.errorbar(value, at, **drawing.marks(setup))
         if len(values) > 1:
@@ -143,7 +147,7 @@ def _spread(figure: Any, drawing: Drawing) -> None:
     axes.grid(False, axis="y")
     axes.margins(x=0.12)
     axes.set(xlabel="AMS" if by_ams else "mean quality, %", title="Configurations of the same model, and their spread")
-    parts.legend_or_note(figure, axes, len(models), "no configuration has a score")
+    parts.legend_or_note(figure, drawing, len(models), "no configuration has a score")
 
 
 _PICTURES: dict[str, Callable[[Any, Drawing], None]] = {

@@ -11,6 +11,7 @@ from scoring.intervals import wilson
 from scoring.plot_parts import Drawing, legend_or_note, plain_dollars
 from scoring.selection import outcome
 from scoring.tiers import TIERS
+from trajectories.text import counted
 
 _STEPS = (10, 25, 50, 100, 200, 400)
 _FEWEST = 1e-4
@@ -66,10 +67,10 @@ def budget_curves(figure: Any, drawing: Drawing) -> None:
         axes.set_xlim(least, most)
         plain_dollars(axes)
         axes.tick_params(axis="x", labelrotation=45, labelsize=7)
-        axes.set(title=f"{tier} ({len(tasks)} tasks)", xlabel="budget of a task, US dollars")
+        axes.set(title=f"{tier} ({counted(len(tasks), 'task')})", xlabel="budget of a task, US dollars")
     panels[1].set_xlabel("budget of a task, US dollars\n(dots: the profile's grid; dashed: its threshold τ)")
     panels[0].set(ylabel="mean quality within the budget, %", ylim=(0, max(10.0, highest * 1.08)))
-    legend_or_note(figure, panels[1] if not curves else panels[0], len(curves), "no AMS: not every task has a tier")
+    legend_or_note(figure, drawing, len(curves), "no AMS: not every task has a tier")
 
 
 def step_scores(figure: Any, drawing: Drawing) -> None:
@@ -103,7 +104,7 @@ def step_scores(figure: Any, drawing: Drawing) -> None:
     kind = "F2P step score" if by_f2p else "quality"
     axes.set(xlabel="share of trials, % (numbers: trials)", xlim=(0, 100), title=f"Trials by {kind}")
     axes.grid(False)
-    legend_or_note(figure, axes, len(shown), "no trial has a verdict")
+    legend_or_note(figure, drawing, len(shown), "no trial has a verdict")
 
 
 def _buckets(scores: list[float]) -> dict[str, int]:
@@ -151,4 +152,4 @@ def score_by_steps(figure: Any, drawing: Drawing) -> None:
         ylim=(0, 103),
         title="Score by the number of steps",
     )
-    legend_or_note(figure, axes, len(rows), "no trial has a verdict")
+    legend_or_note(figure, drawing, len(rows), "no trial has a verdict")
