@@ -95,7 +95,7 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
         )
 
     report = scored(rows, profile, choices.replicates, choices.costs[0])
-    found: list[RankingRow] = rankings.within(report) if _has_scipy() else []
+    found: list[RankingRow] = rankings.within(report)
     first = (choices.prices[0] if choices.prices else "recorded prices", choices.costs[0], profile.name)
     for prices in choices.prices[1:]:
         again, _ = _priced(recorded, choices, choices.costs[0], prices)
@@ -229,9 +229,3 @@ def _ways_out(report: Report, rows: Sequence[TrialRow], choices: Choices) -> lis
 
 def _unread(unreadable: Sequence[UnreadableTrial]) -> list[str]:
     return [f"{len(unreadable)} unreadable, left out; the first: {unreadable[0].problem}"] if unreadable else []
-
-
-def _has_scipy() -> bool:
-    import importlib.util
-
-    return importlib.util.find_spec("scipy") is not None

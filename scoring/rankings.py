@@ -13,10 +13,7 @@ Value = Callable[[Configuration], float | None]
 
 
 def within(report: Report) -> list[RankingRow]:
-    """AMS beside pass rate and mean quality, where at least three configurations have an AMS.
-
-    Raises: ScoringError if scipy is not installed.
-    """
+    """AMS beside pass rate and mean quality, where at least three configurations have an AMS."""
     by_ams = _scores(report, _ams)
     if len(by_ams) < _FEWEST:
         return []
@@ -31,10 +28,7 @@ def within(report: Report) -> list[RankingRow]:
 
 
 def between(first: Report, second: Report, first_name: str, second_name: str) -> RankingRow:
-    """The same figure of two scorings: AMS, or the mean cost where there is none.
-
-    Raises: ScoringError if scipy is not installed.
-    """
+    """The same figure of two scorings: AMS, or the mean cost where there is none."""
     figure, value = ("AMS", _ams) if _scores(first, _ams) and _scores(second, _ams) else ("mean cost", _cost)
     return RankingRow(
         first=f"{figure}, {first_name}",

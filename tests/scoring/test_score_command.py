@@ -133,7 +133,7 @@ def test_without_the_extra_there_are_figures_without_bootstrap(work: Path) -> No
     report = score(work, **bare)
     assert report["configurations"][0]["passed"]["quality"]["low"] is None
     assert any("pip install 'retrace-agent[scoring]'" in note for note in report["notes"])
-    for argv in (("--output", "x.parquet"), ("--plots", "x"), ("--cost", "computed", "--cost", "list")):
+    for argv in (("--output", "x.parquet"), ("--plots", "x")):
         assert "pip install 'retrace-agent[scoring]'" in refused(agent(work, "score", "one", *argv, **bare))
     assert agent(work, "score", "one", "--output", "x.csv", **bare).status == 0
 
