@@ -1,60 +1,18 @@
-"""`agent score` as a user types it: figures worked out by hand, choices, and what it says to bad input."""
+"""`agent score` as a user types it: figures worked out by hand, and choices."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.scoring.records import record
-from tests.solve.command import Done, agent
+from tests.scoring.scored import blocked, refused, score
+from tests.solve.command import agent
 from trajectories.usage import Usage
 from trajectories.verdict import Case
-
-OFFLINE = """
-import socket, sys
-for name in {names!r}:
-    sys.modules[name] = None
-def refused(*args, **kwargs):
-    raise OSError("no network here")
-socket.socket.connect = refused
-"""
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """`m` tries all three tasks; `n` passes one for little, never tries another and loses the third's environment."""
-    batch = tmp_path / "runs" / "one"
-    record(batch, "e", "m", quality=1.0, cost=0.05, tier="easy", steps=2)
-    record(batch, "d", "m", quality=0.5, cost=0.5, tier="medium")
-    record(batch, "h", "m", quality=1.0, cost=1.0, tier="hard")
-    record(batch, "e", "n", quality=1.0, cost=0.01, tier="easy")
-    record(batch, "h", "n", cost=0.2, tier="hard", exit="environment_lost", verdict=False)
-    return tmp_path
-
-
-def score(folder: Path, *argv: str, **extra: str) -> Any:
-    done = agent(folder, "score", *(argv or ("one",)), "--json", **extra)
-    assert done.status == 0, done.err
-    return done.json
-
-
-def blocked(folder: Path, *names: str) -> dict[str, str]:
-    """Variables for a command that can import none of these packages and connect to nothing."""
-    place = folder / "blocked"
-    place.mkdir(exist_ok=True)
-    (place / "sitecustomize.py").write_text(OFFLINE.format(names=names))
-    return {"PYTHONPATH": f"{place}{os.pathsep}{Path(__file__).parents[2]}"}
-
-
-def refused(done: Done) -> str:
-    assert (done.status, done.out) == (2, ""), done.out or done.err
-    assert done.err.count("\n") == 1
-    return done.err
 
 
 def test_a_small_batch_by_hand(work: Path) -> None:
@@ -264,92 +222,6 @@ def test_longcli_tables_come_from_what_trials_record(work: Path) -> None:
     done = agent(work, "score", "long")
     assert "State after each turn of self-correction" in done.out
     assert "+100.0%" not in done.out
-
-
-def test_an_unreadable_trial_of_a_batch_is_left_out_only_when_asked(work: Path) -> None:
-    broken = work / "runs" / "one" / "broken.1"
-    broken.mkdir()
-    (broken / "events.jsonl").write_text("{}\n")
-    assert "broken.1" in refused(agent(work, "score", "one"))
-    report = score(work, "one", "--unreadable", "exclude")
-    assert [one["trial"] for one in report["unreadable"]] == ["runs/one/broken.1"]
-    assert report["notes"][-1].startswith("1 unreadable, left out; the first: ")
-    assert "broken.1" in refused(agent(work, "score", "runs/one/broken.1"))
-
-
-@pytest.mark.parametrize("value", ["NaN", "-0.5", "Infinity"])
-def test_a_cost_that_cannot_be_names_the_trial(work: Path, value: str) -> None:
-    events = work / "runs" / "one" / "d.m.1" / "events.jsonl"
-    text = events.read_text()
-    assert '"computed":0.5' in text
-    events.write_text(text.replace('"computed":0.5', f'"computed":{value}'))
-    later = events.stat().st_mtime + 10
-    os.utime(events, (later, later))
-    said = refused(agent(work, "score", "one"))
-    assert "d.m.1" in said
-    assert "cost" in said or "computed" in said
-
-
-def test_two_trials_with_one_identity(work: Path) -> None:
-    twin = work / "runs" / "one" / "twin"
-    shutil.copytree(work / "runs" / "one" / "e.m.1", twin)
-    said = refused(agent(work, "score", "one"))
-    assert "both claim attempt 1" in said
-    assert "--duplicates" in said
-    assert score(work, "one", "--duplicates", "latest")["counts"]["superseded"] == 1
-    assert score(work, "one", "--duplicates", "all")["counts"]["counted"] == 5
-
-
-def test_no_trial_has_finished(work: Path) -> None:
-    record(work / "runs" / "open", exit=None)
-    assert "none of 1 trials has finished" in refused(agent(work, "score", "open"))
-    record(work / "runs" / "lost", exit="environment_lost", verdict=False)
-    assert "1 ended by the infrastructure" in refused(agent(work, "score", "lost"))
-    assert score(work, "lost", "--infrastructure", "count")["configurations"][0]["passed"]["passes"] == 0
-
-
-def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
-    rows = ("--set", "maker/m input=1e-6 output=1e-6 currency=CNY", "--rate", "CNY=6.77")
-    assert agent(work, "prices", "snapshot", "yuan", *rows).status == 0
-    path = work / "config" / "prices" / "yuan.json"
-    path.chmod(0o644)
-    path.write_text(path.read_text().replace("6.77", "0"))
-    said = refused(agent(work, "score", "one", "--prices", "yuan"))
-    assert "yuan.json" in said
-    assert "an exchange rate of 0" in said
-
-
-@pytest.mark.parametrize(
-    ("argv", "says"),
-    [
-        (("empty",), "empty: neither a trial nor a batch of trials"),
-        (("nothing",), "no trial 'nothing'"),
-        (("one", "other"), "score one benchmark at a time"),
-        (("odd",), "unknown tier 'silly'"),
-        (("one", "--prices", "none"), "--prices none: there is no snapshot of that name"),
-        (("one", "--profile", "none"), "--profile none: there is no profile of that name"),
-        (("one", "--profile", "a/none.json"), "a/none.json: cannot be read"),
-        (("one", "--profile", "x", "--fit-profile", "y"), "leave out --profile"),
-        (("one", "--fit-profile", "agentmeter"), "choose another name"),
-        (("one", "--tiers", "none.yaml"), "none.yaml: cannot be read"),
-        (("one", "--tasks", "2"), "--tasks 2: the trials and tiers are of 3 tasks"),
-        (("one", "--tasks", "none.txt"), "none.txt: cannot be read"),
-        (("one", "--against", "none"), "no configuration 'none' to compare with: there are 'm', 'n'"),
-        (("one", "--against", "one"), "is among the trials that are scored, too"),
-        (("one", "--level", "1"), "a level of 1.0"),
-        (("one", "--replicates", "0"), "0 bootstrap replicates"),
-        (("one", "--output", "x.xls"), "unknown suffix '.xls'"),
-        (("one", "--output", "no/x.csv"), "no/x.csv: cannot be written"),
-        (("one", "--table", "tiers"), "name one with --output"),
-        (("one", "--table", "none", "--output", "x.csv"), "there is no such table"),
-        (("one", "--format", "svg"), "say where they go with --plots DIR"),
-    ],
-)
-def test_mistakes_are_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
-    (work / "empty").mkdir()
-    record(work / "runs" / "other", benchmark="elsewhere")
-    record(work / "runs" / "odd", tier="silly")
-    assert says in refused(agent(work, "score", *argv))
 
 
 def test_unknown_usage_is_unknown_cost(work: Path) -> None:
