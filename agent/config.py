@@ -49,6 +49,11 @@ def prices_dir() -> Path:
     return config_dir() / "prices"
 
 
+def profiles_dir() -> Path:
+    """Where the user's fitted scoring profiles are; it need not exist."""
+    return config_dir() / "profiles"
+
+
 @cache
 def defaults() -> Mapping[str, Any]:
     """The user's defaults, empty without a file.

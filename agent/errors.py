@@ -1,7 +1,7 @@
 """Errors that the command line turns into one line and an exit status.
 
-What a user can mend in what was asked is a `UserError`, what the machine or a provider lacks a `MachineError`; the message
-names the thing, the value and the way out.
+What a user can mend in what was asked is a `UserError`, what the machine or a provider lacks a `MachineError`.
+The message names the thing, the value and the way out.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trajectories.analysis.aggregate import Unreadable, directories_named
+from trajectories.analysis.aggregate import Unreadable
 from trajectories.analysis.extras import MissingExtra
 from trajectories.analysis.integrity.report import IntegrityAnalysis, TrialIntegrity, agreement, integrity_of
+from trajectories.catalog import directories_named
 from trajectories.errors import RecordError, TrialInUse
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Turns records into figures: prices, cost, scores. Pure functions; imports only `trajectories`.
 
-Public names are exported lazily. numpy, scipy and pandas are the extra `scoring`; only what needs them asks for them.
+Public names are exported lazily. numpy, pandas, pyarrow and matplotlib are the extra `scoring`; only what needs
+them asks for them.
 """
 
 from __future__ import annotations

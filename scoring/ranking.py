@@ -1,10 +1,15 @@
-"""How alike two orders of the same configurations are. Needs scipy (the extra `scoring`)."""
+"""How alike two orders of the same configurations are.
+
+Written out, and tested against scipy: importing `scipy.stats` took 0.5 s, a fifth of scoring 10,000 trials.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from statistics import fmean
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import correlation, fmean
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,25 +35,38 @@ class Agreement(BaseModel):
 def agreement(one: Mapping[str, float], other: Mapping[str, float]) -> Agreement:
     """Spearman's rho, Kendall's tau-b and mean absolute errors between two scorings by name.
 
-    Raises: ScoringError if scipy is not installed, or a score is not finite.
+    Raises: ScoringError if a score is not finite.
     """
     for scores in (one, other):
         for name, value in scores.items():
             if not math.isfinite(value):
                 raise ScoringError(f"{name}: its score is {value}; leave it out of the ranking")
-    try:
-        from scipy import stats
-    except ImportError:
-        raise ScoringError("rankings need scipy: pip install 'retrace-agent[scoring]'") from None
     both = sorted(one.keys() & other.keys())
     left, right = [one[name] for name in both], [other[name] for name in both]
     defined = len(set(left)) > 1 and len(set(right)) > 1
-    ranks = [stats.rankdata([-value for value in side]) for side in (left, right)] if both else []
+    ranks = (_ranks(left), _ranks(right))
     return Agreement(
-        spearman=float(stats.spearmanr(left, right).statistic) if defined else None,
-        kendall_tau_b=float(stats.kendalltau(left, right, variant="b").statistic) if defined else None,
+        spearman=correlation(*ranks) if defined else None,
+        kendall_tau_b=_tau_b(left, right) if defined else None,
         score_mae=fmean(abs(a - b) for a, b in zip(left, right, strict=True)) if both else None,
-        rank_mae=fmean(abs(float(a) - float(b)) for a, b in zip(*ranks, strict=True)) if both else None,
+        rank_mae=fmean(abs(a - b) for a, b in zip(*ranks, strict=True)) if both else None,
         configurations=len(both),
         missing=len(one.keys() ^ other.keys()),
     )
+
+
+def _ranks(scores: Sequence[float]) -> list[float]:
+    """1 for the highest; equal scores share the mean of their ranks."""
+    ordered = sorted(scores)
+    return [len(scores) + 0.5 - (bisect_left(ordered, one) + bisect_right(ordered, one)) / 2 for one in scores]
+
+
+def _tau_b(left: Sequence[float], right: Sequence[float]) -> float:
+    """(concordant - discordant pairs) / sqrt(pairs not tied left * pairs not tied right) (Kendall 1945)."""
+    pairs = [(_sign(a - c), _sign(b - d)) for (a, b), (c, d) in combinations(zip(left, right, strict=True), 2)]
+    untied = [sum(abs(pair[side]) for pair in pairs) for side in (0, 1)]
+    return sum(one * other for one, other in pairs) / math.sqrt(untied[0] * untied[1])
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)

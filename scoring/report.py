@@ -16,8 +16,10 @@ from scoring.intervals import Estimate
 from scoring.longcli import AtTurn, Main, Mode, TurnDifference
 from scoring.passes import Passes
 from scoring.profiles import Profile
+from scoring.ranking import Agreement
 from scoring.rows import CostKind
 from scoring.selection import Duplicates, Infrastructure
+from scoring.tiers import Tier
 
 Attempts = Literal["latest", "all"]
 """Where a task has several trials, AMS, tiers and headlines take the latest completed one, or average all."""
@@ -117,6 +119,56 @@ class Comparison(BaseModel):
     ams: Estimate | None
 
 
+class RankingRow(BaseModel):
+    """How alike two orders of the configurations are."""
+
+    model_config = ConfigDict(frozen=True)
+
+    first: str
+    second: str
+    agreement: Agreement
+
+
+class Substituted(BaseModel):
+    """Calls in which another model than the requested one was served, over all trials (`scoring.repricing`)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    requested: str
+    served: str
+    priced_as: str | None
+    trials: int
+    calls: int
+    computed_usd: float | None
+    as_requested_usd: float | None
+
+
+class Pricing(BaseModel):
+    """What costs come from; the rest is known only of trials that were priced again."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tables: tuple[str, ...] = ()
+    """The snapshot that was asked for, else those that the trials record."""
+    sha256: str | None = None
+    """Of the one that was asked for."""
+    date: str | None = None
+    unpriced_models: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """Rates and service tiers that it lacks, with their row."""
+    unknown_usage_calls: int = 0
+    substitutions: tuple[Substituted, ...] = ()
+
+
+class UnreadableTrial(BaseModel):
+    """A trial of a batch that is in no figure, and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    trial: str
+    problem: str
+
+
 class Counts(BaseModel):
     """Of what was given."""
 
@@ -149,8 +201,12 @@ class Report(BaseModel):
     replicates: int
     profile: Profile
     profile_sha256: str
+    pricing: Pricing = Pricing()
     counts: Counts
+    unreadable: tuple[UnreadableTrial, ...] = ()
     notes: tuple[str, ...]
+    task_tiers: dict[str, Tier] = {}
+    """Of every task whose tier is known."""
     configurations: tuple[Configuration, ...]
     tiers: tuple[TierRow, ...]
     effort: tuple[EffortRow, ...]
@@ -160,3 +216,4 @@ class Report(BaseModel):
     longcli: tuple[LongCliRow, ...]
     suites: tuple[SuiteRow, ...]
     comparisons: tuple[Comparison, ...]
+    rankings: tuple[RankingRow, ...] = ()

@@ -11,7 +11,8 @@ from functools import partial
 from scoring import ams, diagnostics, pareto
 from scoring.benchmark_tables import longcli_rows, mode_rows, suite_rows
 from scoring.errors import ScoringError
-from scoring.intervals import LEVEL, REPLICATES, SEED, Estimate, difference, no_bootstrap
+from scoring.intervals import LEVEL, REPLICATES, SEED, Estimate, difference
+from scoring.notes import notes
 from scoring.passes import passes
 from scoring.profiles import AGENTMETER, Profile
 from scoring.report import (
@@ -34,7 +35,6 @@ from scoring.selection import (
     counted,
     labels,
     latest_completed,
-    mixed_conditions,
     outcome,
 )
 from scoring.tiers import tiers_given, tiers_of
@@ -52,7 +52,7 @@ def score(
     infrastructure: Infrastructure = "exclude",
     duplicates: Duplicates = "refuse",
     attempts: Attempts = "latest",
-    against: str | None = None,
+    against: str | Mapping[str, str] | None = None,
     level: float = LEVEL,
     seed: int = SEED,
     replicates: int = REPLICATES,
@@ -61,15 +61,20 @@ def score(
 
     `tiers` names the tier of every task (default: what trials record), `tasks` every task of the benchmark (default:
     those of `tiers` and of the trials): both are denominators, also for tasks that nobody tried. `against` is the setup
-    or label that others are compared with (default: the first of the table, the best).
+    or label that others are compared with (default: the first of the table, the best), or for each setup its own.
 
-    Raises: ScoringError as `counted` and `tiers_of` do, for an unknown tier, and for an unknown `against`.
+    Raises: ScoringError as `counted` and `tiers_of` do, for an unknown tier, an unknown `against`, a level outside of
+    (0, 1), and no replicates.
     """
+    if not 0 < level < 1:
+        raise ScoringError(f"a level of {level}: it must lie between 0 and 1, for instance 0.95")
+    if replicates < 1:
+        raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
     given = list(rows)
     counted_ones = counted(given, infrastructure=infrastructure, duplicates=duplicates)
     scoring = _Scoring(counted_ones, profile, tiers, tasks, attempts, level, seed, replicates)
     configurations = scoring.configurations([row for row in given if row.setup in scoring.names])
-    reference = _reference(against, configurations)
+    pairs = _pairs(against, configurations)
     return Report(
         benchmark=given[0].benchmark,
         cost=cost,
@@ -92,7 +97,7 @@ def score(
             unjudged=counted_ones.unjudged,
             unknown_cost=counted_ones.unknown_cost,
         ),
-        notes=tuple(scoring.notes(given, infrastructure)),
+        notes=tuple(notes(given, counted_ones, profile, scoring.tiers, scoring.tasks, infrastructure)),
         configurations=tuple(configurations),
         tiers=tuple(scoring.tier_rows(configurations)),
         effort=tuple(scoring.effort_rows(configurations)),
@@ -101,7 +106,8 @@ def score(
         modes=tuple(mode_rows(counted_ones.rows)),
         longcli=tuple(longcli_rows(scoring.members, scoring.names)),
         suites=tuple(suite_rows(scoring.members, scoring.names)),
-        comparisons=tuple(scoring.comparison(one, reference) for one in configurations if one != reference),
+        comparisons=tuple(scoring.comparison(one, other) for one, other in pairs),
+        task_tiers=dict(sorted(scoring.tiers.items())),
     )
 
 
@@ -248,37 +254,6 @@ class _Scoring:
                 found.setdefault(row.task, []).append(outcome(row))
         return found
 
-    def notes(self, given: Sequence[TrialRow], infrastructure: Infrastructure) -> list[str]:
-        """What a reader must know beside the figures."""
-        some = self.counted
-        notes = list(self.profile.notes)
-        if some.infrastructure:
-            how = "left out" if infrastructure == "exclude" else "counted as failed"
-            notes.append(f"{some.infrastructure} trials ended by the infrastructure or its evaluator are {how}")
-        if some.unfinished:
-            notes.append(
-                f"{some.unfinished} trials have not finished (running, crashed or interrupted) and are left out"
-            )
-        if some.superseded:
-            notes.append(f"{some.superseded} trials are left out for a later one with the same identity and attempt")
-        if some.unjudged:
-            notes.append(f"{some.unjudged} trials have no verdict: no part of rates and means, 0 in AMS and headlines")
-        if some.unknown_cost:
-            models = ", ".join(sorted({row.model for row in some.rows if row.cost_usd is None}))
-            notes.append(f"{some.unknown_cost} trials have no known cost ({models}): within no budget, totals unknown")
-        if not self.tiers:
-            notes.append("no AMS: no trial records a tier, and none were given")
-        elif self.untiered:
-            shown = ", ".join(self.untiered[:3]) + (", ..." if len(self.untiered) > 3 else "")
-            notes.append(f"no AMS: {len(self.untiered)} tasks are in no tier ({shown})")
-        left_out = {row.setup for row in given} - set(self.names)
-        if left_out:
-            labels_left = ", ".join(sorted({row.label for row in given if row.setup in left_out}))
-            notes.append(f"no trial that counts, so no line in the tables: {labels_left}")
-        if why := no_bootstrap(max(2, len(self.tasks))):
-            notes.append(why)
-        return notes + mixed_conditions(some.rows)
-
 
 def _order(one: Configuration) -> tuple[float, float, str]:
     score = one.ams.value if one.ams is not None else None
@@ -286,9 +261,19 @@ def _order(one: Configuration) -> tuple[float, float, str]:
     return (-(score if score is not None else -1), -(quality if quality is not None else -1), one.label)
 
 
-def _reference(against: str | None, configurations: Sequence[Configuration]) -> Configuration:
-    if against is None:
-        return configurations[0]
+def _pairs(
+    against: str | Mapping[str, str] | None, configurations: Sequence[Configuration]
+) -> list[tuple[Configuration, Configuration]]:
+    """Who is compared with whom."""
+    if isinstance(against, Mapping):
+        known = {one.setup: one for one in configurations}
+        pairs = [(one, known.get(against.get(one.setup, ""))) for one in configurations]
+        return [(one, other) for one, other in pairs if other is not None]
+    reference = configurations[0] if against is None else _named(against, configurations)
+    return [(one, reference) for one in configurations if one != reference]
+
+
+def _named(against: str, configurations: Sequence[Configuration]) -> Configuration:
     for one in configurations:
         if against in (one.setup, one.label):
             return one

@@ -156,7 +156,7 @@ def _distinct(rows: Sequence[TrialRow], duplicates: Duplicates) -> list[TrialRow
         if other is not None and duplicates == "refuse":
             raise ScoringError(
                 f"{other.directory} and {row.directory} both claim attempt {row.attempt} of {row.identity[:12]}: "
-                "leave one out, or say whether the latest or all of them count"
+                "leave one out, or say which count (--duplicates latest or all)"
             )
         if other is None or _later(row) > _later(other):
             kept[key] = row

@@ -6,6 +6,7 @@ A trial is a directory with an `events.jsonl`; runs hold batches, batches hold t
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +83,26 @@ def find_trial(name: str, runs: Path) -> Path:
         )
     some = ", ".join(trial.name for trial in matches[:5]) + (", ..." if len(matches) > 5 else "")
     raise RecordError(f"{name!r} may be {len(matches)} trials: {some}; write more of its id, or its directory")
+
+
+def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set[Path]]:
+    """The trials that are meant: each a trial, or a batch's directory for all of its trials; and those of batches.
+
+    Raises: RecordError if a name is neither.
+    """
+    found: list[Path] = []
+    of_batches: set[Path] = set()
+    for name in names:
+        path = next((place for place in (Path(name), runs / name) if place.is_dir()), Path(name))
+        if path.is_dir() and not (path / EVENTS).is_file():
+            batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
+            if not batch:
+                raise RecordError(f"{name}: neither a trial nor a batch of trials (no {EVENTS} in it or right below)")
+            of_batches |= set(batch)
+            found += batch
+        else:
+            found.append(find_trial(name, runs))
+    return list(dict.fromkeys(found)), of_batches
 
 
 def _folders(parent: Path) -> list[Path]:

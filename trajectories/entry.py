@@ -10,10 +10,11 @@ import json
 
 from pydantic import BaseModel, ConfigDict
 
-from trajectories.events import TrialStarted
+from trajectories.events import Json, TrialStarted
 from trajectories.identity import configuration_hash, sha256_of
 
 OWN_HARNESS = "retrace"
+_ORACLE = "oracle"
 
 
 class Entry(BaseModel):
@@ -48,13 +49,14 @@ class Entry(BaseModel):
         """A trial's entry.
 
         A setup holds neither limits nor environment, which tasks choose for themselves, nor the text of a plan, which
-        differs from task to task; nor, of an import, the prompt, whose text holds the task.
+        differs from task to task; nor, of an import, the prompt, whose text holds the task; nor which solution the
+        oracle has.
         """
         harness = OWN_HARNESS if start.imported is None else start.imported.format
         extras = [name for name, text in (("plan", start.plan), ("hint", start.injected or start.parent)) if text]
         said = {
             "harness": harness,
-            "model": [start.model.name, start.model.settings],
+            "model": [start.model.name, _settings(start)],
             "prompt": None if start.imported else start.prompt.sha256,
             "variant": start.variant,
             "extras": extras,
@@ -77,12 +79,17 @@ class Entry(BaseModel):
         )
 
 
+def _settings(start: TrialStarted) -> Json:
+    settings = start.model.settings
+    return {key: value for key, value in settings.items() if start.model.name != _ORACLE or key != "sha256"}
+
+
 def _label(start: TrialStarted, harness: str, extras: list[str]) -> str:
     words = [start.model.name.rpartition("/")[2] or start.model.name]
     if harness != OWN_HARNESS:  # whose file tells all settings, also the usual ones
         words.append(f"({harness})")
     else:
-        words += [f"{key}={_short(value)}" for key, value in sorted(start.model.settings.items())]
+        words += [f"{key}={_short(value)}" for key, value in sorted(_settings(start).items())]
         words += [f"prompt={start.prompt.name}"] if start.prompt.name != "default" else []
     words += [f"+{name}" for name in [*(start.variant or "").split("+"), *extras] if name]
     return " ".join(dict.fromkeys(words))

@@ -25,6 +25,7 @@ from agent.cli import (
     prices,
     replay,
     resume,
+    score,
     show,
     solve,
     tasks,
@@ -47,6 +48,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("replay")(replay.replay)
 app.command("show")(show.show)
 app.command("trials")(show.trials)
+app.command("score")(score.score)
 app.command("analyze")(analyze.analyze)
 app.command("import")(importing.import_)
 app.command("export")(exporting.export)

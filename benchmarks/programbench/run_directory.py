@@ -22,7 +22,7 @@ from benchmarks.programbench import instances
 from benchmarks.programbench.attempts import Attempt, Passed, choose
 from benchmarks.programbench.handover import NAME as SUBMISSION, HandOverError, hand_over
 from benchmarks.task import TaskError
-from trajectories.analysis.aggregate import directories_named
+from trajectories.catalog import directories_named
 from trajectories.errors import RecordError
 from trajectories.formats.errors import CannotExport, dumped
 from trajectories.formats.export import export

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.tiers import TIERS
-from scripts.measures.figures import Figure
+from scripts.measures.figures import Figure, command, timed
 from trajectories.conveniences import write_conveniences
 from trajectories.events import (
     CallFinished,
@@ -33,42 +35,53 @@ from trajectories.verdict import Case, Evaluator, Verdict
 
 MODELS, TASKS, ATTEMPTS = 25, 200, 2
 _CASES = tuple(Case(id=f"case {number}", group="all", status="passed") for number in range(20))
-_SCORE = """
-import json, resource, sys, time
+_COMMAND = (sys.executable, "-m", "agent.cli.main", "score")
+_READ = """
+import sys, time
 from pathlib import Path
-began = time.perf_counter()
 from scoring.rows import read_rows
-from scoring.score import score
 from trajectories.catalog import trial_directories
-rows, unreadable = read_rows(trial_directories(Path(sys.argv[1])))
-read = time.perf_counter()
-report = score(rows, cost="computed")
-assert report.counts.counted == len(rows) and report.configurations[0].ams.low is not None
-report.model_dump_json()
-ended = time.perf_counter()
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps([len(rows), read - began, ended - began, peak, time.process_time()]))
+began = time.perf_counter()
+read_rows(trial_directories(Path(sys.argv[1])))
+print(time.perf_counter() - began)
 """
 
 
 def measure() -> Iterator[Figure]:
     """All figures."""
     with tempfile.TemporaryDirectory() as folder:
+        batch = Path(folder, "batch")
         chance = random.Random(0)
         for model in range(MODELS):
             for task in range(TASKS):
                 for attempt in range(1, ATTEMPTS + 1):
-                    _write(Path(folder, "batch"), model, task, attempt, chance)
-        found = [_scored(folder) for _ in range(3)]
-    count, read_s, all_s, peak, cpu_s = (sorted(column)[1] for column in zip(*found, strict=True))
-    detail = f"{read_s:.2f} s of it reading, {cpu_s:.2f} s of processor time"
-    yield Figure(f"read and score {count:.0f} trials, 1,000 replicates", all_s, "s", 5, detail)
+                    _write(batch, model, task, attempt, chance)
+        found = [_scored(str(batch)) for _ in range(3)]
+        trial = str(next(batch.iterdir()))
+        one_s = timed(lambda: command(*_COMMAND, trial), 9)
+        help_s = timed(lambda: command(*_COMMAND[:-1], "--help"), 9)
+        done = subprocess.run([sys.executable, "-c", _READ, folder], stdout=subprocess.PIPE, text=True, check=True)
+    all_s, cpu_s, peak = (sorted(column)[1] for column in zip(*found, strict=True))
+    detail = f"median of 3; {cpu_s:.2f} s of processor time; {float(done.stdout):.2f} s of it reading"
+    yield Figure(f"agent score of {MODELS * TASKS * ATTEMPTS:,} trials, 1,000 replicates", all_s, "s", 5, detail)
     yield Figure("its peak memory", peak, "MB", 300, "the whole process")
+    yield Figure("agent score of one trial", one_s, "s", 0.4, f"median of 9; agent --help {help_s:.3f} s")
 
 
-def _scored(folder: str) -> list[float]:
-    done = subprocess.run([sys.executable, "-c", _SCORE, folder], stdout=subprocess.PIPE, text=True, check=True)
-    return [float(figure) for figure in json.loads(done.stdout)]
+def _scored(batch: str) -> tuple[float, float, float]:
+    """Seconds, seconds of processor time, MB of one run of the command."""
+    began = time.perf_counter()
+    process = subprocess.Popen([*_COMMAND, batch, "--json"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    report = json.loads(process.stdout.read())
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    assert process.returncode == 0
+    assert report["counts"]["counted"] == MODELS * TASKS * ATTEMPTS
+    assert report["configurations"][0]["ams"]["low"] is not None
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def _write(batch: Path, model: int, task: int, attempt: int, chance: random.Random) -> None:

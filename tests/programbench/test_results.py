@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -189,4 +190,27 @@ def test_the_dataset_s_revision_is_the_commit_in_the_cache(tmp_path: Path, monke
     assert found == hidden_tests.HiddenTests(cache / "snapshots" / commit, commit, official=True)
     archive.unlink()
     with pytest.raises(hidden_tests.NoTests, match=rf"there is no .*{CALCULATOR_BRANCH}\.tar\.gz"):
+        hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
+
+
+def test_an_archive_that_cannot_run_its_tests_is_the_evaluator_s_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package would count all of them as not passed."""
+    from benchmarks.programbench import instances
+
+    archive = tmp_path / CALCULATOR / "tests" / f"{CALCULATOR_BRANCH}.tar.gz"
+    archive.parent.mkdir(parents=True)
+    monkeypatch.setenv("PROGRAMBENCH_BLOB_DIR", str(tmp_path))
+    source = tmp_path / "run.sh"
+    source.write_text("true\n")
+    for name in ("other/eval/run.sh", "./eval/run.sh"):
+        with tarfile.open(archive, "w:gz") as tests:
+            tests.add(source, name)
+        if name.startswith("other"):
+            with pytest.raises(hidden_tests.NoTests, match=r"has no eval/run\.sh"):
+                hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
+    assert not hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log").official
+    archive.write_bytes(archive.read_bytes()[:20])
+    with pytest.raises(hidden_tests.NoTests, match=r"is no whole tar\.gz"):
         hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")

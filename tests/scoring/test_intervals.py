@@ -169,3 +169,18 @@ def test_rankings() -> None:
     assert agreement({}, {"a": 1}).score_mae is None
     with pytest.raises(ScoringError, match="b: its score is nan"):
         agreement({"b": float("nan")}, {})
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=12))
+def test_rankings_agree_as_scipy_says(scores: list[tuple[int, int]]) -> None:
+    from scipy import stats
+
+    left, right = ([float(pair[side]) for pair in scores] for side in (0, 1))
+    found = agreement({str(n): one for n, one in enumerate(left)}, {str(n): one for n, one in enumerate(right)})
+    if len(set(left)) == 1 or len(set(right)) == 1:
+        assert (found.spearman, found.kendall_tau_b) == (None, None)
+        return
+    assert found.spearman == pytest.approx(stats.spearmanr(left, right).statistic, abs=1e-12)
+    assert found.kendall_tau_b == pytest.approx(stats.kendalltau(left, right, variant="b").statistic, abs=1e-12)
+    ranks = [stats.rankdata([-one for one in side]) for side in (left, right)]
+    assert found.rank_mae == pytest.approx(abs(ranks[0] - ranks[1]).mean())

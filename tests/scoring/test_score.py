@@ -76,17 +76,17 @@ def test_what_is_left_out_or_unknown_is_said() -> None:
     ]
     report = score(rows, tiers=TIERS_OF)
     assert report.notes == (
-        "1 trials ended by the infrastructure or its evaluator are left out",
-        "2 trials have not finished (running, crashed or interrupted) and are left out",
-        "1 trials have no verdict: no part of rates and means, 0 in AMS and headlines",
-        "1 trials have no known cost (p/m): within no budget, totals unknown",
+        "1 trial ended by the infrastructure or its evaluator: left out",
+        "2 trials not finished (running, crashed or interrupted): left out",
+        "1 trial without a verdict: no part of rates and means, 0 in AMS and headlines",
+        "1 trial of unknown cost (p/m): within no budget, totals unknown",
         "no trial that counts, so no line in the tables: never",
     )
     good = report.configurations[0]
     assert (good.infrastructure, good.unfinished, good.unjudged, good.passed.usd.value) == (1, 1, 1, None)
     assert not good.pareto, "its cost is unknown"
     counted = score(rows, tiers=TIERS_OF, infrastructure="count")
-    assert "1 trials ended by the infrastructure or its evaluator are counted as failed" in counted.notes
+    assert "1 trial ended by the infrastructure or its evaluator: counted as failed" in counted.notes
     assert counted.configurations[0].passed.pass_rate.trials == 9
 
 
@@ -109,7 +109,7 @@ def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
     assert (report.configurations[0].ams, report.tiers) == (None, ())
     assert report.notes == ("no AMS: no trial records a tier, and none were given",)
     part = {task: tier for task, tier in TIERS_OF.items() if task != "easy-0"}
-    assert score(batch(), tiers=part).notes == ("no AMS: 1 tasks are in no tier (easy-0)",)
+    assert score(batch(), tiers=part).notes == ("no AMS: 1 of 9 tasks are in no tier (easy-0)",)
 
 
 def test_recorded_tiers_are_used() -> None:

@@ -181,4 +181,4 @@ def test_the_list_of_models_names_what_costs_nothing(tmp_path: Path) -> None:
     assert "oracle" in agent(tmp_path, "models", "list").err
     shown = json.loads(agent(tmp_path, "tasks", "show", "ledger", "--json").out)
     assert shown["solution"] is True
-    assert json.loads(agent(tmp_path, "tasks", "show", "figlet", "--json").out)["solution"] is False
+    assert json.loads(agent(tmp_path, "tasks", "show", "demo/figlet", "--json").out)["solution"] is False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, median
 
@@ -12,9 +12,8 @@ from pydantic import BaseModel
 from trajectories.analysis.classes import PRIORITY, ActionClass
 from trajectories.analysis.extras import MissingExtra
 from trajectories.analysis.report import TrialAnalysis
-from trajectories.catalog import find_trial
+from trajectories.catalog import directories_named
 from trajectories.errors import RecordError
-from trajectories.recorder import EVENTS
 
 Cell = str | int | float | None
 
@@ -54,26 +53,6 @@ class Analysis(BaseModel):
     trials: list[TrialAnalysis]
     unreadable: list[Unreadable] = []
     aggregate: Aggregate
-
-
-def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set[Path]]:
-    """The trials that are meant: each a trial, or a batch's directory for all of its trials; and those of batches.
-
-    Raises: RecordError if a name is neither.
-    """
-    found: list[Path] = []
-    of_batches: set[Path] = set()
-    for name in names:
-        path = next((place for place in (Path(name), runs / name) if place.is_dir()), Path(name))
-        if path.is_dir() and not (path / EVENTS).is_file():
-            batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
-            if not batch:
-                raise RecordError(f"{name}: neither a trial nor a batch of trials (no {EVENTS} in it or right below)")
-            of_batches |= set(batch)
-            found += batch
-        else:
-            found.append(find_trial(name, runs))
-    return list(dict.fromkeys(found)), of_batches
 
 
 def analyze_trials(names: Sequence[str], runs: Path) -> Analysis:

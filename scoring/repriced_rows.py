@@ -1,0 +1,121 @@
+"""Rows priced again from their trials' events, with another table or with the one that a trial records."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scoring.errors import ScoringError
+from scoring.report import Pricing, Substituted
+from scoring.rows import CostKind, TrialRow, repriced, with_cost
+from trajectories.errors import RecordError
+from trajectories.events import TrialStarted
+from trajectories.reader import read_events
+
+if TYPE_CHECKING:
+    from scoring.prices import PriceTable
+    from scoring.repricing import Repriced, Substitution
+
+
+def priced(rows: Sequence[TrialRow], kind: CostKind, table: PriceTable | None = None) -> tuple[list[TrialRow], Pricing]:
+    """Rows with this kind of cost, priced again with `table` if there is one.
+
+    Without, `agentmeter` is computed from the rates that each trial recorded; the others are in the record already.
+
+    Raises: ScoringError, naming the trial, for events or recorded rates that cannot be read.
+    """
+    if table is None and kind != "agentmeter":
+        return [with_cost(row, kind) for row in rows], Pricing(tables=_recorded(rows))
+    again: list[TrialRow] = []
+    results: list[Repriced] = []
+    for row in rows:
+        try:
+            result = _reprice(Path(row.directory), table)
+        except (RecordError, OSError) as error:
+            raise ScoringError(f"{row.directory}: cannot be priced: {error}") from None
+        results.append(result)
+        if table is None:
+            again.append(with_cost(replace(row, agentmeter_usd=result.agentmeter_usd), kind))
+        else:
+            name = table.name or table.source
+            again.append(repriced(row, result.costs, result.agentmeter_usd, prices=name, cost=kind))
+    return again, Pricing(
+        tables=_recorded(rows) if table is None else (table.name or table.source,),
+        sha256=table.sha256 if table is not None else None,
+        date=table.date if table is not None else None,
+        unpriced_models=_distinct(result.unpriced_models for result in results),
+        gaps=_distinct(result.gaps for result in results),
+        unknown_usage_calls=sum(result.unknown_usage_calls for result in results),
+        substitutions=tuple(_together(results)),
+    )
+
+
+def notes(pricing: Pricing) -> list[str]:
+    """What a reader must know of the prices, a line each."""
+    lines = []
+    table = " and ".join(pricing.tables) or "the prices in the records"
+    if pricing.unpriced_models:
+        lines.append(f"{table}: no price for {', '.join(pricing.unpriced_models)}; totals over such trials are unknown")
+    if pricing.gaps:
+        lines.append(f"{table} lacks {', '.join(pricing.gaps)}; totals over trials that need it are unknown")
+    if pricing.unknown_usage_calls:
+        lines.append(
+            f"{pricing.unknown_usage_calls} calls whose usage nobody knows: totals over their trials are unknown"
+        )
+    for one in pricing.substitutions:
+        lines.append(
+            f"{one.calls} calls to {one.requested} were served by {one.served} and are priced as "
+            f"{one.priced_as or 'nothing'}: {_usd(one.computed_usd)} instead of {_usd(one.as_requested_usd)}"
+        )
+    return lines
+
+
+def _reprice(directory: Path, table: PriceTable | None) -> Repriced:
+    from scoring.price_snapshots import table_of_record
+    from scoring.prices import PriceTable
+    from scoring.repricing import reprice
+
+    events = iter(read_events(directory))
+    start = next(events, None)
+    if not isinstance(start, TrialStarted):
+        raise RecordError("the record is empty")
+    nothing = PriceTable("none", hashlib.sha256(b"").hexdigest(), {})
+    return reprice(chain([start], events), table or table_of_record(start) or nothing)
+
+
+def _recorded(rows: Iterable[TrialRow]) -> tuple[str, ...]:
+    return tuple(sorted({row.prices for row in rows if row.prices}))
+
+
+def _distinct(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(sorted({name for some in names for name in some}))
+
+
+def _together(results: Iterable[Repriced]) -> Iterable[Substituted]:
+    groups: dict[tuple[str, str, str | None], list[Substitution]] = {}
+    for result in results:
+        for one in result.substitutions:
+            groups.setdefault((one.requested, one.served, one.priced_as), []).append(one)
+    for (requested, served, priced_as), found in groups.items():
+        yield Substituted(
+            requested=requested,
+            served=served,
+            priced_as=priced_as,
+            trials=len(found),
+            calls=sum(one.calls for one in found),
+            computed_usd=_total([one.computed_usd for one in found]),
+            as_requested_usd=_total([one.as_requested_usd for one in found]),
+        )
+
+
+def _total(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _usd(value: float | None) -> str:
+    return "an unknown cost" if value is None else f"${value:.6g}"

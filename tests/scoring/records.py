@@ -1,0 +1,107 @@
+"""Finished trials on disk, written by the real recorder: only what a test is about has to be said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trajectories.conveniences import write_conveniences
+from trajectories.events import (
+    CallFinished,
+    CallStarted,
+    Evaluated,
+    EvaluationStarted,
+    Exited,
+    Limits,
+    ModelRef,
+    PriceRef,
+    Reply,
+    TaskRef,
+    TextRef,
+    TrialStarted,
+)
+from trajectories.exits import Exit
+from trajectories.recorder import Recorder
+from trajectories.usage import Costs, Usage
+from trajectories.verdict import Case, Evaluator, Verdict
+
+RATES = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+
+
+def record(
+    batch: Path,
+    task: str = "a",
+    model: str = "m",
+    attempt: int = 1,
+    *,
+    benchmark: str = "bench",
+    quality: float | None = 0.0,
+    passed: bool | None = None,
+    cost: float | None = 0.0,
+    steps: int = 1,
+    usage: Usage | None = None,
+    served: str | None = None,
+    exit: str | None = "submitted",
+    verdict: bool = True,
+    cases: tuple[Case, ...] = (),
+    metrics: Mapping[str, float] | None = None,
+    rates: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    conveniences: bool = True,
+    **first: Any,
+) -> Path:
+    """A trial whose first call cost all of `cost`; no `exit` leaves it open, no `quality` is an evaluator's error."""
+    directory = batch / f"{task}.{model}.{attempt}"
+    directory.mkdir(parents=True)
+    recorder = Recorder(directory, pool=batch / ".pool")
+    recorder.append(
+        TrialStarted(
+            trial=directory.name,
+            identity=f"{task}/{model}/{sorted((settings or {}).items())}/{attempt}",
+            attempt=attempt,
+            task=TaskRef(id=f"{benchmark}/{task}", benchmark=benchmark, digest=task),
+            model=ModelRef(asked=model, name=f"maker/{model}", settings=dict(settings or {})),
+            prompt=TextRef(name="default", sha256="0"),
+            limits=Limits(),
+            environment="local",
+            prices=PriceRef(source="litellm 1", name="litellm-1", sha256="1", rates=dict(rates or RATES)),
+            **first,
+        )
+    )
+    for step in range(1, steps + 1):
+        recorder.append(CallStarted(step=step, message_ids=("m1",), messages=1, messages_sha256="0"))
+        recorder.append(
+            CallFinished(
+                step=step,
+                id=f"r{step}",
+                reply=Reply(text="x"),
+                model_requested=f"maker/{model}",
+                model_served=served or model,
+                latency_s=0.1,
+                usage=usage or Usage(input=1000, output=100),
+                costs=Costs(computed=cost if step == 1 else None if cost is None else 0.0),
+            )
+        )
+    if exit is not None:
+        recorder.append(Exited(exit=Exit.of(exit), steps=steps))
+    if exit is not None and verdict:
+        recorder.append(EvaluationStarted(evaluator="made", workspace_sha256="0"))
+        recorder.append(
+            Evaluated(
+                verdict=Verdict(
+                    status="error" if quality is None else "scored",
+                    error="the evaluator broke" if quality is None else "",
+                    passed=None if quality is None else quality == 1 if passed is None else passed,
+                    quality=quality,
+                    cases=cases,
+                    metrics=dict(metrics or {}),
+                    evaluator=Evaluator(name="made", version="1"),
+                    isolation="none",
+                )
+            )
+        )
+    recorder.close()
+    if conveniences:
+        write_conveniences(directory)
+    return directory

@@ -1,0 +1,133 @@
+"""Files of a report: what is in them is what the report says, whole, and safe for its format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, strategies as st
+
+from scoring.cells import Column, Table, text
+from scoring.errors import ScoringError
+from scoring.frame import trials_frame
+from scoring.intervals import Estimate
+from scoring.outputs import TABLES, latex, markdown, write_output
+from scoring.report import Report
+from scoring.score import score
+from scoring.tables import NAMES, table_named, tables
+from tests.scoring.trials import synthetic, trial
+
+ROWS, TIERS_OF = synthetic(setups=3, tasks=9, attempts=2)
+REPORT = score(ROWS, tiers=TIERS_OF, cost="computed")
+ODD = "a|b_c & 50% $x$ #1 {y} ~^\\ <b> [l](u) *s* `q`\n\x1b[31m\u202e"
+
+
+def written(path: Path, table: str | None = None, report: Report = REPORT, rows: list = ROWS) -> str:
+    write_output(path, report, rows, table)
+    return path.read_text(encoding="utf-8")
+
+
+def test_json_is_the_whole_report(tmp_path: Path) -> None:
+    assert Report.model_validate_json(written(tmp_path / "r.json")) == REPORT
+
+
+def test_csv_and_parquet_have_a_row_a_trial(tmp_path: Path) -> None:
+    frame = trials_frame(ROWS)
+    write_output(tmp_path / "r.parquet", REPORT, ROWS)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "r.parquet"), frame, check_dtype=False)
+    lines = list(csv.DictReader(io.StringIO(written(tmp_path / "r.csv"))))
+    assert list(lines[0]) == list(frame.columns)
+    assert [float(line["cost_usd"]) for line in lines] == list(frame["cost_usd"])
+    assert {line["turn"] for line in lines} == {""}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_goes_into_every_kind_of_file(tmp_path: Path, name: str) -> None:
+    for suffix in (".csv", ".parquet", ".tex", ".md"):
+        write_output(tmp_path / f"t{suffix}", REPORT, ROWS, name)
+    frame = pd.read_parquet(tmp_path / "t.parquet")
+    lines = list(csv.reader((tmp_path / "t.csv").open(newline="", encoding="utf-8")))
+    assert lines[0] == list(frame.columns)
+    assert len(lines) - 1 == len(frame) == (len(ROWS) if name == "trials" else len(table_named(REPORT, name).rows))
+
+
+def test_a_table_of_data_has_intervals_and_numbers_in_columns(tmp_path: Path) -> None:
+    (first, *_) = csv.DictReader(io.StringIO(written(tmp_path / "t.csv", "configurations")))
+    one = REPORT.configurations[0]
+    assert one.ams is not None
+    assert (float(first["ams"]), float(first["ams_low"]), int(first["ams_tasks"])) == (one.ams.value, one.ams.low, 9)
+    assert int(first["quality_trials"]) == one.passed.quality.trials
+
+
+def test_latex_and_markdown_hold_the_same_cells(tmp_path: Path) -> None:
+    tex, md = written(tmp_path / "r.tex"), written(tmp_path / "r.md")
+    for table in tables(REPORT):
+        assert f"\\label{{tab:{table.name}}}" in tex
+        assert f"## {table.title}" in md.replace("\\", "")
+        for row in table.rows:
+            cells = [text(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)]
+            assert " & ".join(cells).replace("%", r"\%").replace("$", r"\$").replace("_", r"\_") in tex
+            assert f"| {' | '.join(cells)} |" in md.replace("\\", "")
+
+
+def test_names_made_to_break_a_table_break_none(tmp_path: Path) -> None:
+    rows = [trial("a", "s", label=ODD, model=ODD, quality=1.0, cost_usd=1.0)]
+    report = score(rows)
+    md = written(tmp_path / "r.md", report=report, rows=rows)
+    for line in md.splitlines():
+        assert "\x1b" not in line
+        assert "\u202e" not in line
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in {10, 11, 7, 8, 9, 15}, line
+    assert "<b>" not in md
+    tex = written(tmp_path / "r.tex", report=report, rows=rows)
+    assert r"a\textbar{}b\_c \& 50\% \$x\$ \#1 \{y\} \textasciitilde{}\textasciicircum{}\textbackslash{}" in tex
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
+    table = Table("t", "T", (Column("a", "text", "A"), Column("b", "text", "B")), ((one, other),))
+    (line,) = (line for line in latex([table], []).splitlines() if line.endswith(r"\\") and line != r"A & B \\")
+    assert len(re.findall(r"(?<!\\)&", line)) == 1
+    assert not re.search(r"(?<!\\)[%#$_]", line)
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", line):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    (row,) = markdown([table], []).split("\n")[4:5]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 3
+
+
+def test_how_people_read_a_cell() -> None:
+    some = Estimate(value=0.5, low=0.25, high=0.75, trials=4, tasks=2)
+    assert text(some, "share") == "50.0% [25.0, 75.0] n=4"
+    assert text(some, "usd") == "$0.500 [0.250, 0.750] n=4"
+    assert text(some, "points") == "+0.500 [+0.250, +0.750] n=4"
+    assert text(Estimate(value=0.5, trials=1, tasks=1), "score") == "0.500 n=1"
+    assert text(Estimate(value=None, trials=0, tasks=0), "share") == "- n=0"
+    assert text(None, "usd") == "-"
+    assert (text(1234.5, "usd"), text(0.000123, "usd"), text(0.0, "usd")) == ("$1,234.50", "$0.000123", "$0")
+
+
+def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text("before")
+    with pytest.raises(ScoringError, match="there is no such table"):
+        write_output(tmp_path / "r.csv", REPORT, ROWS, "none")
+    with pytest.raises(ScoringError, match=r"unknown suffix ''; it is one of \.json, \.csv, \.parquet, \.tex, \.md"):
+        write_output(tmp_path / "r", REPORT, ROWS)
+    assert json.loads(written(path))["benchmark"] == "bench"
+    (tmp_path / "taken.json").mkdir()
+    with pytest.raises(ScoringError, match="cannot be written"):
+        write_output(tmp_path / "taken.json", REPORT, ROWS)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["r.json", "taken.json"]
+
+
+def test_tables_are_named_once() -> None:
+    assert len(set(TABLES)) == len(TABLES) == 1 + len(NAMES)

@@ -1,0 +1,252 @@
+"""`agent score` as a user types it: figures worked out by hand, and choices."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.scoring.records import record
+from tests.scoring.scored import blocked, refused, score
+from tests.solve.command import agent
+from trajectories.usage import Usage
+from trajectories.verdict import Case
+
+
+def test_a_small_batch_by_hand(work: Path) -> None:
+    report = score(work)
+    m, n = report["configurations"]
+    assert (m["label"], m["trials"], m["tasks"], m["missing_tasks"], m["infrastructure"]) == ("m", 3, 3, 0, 0)
+    assert (n["label"], n["trials"], n["tasks"], n["missing_tasks"], n["infrastructure"]) == ("n", 1, 1, 2, 1)
+    # easy: 0.6 * 1 + 0.4 * 3/5; medium: dearer than tau, so 0; hard: 0.6 * 1 + 0.4 * 2/5
+    assert [row["score"]["score"] for row in report["tiers"] if row["label"] == "m"] == pytest.approx([0.84, 0, 0.76])
+    assert m["ams"]["value"] == pytest.approx((0.84 + 0.76) / 3)
+    assert n["ams"]["value"] == pytest.approx(1 / 3)
+    assert (m["ams"]["tasks"], n["ams"]["missing"], m["ams"]["low"]) == (3, 2, None)
+    rate = m["passed"]["pass_rate"]
+    assert (rate["value"], rate["low"], rate["high"]) == pytest.approx((2 / 3, 0.2077, 0.9385), abs=1e-4)
+    assert m["passed"]["quality"]["value"] == pytest.approx(2.5 / 3)
+    assert m["passed"]["usd"] == {"value": pytest.approx(1.55), "known": pytest.approx(1.55), "unknown": 0}
+    assert m["passed"]["usd_per_pass"] == pytest.approx(0.775)
+    assert m["passed"]["tokens_per_pass"] == pytest.approx(4 * 1100 / 2)
+    assert (m["pareto"], n["pareto"]) == (False, True)
+    assert [row["headline"]["resolved"]["value"] for row in report["headlines"]] == pytest.approx([2 / 3, 1 / 3])
+    (compared,) = report["comparisons"]
+    assert (compared["label"], compared["against_label"], compared["ams"]["value"]) == ("n", "m", pytest.approx(-0.2))
+    assert report["task_tiers"] == {"bench/d": "medium", "bench/e": "easy", "bench/h": "hard"}
+    assert report["notes"][-1] == "1 trial ended by the infrastructure or its evaluator: left out"
+    assert report["pricing"]["tables"] == ["litellm-1"]
+
+
+def test_infrastructure_failures_are_counted_when_asked(work: Path) -> None:
+    _, n = score(work, "one", "--infrastructure", "count")["configurations"]
+    assert (n["trials"], n["passed"]["pass_rate"]["value"], n["passed"]["usd"]["value"]) == (
+        2,
+        0.5,
+        pytest.approx(0.21),
+    )
+
+
+def test_the_tables_say_figures_intervals_and_numbers_of_trials(work: Path) -> None:
+    done = agent(work, "score", "one")
+    assert done.status == 0, done.err
+    assert "66.7% [20.8, 93.9] n=3" in done.out
+    assert "0.533 n=3" in done.out
+    assert "infra" in done.out
+    assert "\x1b" not in done.out
+    assert "4 trials of 5 count" in done.out
+    narrow = agent(work, "score", "one", COLUMNS="60")
+    assert "[20.8, 93.9] n=3" in narrow.out
+
+
+def test_one_trial_is_enough(work: Path) -> None:
+    (line,) = score(work, "runs/one/e.m.1")["configurations"]
+    assert (line["trials"], line["passed"]["usd"]["value"], line["ams"]["value"]) == (1, 0.05, None)
+    assert "no AMS: no task is in the tier medium or hard" in agent(work, "score", "e.m").out
+
+
+def test_the_record_alone_is_asked(work: Path) -> None:
+    """Without Docker, litellm, network and conveniences, or with stale ones, the same is printed to the byte."""
+    offline = blocked(work, "docker", "litellm", "openai", "programbench")
+    fresh = agent(work, "score", "one", "--json")
+    assert fresh.status == 0, fresh.err
+    assert agent(work, "score", "one", "--json", **offline).out == fresh.out
+    trial = work / "runs" / "one" / "e.m.1"
+    convenience = trial / "trial.json"
+    content = json.loads(convenience.read_text())
+    content["cost_usd"]["computed"] = 99.0
+    convenience.write_text(json.dumps(content))
+    before = (trial / "events.jsonl").stat().st_mtime - 10
+    os.utime(convenience, (before, before))
+    assert agent(work, "score", "one", "--json", **offline).out == fresh.out
+    for path in work.glob("runs/one/*/*.json"):
+        path.unlink()
+    assert agent(work, "score", "one", "--json", **offline).out == fresh.out
+
+
+def test_without_the_extra_there_are_figures_without_bootstrap(work: Path) -> None:
+    bare = blocked(work, "numpy", "scipy", "pandas", "pyarrow", "matplotlib")
+    report = score(work, **bare)
+    assert report["configurations"][0]["passed"]["quality"]["low"] is None
+    assert any("pip install 'retrace-agent[scoring]'" in note for note in report["notes"])
+    for argv in (("--output", "x.parquet"), ("--plots", "x")):
+        assert "pip install 'retrace-agent[scoring]'" in refused(agent(work, "score", "one", *argv, **bare))
+    assert agent(work, "score", "one", "--output", "x.csv", **bare).status == 0
+
+
+def test_another_snapshot_prices_every_trial_again(work: Path) -> None:
+    rows = ("--set", "maker/m input=6.77e-6 output=13.54e-6 currency=CNY", "--rate", "CNY=6.77")
+    assert agent(work, "prices", "snapshot", "yuan", *rows).status == 0
+    report = score(work, "one", "--prices", "yuan")
+    m = next(one for one in report["configurations"] if one["label"] == "m")
+    n = next(one for one in report["configurations"] if one["label"] == "n")
+    assert m["passed"]["usd"]["value"] == pytest.approx(4 * (1000 * 1e-6 + 100 * 2e-6))
+    assert n["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
+    assert report["pricing"]["tables"] == ["yuan"]
+    assert report["pricing"]["unpriced_models"] == ["n"]
+    assert "yuan: no price for n; totals over such trials are unknown" in report["notes"]
+
+
+def test_a_snapshot_with_gaps_names_them(work: Path) -> None:
+    assert agent(work, "prices", "snapshot", "gap", "--set", "maker/m input=1e-6").status == 0
+    report = score(work, "one", "--prices", "gap")
+    assert report["pricing"]["gaps"] == ["rate of output (maker/m)"]
+    assert "gap lacks rate of output (maker/m); totals over trials that need it are unknown" in report["notes"]
+    assert report["counts"]["unknown_cost"] == 4
+
+
+def test_calls_served_by_another_model_are_explained(work: Path) -> None:
+    record(work / "runs" / "two", "e", "m", served="z", quality=1.0)
+    rows = ("--set", "maker/m input=1e-6 output=1e-6", "--set", "maker/z input=2e-6 output=2e-6")
+    assert agent(work, "prices", "snapshot", "both", *rows).status == 0
+    report = score(work, "two", "--prices", "both")
+    (one,) = report["pricing"]["substitutions"]
+    assert (one["served"], one["calls"], one["computed_usd"]) == ("z", 1, pytest.approx(0.0022))
+    assert any(
+        "were served by z and are priced as maker/z: $0.0022 instead of $0.0011" in note for note in report["notes"]
+    )
+
+
+def test_agentmeters_cost_comes_from_the_rates_that_the_trial_recorded(work: Path) -> None:
+    m, _ = score(work, "one", "--cost", "agentmeter")["configurations"]
+    assert m["passed"]["usd"]["value"] == pytest.approx(4 * 0.0012)
+
+
+def test_a_second_price_or_cost_is_compared_by_ranking(work: Path) -> None:
+    for name, dear in (("a", "1e-3"), ("b", "1e-6")):
+        rows = ("--set", f"maker/m input={dear} output=1e-6", "--set", "maker/n input=1e-6 output=1e-6")
+        assert agent(work, "prices", "snapshot", name, *rows).status == 0
+    report = score(work, "one", "--prices", "a", "--prices", "b", "--cost", "computed", "--cost", "list")
+    first, second = report["rankings"]
+    assert (first["first"], first["second"]) == ("AMS, prices a", "AMS, prices b")
+    # with a, m's easy trial costs $2 and the others $1: in hard 2/5 of the budgets hold it, and medium fails dearly
+    assert first["agreement"]["score_mae"] == pytest.approx((((1 + 0.4 * 0.5 + 1) - (0.6 + 0 + 0.76)) / 3 + 0) / 2)
+    assert (second["second"], second["agreement"]["spearman"]) == ("AMS, cost list", pytest.approx(1.0))
+
+
+def test_a_profile_is_fitted_stored_and_used(work: Path) -> None:
+    fitted = score(work, "one", "--fit-profile", "mine")
+    assert fitted["profile"]["tiers"]["hard"]["grid_usd"] == [1.0] * 5
+    assert fitted["profile"]["tiers"]["medium"]["expensive_failure_usd"] == 0.5
+    assert any(note.startswith("the profile mine was fitted from these trials") for note in fitted["notes"])
+    again = score(work, "one", "--profile", "mine", "--profile", "agentmeter")
+    assert again["profile_sha256"] == fitted["profile_sha256"]
+    assert again["configurations"] == fitted["configurations"]
+    assert again["rankings"][0]["second"] == "AMS, profile agentmeter"
+    assert "profiles never change" in refused(agent(work, "score", "one", "--fit-profile", "mine"))
+    path = work / "config" / "profiles" / "mine.json"
+    path.write_text(path.read_text().replace("0.5", "0.7"))
+    assert "it was changed after it was stored" in refused(agent(work, "score", "one", "--profile", "mine"))
+
+
+def test_tiers_come_from_a_file_or_from_calibration(work: Path) -> None:
+    (work / "tiers.yaml").write_text("bench/e: hard\nbench/d: easy\nbench/h: medium\nbench/never: hard\n")
+    report = score(work, "one", "--tiers", "tiers.yaml")
+    assert [row["score"]["tasks"] for row in report["tiers"][:3]] == [1, 1, 2]
+    calibrated = score(work, "one", "--tiers", "calibrate")
+    assert sorted(calibrated["task_tiers"].values()) == ["easy", "hard", "medium"]
+    assert calibrated["task_tiers"]["bench/d"] == "hard"  # nobody passed it
+    (work / "pool.json").write_text(json.dumps(calibrated))
+    assert score(work, "one", "--tiers", "pool.json")["task_tiers"] == calibrated["task_tiers"]
+
+
+def test_programbench_is_over_all_of_its_tasks(work: Path) -> None:
+    for task, quality in (("x__a", 1.0), ("x__b", 0.96)):
+        record(work / "runs" / "pb", task, benchmark="programbench", quality=quality, tier="easy")
+    report = score(work, "pb")
+    headline = report["headlines"][0]["headline"]
+    assert (headline["resolved"]["value"], headline["almost"]["value"], headline["mean"]["value"]) == pytest.approx(
+        (1 / 200, 2 / 200, 1.96 / 200)
+    )
+    assert (headline["mean"]["tasks"], headline["mean"]["missing"], headline["mean"]["trials"]) == (200, 198, 2)
+    assert report["configurations"][0]["missing_tasks"] == 198
+    assert report["notes"][0].startswith("programbench has 200 tasks: the 198 that nobody tried count as failed")
+    assert score(work, "pb", "--tasks", "tried")["headlines"][0]["headline"]["resolved"]["value"] == 0.5
+    assert score(work, "pb", "--tasks", "4")["headlines"][0]["headline"]["resolved"]["value"] == 0.25
+    (work / "tasks.txt").write_text("# all\nprogrambench/x__a\nprogrambench/x__b\nprogrambench/x__c\n")
+    assert score(work, "pb", "--tasks", "tasks.txt")["headlines"][0]["headline"]["mean"]["tasks"] == 3
+
+
+def test_a_batch_is_compared_with_another_pairwise(work: Path) -> None:
+    record(work / "runs" / "base", "e", "m", quality=0.25, tier="easy", cost=0.05)
+    record(work / "runs" / "base", "h", "m", quality=0.75, tier="hard", cost=0.05)
+    report = score(work, "one", "--against", "base")
+    (compared,) = [one for one in report["comparisons"] if one["label"] == "m"]
+    assert compared["against_label"] == "m @base"
+    assert (compared["quality"]["value"], compared["quality"]["tasks"]) == (pytest.approx(0.5), 2)
+    assert [one["label"] for one in score(work, "one", "--against", "n")["comparisons"]] == ["m"]
+
+
+def test_attempts_and_their_choice(work: Path) -> None:
+    batch = work / "runs" / "three"
+    record(batch, "e", quality=0.0, attempt=1)
+    record(batch, "e", quality=1.0, attempt=2)
+    report = score(work, "three")
+    assert [row["passes"]["pass_at_k"] for row in report["passes"]] == [0.5, 1.0]
+    assert report["headlines"][0]["headline"]["mean"]["value"] == 1.0
+    assert score(work, "three", "--attempts", "all")["headlines"][0]["headline"]["mean"]["value"] == 0.5
+
+
+def test_longcli_tables_come_from_what_trials_record(work: Path) -> None:
+    batch = work / "runs" / "long"
+    for turn, passed in ((1, False), (2, True)):
+        cases = (
+            Case(id="f", group="F2P", status="passed" if passed else "failed"),
+            Case(id="p", group="P2P", status="passed"),
+        )
+        record(batch, "e", attempt=turn, turn=turn, quality=float(passed), cases=cases)
+    report = score(work, "long")
+    assert [row["mode"]["mode"] for row in report["modes"]] == ["self-correction"]
+    done = agent(work, "score", "long")
+    assert "State after each turn of self-correction" in done.out
+    assert "+100.0%" not in done.out
+
+
+def test_unknown_usage_is_unknown_cost(work: Path) -> None:
+    record(work / "runs" / "dark", usage=Usage(), cost=None)
+    report = score(work, "dark")
+    assert report["configurations"][0]["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
+    assert "1 trial of unknown cost (maker/m): within no budget, totals unknown" in report["notes"]
+    assert any("--prices NAME prices trials again" in note for note in report["notes"])
+
+
+def test_trials_that_were_solved_and_evaluated_here(work: Path) -> None:
+    """The demo with two sets of tests: all of them pass, or as many as pass in the untouched workspace."""
+    for model in ("oracle", "nop"):
+        argv = ("solve", "--task", "demo/cronwhen", "--env", "local", "--model", model, "--runs", "mine", "--json")
+        assert agent(work, *argv).status == 0
+    (batch,) = {str(path.parent.parent.relative_to(work)) for path in work.glob("mine/*/*/events.jsonl")}
+    report = score(work, batch, **blocked(work, "docker", "litellm"))
+    best, worst = report["configurations"]
+    assert (best["label"], best["passed"]["quality"]["value"]) == ("oracle", 1.0)
+    assert (worst["label"], worst["passed"]["quality"]["value"]) == ("nop", pytest.approx(32 / 60))
+    assert best["passed"]["usd"]["value"] == 0.0
+    assert (best["pareto"], worst["pareto"]) == (True, False)
+    (compared,) = report["comparisons"]
+    assert compared["quality"]["value"] == pytest.approx(32 / 60 - 1)
+    argv = ("solve", "--task", "demo/ledger", "--env", "local", "--model", "oracle", "--runs", "mine")
+    assert agent(work, *argv).status == 0
+    lines = score(work, batch)["configurations"]
+    assert [(one["label"], one["tasks"]) for one in lines] == [("oracle", 2), ("nop", 1)]  # whatever its solutions are
