@@ -5,11 +5,15 @@ Pure functions. A bucket or a price that is unknown makes the figure unknown, ne
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from scoring.prices import PriceTable
 from scoring.rates import ModelPrice, Rates
 from trajectories.usage import Costs, Usage
+
+_RELEASE = r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{8}|\d{3,4}|latest))?(?:-v\d+(?::\d+)?)?"
+"""`-20251101`, `-2025-08-07`, `-08-2024`, `@20251101`, `-0613`, `-001`, `-latest`, and Bedrock's `-v1:0`."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,12 @@ def find_price(prices: PriceTable, requested: str, served: str | None) -> tuple[
 
 
 def same_model(requested: str, served: str) -> bool:
-    """Whether the served name is the requested model's own, perhaps with a date or a provider."""
-    bare = requested.rpartition("/")[2]
-    return served.startswith(bare) or served.endswith(bare)
+    """Whether the served name is the requested model's own, perhaps with a provider, a date or a release number.
+
+    More than that is another model: `gpt-5-mini` is not `gpt-5`, `gpt-4o` not `gpt-4`.
+    """
+    bare = re.escape(requested.rpartition("/")[2])
+    return re.fullmatch(rf"(?:.*[/.:])?{bare}{_RELEASE}", served, re.IGNORECASE) is not None
 
 
 def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = None) -> Charge:
@@ -76,17 +83,18 @@ def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = No
     if rates is None:
         return Charge(missing=(f"service tier {service_tier}",))
     reasoning = usage.reasoning or 0
+    reasoning_rate = rates.output if rates.reasoning is None else rates.reasoning
     parts = (
         ("input", usage.input, rates.input),
         ("cache_read", usage.cache_read, rates.cache_read),
         ("cache_write_5m", usage.cache_write_5m, rates.cache_write_5m),
         ("cache_write_1h", usage.cache_write_1h, rates.cache_write_1h),
         ("output", usage.output - reasoning, rates.output),
-        ("reasoning", reasoning, rates.output if rates.reasoning is None else rates.reasoning),
+        ("reasoning", reasoning, reasoning_rate),
     )
     return Charge(
         computed=_sum(*((tokens, rate) for _, tokens, rate in parts)),
-        list=_sum((usage.prompt, rates.input), (usage.output, rates.output)),
+        list=_sum((usage.prompt, rates.input), *((tokens, rate) for _, tokens, rate in parts[-2:])),
         agentmeter=agentmeter_cost(
             usage.prompt,
             (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0),

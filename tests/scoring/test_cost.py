@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from scoring.cost import price_call
+from scoring.cost import price_call, same_model
 from scoring.prices import PriceTable, wheel_prices
 from trajectories.usage import Costs, Usage
 
@@ -45,6 +45,38 @@ def test_the_served_model_is_priced_before_the_requested_one() -> None:
     usage = Usage(input=1000, output=0)
     assert price_call(usage, TABLE, requested="p/m", served="served").computed == pytest.approx(0.005)
     assert price_call(usage, TABLE, requested="p/m", served="unheard-of").computed == pytest.approx(0.010)
+
+
+@pytest.mark.parametrize(
+    ("requested", "served", "same"),
+    [
+        ("openai/gpt-5", "gpt-5-2025-08-07", True),
+        ("openai/gpt-4", "gpt-4-0613", True),
+        ("anthropic/claude-opus-4-5", "claude-opus-4-5-20251101", True),
+        ("bedrock/anthropic.claude-opus-4-5", "us.anthropic.claude-opus-4-5-20251101-v1:0", True),
+        ("gemini/gemini-2.5-pro", "models/gemini-2.5-pro", True),
+        ("openai/gpt-5", "gpt-5-mini", False),
+        ("openai/gpt-5", "gpt-5-mini-2025-08-07", False),
+        ("openai/gpt-4", "gpt-4o-2024-08-06", False),
+        ("openai/o3", "o3-mini", False),
+        ("anthropic/claude-opus-4", "claude-opus-4-5", False),
+        ("openai/mini", "gpt-5-mini", False),
+    ],
+)
+def test_a_name_that_only_begins_or_ends_alike_is_another_model(requested: str, served: str, same: bool) -> None:
+    """It is priced as what it is: `gpt-5-mini` was charged as `gpt-5`, and nothing said so."""
+    assert same_model(requested, served) is same
+    cheap = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
+    table = PriceTable("made here", "0", {requested.rpartition("/")[2]: ROW, served: cheap})
+    costs = price_call(Usage(input=1000, output=0), table, requested=requested, served=served)
+    assert same or costs.computed == pytest.approx(0.001)
+
+
+def test_list_charges_reasoning_at_its_own_rate_too() -> None:
+    """Without a cache, list and computed are one figure."""
+    table = PriceTable("made here", "0", {"m": {**ROW, "output_cost_per_reasoning_token": 90e-6}})
+    costs = price_call(Usage(input=10, output=8, reasoning=3), table, requested="m", served=None)
+    assert costs.list == costs.computed == pytest.approx((10 * 10 + 5 * 50 + 3 * 90) * 1e-6)
 
 
 @pytest.mark.parametrize(
