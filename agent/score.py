@@ -70,6 +70,9 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     chosen = counted(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
     tiers = _tiers(choices.tiers, chosen)
     tasks, tasks_note = _tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
+    if tasks is not None or choices.tasks == "tried":  # a file of tiers adds no task to those that were said
+        said = set(tasks) if tasks is not None else {row.task for row in chosen}
+        tiers = {task: tier for task, tier in tiers.items() if task in said}
     profile = _profile(choices.profiles[0])
     notes = [tasks_note] if tasks_note else []
     if choices.tiers == "calibrate":

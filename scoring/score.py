@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from statistics import fmean
 
 from scoring import ams, diagnostics, pareto
 from scoring.benchmark_tables import longcli_rows, mode_rows, suite_rows
@@ -72,6 +73,9 @@ def score(
         raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
     given = list(rows)
     counted_ones = counted(given, infrastructure=infrastructure, duplicates=duplicates)
+    if tiers is None:  # also of a task whose every trial is left out, where the caller says that it is one
+        known = {row.task for row in counted_ones.rows} | set(tasks or ())
+        tiers = tiers_of([row for row in given if row.task in known])
     scoring = _Scoring(counted_ones, profile, tiers, tasks, attempts, level, seed, replicates)
     configurations = scoring.configurations([row for row in given if row.setup in scoring.names])
     pairs = _pairs(against, configurations)
@@ -118,7 +122,7 @@ class _Scoring:
         self,
         counted_ones: Counted,
         profile: Profile,
-        tiers: Mapping[str, str] | None,
+        tiers: Mapping[str, str],
         tasks: Collection[str] | None,
         attempts: Attempts,
         level: float,
@@ -129,7 +133,7 @@ class _Scoring:
         self.profile = profile
         self.names = labels(counted_ones.rows)
         self.members = by_setup(counted_ones.rows)
-        self.tiers = tiers_of(counted_ones.rows) if tiers is None else tiers_given(tiers)
+        self.tiers = tiers_given(tiers)
         self.tasks = sorted({row.task for row in counted_ones.rows} | set(tasks or ()) | set(self.tiers))
         self.untiered = [task for task in self.tasks if task not in self.tiers]
         self.level, self.seed, self.replicates = level, seed, replicates
@@ -220,9 +224,12 @@ class _Scoring:
     def headline_rows(self, configurations: Sequence[Configuration]) -> list[HeadlineRow]:
         found = []
         for one in configurations:
-            judged = {task: [item.quality for item in items] for task, items in self.outcomes[one.setup].items()}
+            judged = {row.task for row in self.chosen[one.setup] if row.judged or row.infrastructure}
             line = diagnostics.headline(
-                {task: sum(values) / len(values) for task, values in judged.items()},
+                {
+                    task: fmean(item.quality for item in items) if task in judged else None
+                    for task, items in self.outcomes[one.setup].items()
+                },
                 len(self.tasks),
                 level=self.level,
                 seed=self.seed,

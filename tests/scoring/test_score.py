@@ -55,6 +55,18 @@ def test_a_report_by_hand() -> None:
     assert report.profile_sha256 == AGENTMETER.sha256
 
 
+def test_a_headline_says_how_many_of_its_tasks_have_no_verdict() -> None:
+    rows = [trial("a", quality=1.0), trial("b", verdict=None, passed=None, quality=None)]
+    found = score(rows, tasks=["a", "b", "c"]).headlines[0].headline.mean
+    assert (found.value, found.tasks, found.trials, found.missing) == (pytest.approx(1 / 3), 3, 1, 2)
+
+
+def test_the_mean_of_attempts_that_are_almost_resolved_is() -> None:
+    """0.95 + 0.95 + 0.95 is a little less than 2.85."""
+    rows = [trial("a", attempt=number, quality=0.95) for number in (1, 2, 3)]
+    assert score(rows, attempts="all").headlines[0].headline.almost.value == 1
+
+
 def test_it_is_json_and_comes_back() -> None:
     report = score(batch(), tiers=TIERS_OF)
     assert Report.model_validate_json(report.model_dump_json()) == report

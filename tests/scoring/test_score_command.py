@@ -172,6 +172,29 @@ def test_tiers_come_from_a_file_or_from_calibration(work: Path) -> None:
     assert score(work, "one", "--tiers", "pool.json")["task_tiers"] == calibrated["task_tiers"]
 
 
+def test_a_file_of_tiers_adds_no_task_to_those_that_were_said(work: Path) -> None:
+    """Figures over 3 tasks were over 6, though `--tasks` said 3."""
+    names = [f"bench/{name}" for name in "edhxyz"]
+    (work / "tiers.yaml").write_text(
+        "".join(f"{name}: {tier}\n" for name, tier in zip(names, ["easy", "medium", "hard"] * 2, strict=True))
+    )
+    (work / "tasks.txt").write_text("\n".join(names[:3]))
+    assert score(work, "one", "--tiers", "tiers.yaml")["counts"]["tasks"] == 6
+    for said in ("tasks.txt", "tried"):
+        report = score(work, "one", "--tiers", "tiers.yaml", "--tasks", said)
+        assert report["counts"]["tasks"] == 3, said
+        assert report["configurations"][0]["ams"]["tasks"] == 3
+        assert report["headlines"][0]["headline"]["resolved"]["value"] == pytest.approx(2 / 3)
+
+
+def test_a_task_whose_only_trial_is_left_out_keeps_its_tier(work: Path) -> None:
+    """There was no AMS because of one infrastructure failure, though its trial records the tier."""
+    record(work / "runs" / "one", "h2", "m", tier="hard", exit="environment_lost", verdict=False)
+    report = score(work, "one", "--tasks", "4")
+    assert report["configurations"][0]["ams"]["value"] == pytest.approx((0.84 + 0.76 / 2) / 3)
+    assert "bench/h2" not in score(work, "one")["task_tiers"], "left out, and nobody said that it is a task"
+
+
 def test_programbench_is_over_all_of_its_tasks(work: Path) -> None:
     for task, quality in (("x__a", 1.0), ("x__b", 0.96)):
         record(work / "runs" / "pb", task, benchmark="programbench", quality=quality, tier="easy")
