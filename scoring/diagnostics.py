@@ -19,8 +19,8 @@ from scoring.selection import outcome
 from scoring.tiers import Tier
 
 ALMOST = 0.95
-"""ProgramBench counts a score from here on as almost resolved; the resolved ones are among them. To 1e-9: a mean of attempts
-at 0.95 is a little less."""
+"""ProgramBench counts a score from here on as almost resolved; the resolved ones are among them.
+To 1e-9: the mean of attempts at 0.95 is a little less."""
 
 
 class Total(BaseModel):

@@ -28,8 +28,8 @@ class Turn:
     """One turn of one attempt at one task; None is "not said"."""
 
     task: str
-    attempt: tuple[str, int]
-    """Batch and number."""
+    attempt: tuple[str, str, int]
+    """Setup, batch and number."""
     turn: int
     f2p_pass: bool | None
     p2p_pass: bool | None
@@ -115,7 +115,7 @@ def turns_of(rows: Iterable[TrialRow]) -> list[Turn]:
     return [
         Turn(
             task=row.task,
-            attempt=(row.batch, row.attempt),
+            attempt=(row.setup, row.batch, row.attempt),
             turn=row.turn or 1,
             f2p_pass=_passes(row, "f2p"),
             p2p_pass=_passes(row, "p2p"),
@@ -229,7 +229,7 @@ def modes(rows: Sequence[TrialRow]) -> list[Mode]:
 
 
 def _mode(name: str, turns: Sequence[Turn]) -> Mode:
-    attempts: defaultdict[tuple[str, tuple[str, int]], list[Turn]] = defaultdict(list)
+    attempts: defaultdict[tuple[str, tuple[str, str, int]], list[Turn]] = defaultdict(list)
     for one in turns:
         attempts[one.task, one.attempt].append(one)
     last = [max(found, key=lambda one: one.turn) for found in attempts.values()]

@@ -173,7 +173,8 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"{' & '.join(cells)} \\\\"
+    line = " & ".join(cells)
+    return f"{'{}' * line.startswith(('[', '*'))}{line} \\\\"  # else an option of the line break before it
 
 
 def _plain(words: str) -> str:

@@ -74,7 +74,7 @@ def test_a_gap_is_within_a_model_and_none_where_there_is_no_score() -> None:
 
 def turn(task: str = "t", attempt: int = 1, number: int = 1, **known: object) -> Turn:
     fields: dict[str, object] = dict.fromkeys(("f2p_pass", "p2p_pass", "f2p_step", "p2p_step", "wall_s"))
-    return Turn(task, ("b", attempt), number, **{**fields, "hints": 0, **known})  # type: ignore[arg-type]
+    return Turn(task, ("s", "b", attempt), number, **{**fields, "hints": 0, **known})  # type: ignore[arg-type]
 
 
 def test_the_papers_pass_at_3_joins_two_attempts() -> None:
@@ -132,6 +132,16 @@ def test_modes_are_read_off_variant_plan_and_turns() -> None:
     assert longcli.mode_of(trial("a", variant="interactive", plan=True)) == "plan-and-interactive"
     assert longcli.mode_of(trial("a"), turns=3) == "self-correction"
     assert longcli.mode_of(trial("a", variant="no-docs")) == "no-docs"
+
+
+def test_two_configurations_in_one_mode_are_attempts_of_their_own() -> None:
+    """Of two prompts in one batch, the failed attempt was taken for a turn of the one that passed."""
+    rows = [
+        trial("a", setup, plan=True, quality=q, wall_s=60.0, metrics={"f2p_pass": q})
+        for setup, q in (("s", 1.0), ("t", 0.0))
+    ]
+    (found,) = longcli.modes(rows)
+    assert (found.attempts, found.pass_rate, found.minutes) == (2, 0.5, 1)
 
 
 def test_groups_speak_where_metrics_do_not() -> None:

@@ -104,6 +104,13 @@ def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
     assert len(re.findall(r"(?<!\\)\|", row)) == 3
 
 
+@pytest.mark.parametrize("name", ["[x] m", "*m"])
+def test_a_name_is_no_option_of_the_line_break_before_it(name: str) -> None:
+    """LaTeX reads `\\\\` and, on the next line, `[x]` as a break with a length, and `*` as its starred form."""
+    table = Table("t", "T", (Column("a", "text", "A"),), (("m",), (name,)))
+    assert not re.search(r"\\\\\s*[\[*]", latex([table], []))
+
+
 def test_how_people_read_a_cell() -> None:
     some = Estimate(value=0.5, low=0.25, high=0.75, trials=4, tasks=2)
     assert text(some, "share") == "50.0% [25.0, 75.0] n=4"
