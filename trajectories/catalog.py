@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from trajectories.errors import RecordError
 from trajectories.reader import read_events
 from trajectories.recorder import EVENTS
-from trajectories.summary import Summary, summarize
+from trajectories.summary import StoredSummary, Summary, summarize
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,17 @@ def trial_directories(runs: Path) -> list[Path]:
 
 
 def listed(directory: Path) -> Listed:
-    """A trial's summary, from `trial.json` if that is newer than the events, else from the events."""
+    """A trial's summary, from `trial.json` if that is newer than the events and of all of them, else from the events.
+
+    A `trial.json` without the number of bytes that it was made of is an older version's, and is not believed.
+    """
     convenience = directory / "trial.json"
     try:
-        if convenience.stat().st_mtime_ns >= (directory / EVENTS).stat().st_mtime_ns:
-            return Listed(directory, Summary.model_validate_json(convenience.read_bytes()))
+        events = (directory / EVENTS).stat()
+        if convenience.stat().st_mtime_ns >= events.st_mtime_ns:
+            stored = StoredSummary.model_validate_json(convenience.read_bytes())
+            if stored.events_bytes == events.st_size:
+                return Listed(directory, Summary(**dict(stored)))
     except (OSError, ValidationError):
         pass
     try:

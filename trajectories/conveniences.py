@@ -13,8 +13,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from trajectories.events import Evaluated, Event, PriceRef, TrialStarted
-from trajectories.reader import read_events
-from trajectories.summary import Summary, summarize
+from trajectories.reader import events_file, read_events
+from trajectories.summary import StoredSummary, Summary, summarize
 from trajectories.usage import Costs, Usage
 from trajectories.verdict import standing_verdict
 
@@ -34,14 +34,17 @@ def write_conveniences(directory: Path) -> Summary:
 
     Raises: RecordError if the events cannot be read.
     """
+    path = events_file(directory)
+    size = path.stat().st_size
     contents = derived(directory, list(read_events(directory)))
+    summary = contents["trial.json"]
+    assert isinstance(summary, Summary)
+    contents["trial.json"] = StoredSummary(**dict(summary), events_bytes=size)
     for name, content in contents.items():
         try:
             _replace(directory / name, content)
         except OSError:
             pass  # a full or read-only disk: the events hold it all
-    summary = contents["trial.json"]
-    assert isinstance(summary, Summary)
     return summary
 
 

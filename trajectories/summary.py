@@ -95,6 +95,13 @@ class Summary(BaseModel):
     """Where it was forked from."""
 
 
+class StoredSummary(Summary):
+    """What `trial.json` holds: the summary, and of how much of the record it is."""
+
+    events_bytes: int
+    """Size of `events.jsonl` before it was read: a copy's times say nothing, and a record may have grown since."""
+
+
 def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     """The summary of a trial's events.
 

@@ -157,6 +157,19 @@ def test_a_convenience_gives_the_same_row_and_an_older_one_is_not_believed(tmp_p
     assert row_of(directory) == from_events
 
 
+def test_a_convenience_of_less_than_the_record_is_not_believed(tmp_path: Path) -> None:
+    """After a crash in a resumed trial `trial.json` is stale, and a copy or a checkout makes it the newer file."""
+    directory = tmp_path / "b" / "t"
+    record(directory, FAILED)
+    write_conveniences(directory)
+    assert row_of(directory).quality is None
+    later = tmp_path / "b" / "later"
+    record(later, FAILED, SCORED)
+    os.replace(later / "events.jsonl", directory / "events.jsonl")
+    os.utime(directory / "events.jsonl", (1, 1))
+    assert row_of(directory).quality == 0.5
+
+
 def test_the_setup_is_the_same_over_tasks_and_limits_and_the_configuration_is_not(tmp_path: Path) -> None:
     one = record(tmp_path / "b" / "one", SCORED)
     record(tmp_path / "b" / "other", SCORED, task=TaskRef(id="demo/y", benchmark="demo", digest="1"))

@@ -53,7 +53,9 @@ def test_a_trial_is_recorded_exported_and_summed_up(work: Path) -> None:
     assert summary["cost_usd"] == {"billed": 0.0, "computed": 0.0, "list": 0.0}
     assert summary["verdict"] is None
     assert {"input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning"} == set(summary["usage"])
-    assert json.loads((done.trial / "trial.json").read_text()) == summary
+    stored = json.loads((done.trial / "trial.json").read_text())
+    assert stored.pop("events_bytes") == (done.trial / "events.jsonl").stat().st_size
+    assert stored == summary
     exits = [event.exit_code for event in done.events if event.type == "action_finished"]
     assert exits == [0, 0, 1]
     first = next(event for event in done.events if event.type == "action_finished")
