@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NESTED = ("usage", "facts", "metrics", "groups")
+_KINDS = {field.name: str(field.type) for field in fields(TrialRow)}
+_DTYPES = {"float": "float64", "int": "Int64", "bool": "boolean"}
 
 
 def flat(row: TrialRow) -> dict[str, Any]:
@@ -38,15 +40,16 @@ def trials_frame(rows: Iterable[TrialRow]) -> pd.DataFrame:
     except ImportError:
         raise ScoringError("a frame needs pandas: pip install 'retrace-agent[scoring]'") from None
     frame = pd.DataFrame([flat(row) for row in rows])
-    for name in frame.columns:
-        kinds = {type(value) for value in frame[name].dropna()}
-        if kinds in ({int}, {bool}):
-            frame[name] = frame[name].astype("Int64" if kinds == {int} else "boolean")
-        elif kinds == {float} and frame[name].dropna().map(float.is_integer).all() and _counts(name):
-            frame[name] = frame[name].astype("Int64")
-    return frame
+    return frame.astype({name: _dtype(str(name)) for name in frame.columns})
 
 
-def _counts(name: str) -> bool:
-    """Columns of counts, which pandas makes floats where one is unknown."""
-    return name in ("tokens", "turn") or name.startswith(("usage_", "group_"))
+def _dtype(name: str) -> str:
+    """By the name alone, never by the values: files of two batches fit together, also where one knows no cost."""
+    if name.startswith(("usage_", "group_")) or name == "tokens":
+        return "Int64"
+    if name.startswith("metric_"):
+        return "float64"
+    if name in ("infrastructure", "completed"):
+        return "boolean"
+    kind = _KINDS.get(name, "str")
+    return next((dtype for word, dtype in _DTYPES.items() if word in kind), "string")

@@ -23,3 +23,12 @@ def test_a_frame_has_a_row_a_trial_and_keeps_what_is_unknown() -> None:
     assert frame["cost_usd"].isna().tolist() == [False, True]
     assert (frame["metric_em"][0], frame["group_g_total"][1]) == (0.5, 2)
     assert frame["completed"].tolist() == [True, True]
+
+
+def test_columns_have_the_same_types_whatever_is_known() -> None:
+    """A batch of unknown costs had a column of no type, one of whole dollars a column of integers."""
+    known = trial("a", quality=1.0, cost_usd=1, wall_s=2.5, tier="easy", turn=1)
+    unknown = trial("b", verdict=None, passed=None, quality=None, exit_reason=None, wall_s=3)
+    one, other = (scoring.trials_frame([row]).dtypes.to_dict() for row in (known, unknown))
+    assert one == other
+    assert (str(one["cost_usd"]), str(one["tier"]), str(one["attempt"])) == ("float64", "string", "Int64")
