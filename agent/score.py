@@ -110,7 +110,8 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     for name in choices.profiles[1:]:
         other = scored(rows, _profile(name), 1, choices.costs[0])
         if report.configurations[0].ams is None:
-            raise UserError(f"--profile {name}: profiles differ in AMS only, and there is none: {report.notes[-1]}")
+            why = next(note for note in report.notes if note.startswith("no AMS"))
+            raise UserError(f"--profile {name}: profiles differ in AMS only, and there is none: {why}")
         found.append(rankings.between(report, other, f"profile {first[2]}", f"profile {name}"))
     return Scored(
         report.model_copy(
@@ -157,7 +158,13 @@ def _with_others(
         raise UserError(f"--against {against}: {min(both)} is among the trials that are scored, too")
     name = Path(against).name
     marked = [
-        replace(row, setup=f"{row.setup}@{name}", label=f"{row.label} @{name}", identity=f"{row.identity}@{name}")
+        replace(
+            row,
+            setup=f"{row.setup}@{name}",
+            label=f"{row.label} @{name}",
+            identity=f"{row.identity}@{name}",
+            harness=f"{row.harness} @{name}",  # tables by model and harness keep the two apart
+        )
         for row in others
     ]
     theirs = {row.setup for row in others}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from scoring.intervals import no_bootstrap
@@ -9,6 +10,9 @@ from scoring.profiles import Profile
 from scoring.rows import TrialRow
 from scoring.selection import Counted, Infrastructure, mixed_conditions
 from scoring.tiers import Tier
+
+_ENOUGH = 10
+"""Tasks; measured with uniform qualities: over 10 of them 93 % of intervals hold the mean, 88 % over 5, 74 % over 3."""
 
 
 def notes(
@@ -45,6 +49,12 @@ def notes(
     if left_out:
         labels_left = ", ".join(sorted({row.label for row in given if row.setup in left_out}))
         lines.append(f"no trial that counts, so no line in the tables: {labels_left}")
+    tried = Counter(setup for setup, _ in {(row.setup, row.task) for row in some.rows})
+    if few := [count for count in tried.values() if 2 <= count < _ENOUGH]:
+        lines.append(
+            f"bootstrap over few tasks ({min(few)}): below {_ENOUGH}, intervals but Wilson's are too narrow (of 95%, "
+            "half hold the true value over 2 tasks, 88% over 5)"
+        )
     if why := no_bootstrap(max(2, len(tasks))):
         lines.append(why)
     return lines + mixed_conditions(some.rows)

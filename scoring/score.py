@@ -35,6 +35,7 @@ from scoring.selection import (
     by_setup,
     counted,
     labels,
+    last_turns,
     latest_completed,
     outcome,
 )
@@ -214,7 +215,7 @@ class _Scoring:
             by_task = {
                 task: [outcome.passed for outcome in outcomes]
                 for task, outcomes in ams.outcomes_of(
-                    [row for row in self.members[one.setup] if row.judged or row.infrastructure]
+                    [row for row in last_turns(self.members[one.setup]) if row.judged or row.infrastructure]
                 ).items()
             }
             for k in range(1, min(_MOST_K, min(map(len, by_task.values()), default=0)) + 1):

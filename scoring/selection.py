@@ -104,6 +104,16 @@ def latest_completed(rows: Iterable[TrialRow]) -> dict[tuple[str, str], TrialRow
     return chosen
 
 
+def last_turns(rows: Iterable[TrialRow]) -> list[TrialRow]:
+    """Of an attempt that was corrected turn by turn its last turn: turns are no attempts of their own."""
+    found: dict[object, TrialRow] = {}
+    for row in rows:
+        key = row.directory if row.turn is None else (row.setup, row.task, row.batch, row.attempt)
+        if key not in found or (row.turn or 0) > (found[key].turn or 0):
+            found[key] = row
+    return list(found.values())
+
+
 def by_setup(rows: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
     """Trials by their setup, in the order of the label."""
     found: defaultdict[str, list[TrialRow]] = defaultdict(list)

@@ -51,8 +51,25 @@ def test_a_report_by_hand() -> None:
         1,
     )
     assert compared.quality.value == pytest.approx(-5 / 8)
-    assert report.notes == ()
+    assert [note.split(":")[0] for note in report.notes] == ["bootstrap over few tasks (8)"]
     assert report.profile_sha256 == AGENTMETER.sha256
+
+
+def test_turns_of_an_attempt_are_no_attempts() -> None:
+    """Three turns of self-correction, the last of which passed: one attempt that passed."""
+    rows = [trial("a", directory=f"runs/b/{n}", turn=n, quality=float(n == 3)) for n in (1, 2, 3)]
+    (only,) = score(rows).passes
+    assert (only.passes.k, only.passes.pass_at_k) == (1, 1)
+
+
+def test_few_tasks_are_said_to_be_few() -> None:
+    """Of intervals over two tasks that are said to be of 95 %, half hold the true mean."""
+
+    def said(tasks: int) -> bool:
+        report = score([trial(f"t{number}", quality=number / tasks) for number in range(tasks)])
+        return any("over few tasks" in note for note in report.notes)
+
+    assert [said(tasks) for tasks in (1, 2, 9, 10)] == [False, True, True, False]
 
 
 def test_a_headline_says_how_many_of_its_tasks_have_no_verdict() -> None:
@@ -87,7 +104,7 @@ def test_what_is_left_out_or_unknown_is_said() -> None:
         trial("easy-0", "never", exit_reason="user", exit_cause="interrupted"),
     ]
     report = score(rows, tiers=TIERS_OF)
-    assert report.notes == (
+    assert report.notes[:-1] == (
         "1 trial ended by the infrastructure or its evaluator: left out",
         "2 trials not finished (running, crashed or interrupted): left out",
         "1 trial without a verdict: no part of rates and means, 0 in AMS and headlines",
@@ -119,9 +136,9 @@ def test_the_latest_of_several_trials_or_all_of_them() -> None:
 def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
     report = score(batch())
     assert (report.configurations[0].ams, report.tiers) == (None, ())
-    assert report.notes == ("no AMS: no trial records a tier, and none were given",)
+    assert report.notes[0] == "no AMS: no trial records a tier, and none were given"
     part = {task: tier for task, tier in TIERS_OF.items() if task != "easy-0"}
-    assert score(batch(), tiers=part).notes == ("no AMS: 1 of 9 tasks are in no tier (easy-0)",)
+    assert score(batch(), tiers=part).notes[0] == "no AMS: 1 of 9 tasks are in no tier (easy-0)"
 
 
 def test_recorded_tiers_are_used() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.scoring.records import record
 from tests.scoring.scored import blocked, refused, score
 from tests.solve.command import agent
+from trajectories.events import TextRef
 from trajectories.usage import Usage
 from trajectories.verdict import Case
 
@@ -36,7 +37,7 @@ def test_a_small_batch_by_hand(work: Path) -> None:
     (compared,) = report["comparisons"]
     assert (compared["label"], compared["against_label"], compared["ams"]["value"]) == ("n", "m", pytest.approx(-0.2))
     assert report["task_tiers"] == {"bench/d": "medium", "bench/e": "easy", "bench/h": "hard"}
-    assert report["notes"][-1] == "1 trial ended by the infrastructure or its evaluator: left out"
+    assert report["notes"][0] == "1 trial ended by the infrastructure or its evaluator: left out"
     assert report["pricing"]["tables"] == ["litellm-1"]
 
 
@@ -220,6 +221,22 @@ def test_a_batch_is_compared_with_another_pairwise(work: Path) -> None:
     assert compared["against_label"] == "m @base"
     assert (compared["quality"]["value"], compared["quality"]["tasks"]) == (pytest.approx(0.5), 2)
     assert [one["label"] for one in score(work, "one", "--against", "n")["comparisons"]] == ["m"]
+
+
+def test_a_table_by_model_keeps_two_batches_apart(work: Path) -> None:
+    """The table of modes averaged the batch that is scored with the one that it is compared with."""
+    plan = TextRef(name="plan", sha256="1")
+    for batch, passes in (("new", 1.0), ("old", 0.0)):
+        record(work / "runs" / batch, "e", "m", quality=passes, metrics={"f2p_pass": passes}, plan=plan)
+    modes = score(work, "new", "--against", "old")["modes"]
+    assert {one["harness"]: one["mode"]["pass_rate"] for one in modes} == {"retrace": 1, "retrace @old": 0}
+
+
+def test_a_profile_that_changes_nothing_says_why_there_is_no_ams(work: Path) -> None:
+    record(work / "runs" / "flat", "e")
+    record(work / "runs" / "flat", "d")
+    said = refused(agent(work, "score", "flat", "--profile", "agentmeter", "--profile", "agentmeter"))
+    assert "there is none: no AMS: no trial records a tier" in said
 
 
 def test_attempts_and_their_choice(work: Path) -> None:
