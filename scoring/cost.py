@@ -82,7 +82,7 @@ def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = No
     rates = price.rates(usage.prompt, service_tier)
     if rates is None:
         return Charge(missing=(f"service tier {service_tier}",))
-    reasoning = usage.reasoning or 0
+    reasoning = min(usage.reasoning or 0, usage.output)  # some providers count it beside the output
     reasoning_rate = rates.output if rates.reasoning is None else rates.reasoning
     parts = (
         ("input", usage.input, rates.input),

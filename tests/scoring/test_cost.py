@@ -79,6 +79,13 @@ def test_list_charges_reasoning_at_its_own_rate_too() -> None:
     assert costs.list == costs.computed == pytest.approx((10 * 10 + 5 * 50 + 3 * 90) * 1e-6)
 
 
+def test_more_reasoning_than_output_costs_no_less_than_nothing() -> None:
+    """A provider that counts reasoning beside the output made a call's cost negative, which no record can hold."""
+    table = PriceTable("made here", "0", {"m": {**ROW, "output_cost_per_reasoning_token": 5e-6}})
+    costs = price_call(Usage(input=0, output=1, reasoning=50), table, requested="m", served=None)
+    assert costs.computed == pytest.approx(5e-6)
+
+
 @pytest.mark.parametrize(
     ("usage", "model"), [(None, "m"), (Usage(input=1, output=1), "unpriced"), (Usage(input=None, output=1), "m")]
 )
