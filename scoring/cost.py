@@ -5,11 +5,15 @@ Pure functions. A bucket or a price that is unknown makes the figure unknown, ne
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from scoring.prices import PriceTable
 from scoring.rates import ModelPrice, Rates
 from trajectories.usage import Costs, Usage
+
+_REVISION = r"[-@](?:latest|\d{3,4}|\d{6}|\d{8}|\d{4}-\d\d-\d\d|\d\d-\d\d|\d\d-\d{4})"
+"""What follows a model's name and leaves it that model: -20250514, -2025-08-07, -05-06, -0709, -002, -latest."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,12 @@ def find_price(prices: PriceTable, requested: str, served: str | None) -> tuple[
 
 
 def same_model(requested: str, served: str) -> bool:
-    """Whether the served name is the requested model's own, perhaps with a date or a provider."""
-    bare = requested.rpartition("/")[2]
-    return served.startswith(bare) or served.endswith(bare)
+    """Whether the served name is the requested model's own, perhaps with a date, a revision or a provider.
+
+    What else follows the name is another model: `gpt-5-mini` is not `gpt-5`, `claude-opus-4-5` is not `claude-opus-4`.
+    """
+    bare = re.escape(requested.rpartition("/")[2])
+    return re.fullmatch(rf"(?:.*[/.:])?{bare}(?:{_REVISION})?(?:-v\d+(?::\d+)?)?", served, re.DOTALL) is not None
 
 
 def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = None) -> Charge:
