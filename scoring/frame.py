@@ -44,7 +44,17 @@ def trials_frame(rows: Iterable[TrialRow]) -> pd.DataFrame:
             frame[name] = frame[name].astype("Int64" if kinds == {int} else "boolean")
         elif kinds == {float} and frame[name].dropna().map(float.is_integer).all() and _counts(name):
             frame[name] = frame[name].astype("Int64")
+        elif not kinds:  # unknown everywhere: the type that it has elsewhere, so that frames and files go together
+            frame[name] = frame[name].astype(_kind(name))
     return frame
+
+
+def _kind(name: str) -> str:
+    if _counts(name):
+        return "Int64"
+    if name == "quality" or name.endswith(("_usd", "_s")) or name.startswith("metric_"):
+        return "float64"
+    return "boolean" if name == "passed" else "str"
 
 
 def _counts(name: str) -> bool:

@@ -23,3 +23,11 @@ def test_a_frame_has_a_row_a_trial_and_keeps_what_is_unknown() -> None:
     assert frame["cost_usd"].isna().tolist() == [False, True]
     assert (frame["metric_em"][0], frame["group_g_total"][1]) == (0.5, 2)
     assert frame["completed"].tolist() == [True, True]
+
+
+def test_a_column_that_is_unknown_everywhere_has_the_type_that_it_has_elsewhere() -> None:
+    known = scoring.trials_frame([trial("a", quality=1.0, cost_usd=0.5, usage=Usage(input=3, output=4), turn=2)])
+    unknown = scoring.trials_frame([trial("a", verdict=None, passed=None, quality=None, cost_usd=None)])
+    for name in ("cost_usd", "quality", "passed", "turn", "tokens", "usage_output"):
+        assert unknown[name].dtype == known[name].dtype, name
+    assert unknown["billed_usd"].sum() == 0
