@@ -14,6 +14,9 @@ from scoring.tiers import Tier
 if TYPE_CHECKING:
     from scoring.report import Report
 
+_FEW_TASKS = 10
+"""A percentile bootstrap over n tasks is too narrow by about sqrt((n - 1) / n), and has few distinct draws."""
+
 
 def notes(
     given: Sequence[TrialRow],
@@ -63,6 +66,9 @@ def basis(report: Report) -> list[str]:
         f"costs: {report.cost or 'as given'}{f', priced with {prices}' if prices else ''}; infrastructure failures: "
         f"{'left out' if report.infrastructure == 'exclude' else 'counted as failed'}",
     ]
+    tried = max((one.tasks for one in report.configurations), default=0)
+    if 2 <= tried < _FEW_TASKS:
+        lines.append(f"at most {tried} tasks were tried: intervals by bootstrap over so few are too narrow")
     if report.tiers:
         lines.append(f"budgets: profile {report.profile.name}, sha256 {report.profile_sha256[:12]}")
     return lines

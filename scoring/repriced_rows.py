@@ -79,9 +79,8 @@ def notes(pricing: Pricing) -> list[str]:
     if pricing.gaps:
         lines.append(f"{table} lacks {', '.join(pricing.gaps)}; totals over trials that need it are unknown")
     if pricing.unknown_usage_calls:
-        lines.append(
-            f"{counted(pricing.unknown_usage_calls, 'call')} whose usage nobody knows: totals over them are unknown"
-        )
+        calls = counted(pricing.unknown_usage_calls, "call")
+        lines.append(f"{calls} whose usage nobody knows: totals with such calls are unknown")
     for one in pricing.substitutions:
         lines.append(
             f"{counted(one.calls, 'call')} to {one.requested} "
