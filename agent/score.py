@@ -15,7 +15,7 @@ from scoring import denominators, rankings, repriced_rows
 from scoring.errors import ScoringError
 from scoring.intervals import LEVEL, REPLICATES, SEED
 from scoring.profiles import AGENTMETER, Profile, fit
-from scoring.report import Attempts, Pricing, RankingRow, Report, UnreadableTrial
+from scoring.report import Attempts, RankingRow, Report, UnreadableTrial
 from scoring.rows import CostKind, TrialRow, read_rows
 from scoring.score import score
 from scoring.selection import Duplicates, Infrastructure, counted
@@ -65,9 +65,10 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
         raise UserError("--fit-profile makes the profile that is used; leave out --profile")
     recorded, unreadable = _read(names, runs, choices)
     recorded, pairs = _with_others(recorded, unreadable, choices, runs)
-    rows, pricing = _priced(recorded, choices, choices.costs[0], *choices.prices[:1])
+    rows, priced = _priced(recorded, choices, choices.costs[0], *choices.prices[:1])
     others = set((pairs or {}).values())
     chosen = counted(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
+    pricing = priced.of(chosen)
     tiers = _tiers(choices.tiers, chosen)
     tasks, tasks_note = _tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
     if tasks is not None or choices.tasks == "tried":  # a file of tiers adds no task to those that were said
@@ -110,8 +111,8 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     for name in choices.profiles[1:]:
         other = scored(rows, _profile(name), 1, choices.costs[0])
         if report.configurations[0].ams is None:
-            why = next(note for note in report.notes if note.startswith("no AMS"))
-            raise UserError(f"--profile {name}: profiles differ in AMS only, and there is none: {why}")
+            why = next((note for note in report.notes if note.startswith("no AMS: ")), "no AMS")
+            raise UserError(f"--profile {name}: profiles differ in AMS only: {why}")
         found.append(rankings.between(report, other, f"profile {first[2]}", f"profile {name}"))
     return Scored(
         report.model_copy(
@@ -156,6 +157,11 @@ def _with_others(
     unreadable += broken
     if both := {row.directory for row in rows} & {row.directory for row in others}:
         raise UserError(f"--against {against}: {min(both)} is among the trials that are scored, too")
+    if others[0].benchmark != rows[0].benchmark:
+        raise UserError(
+            f"--against {against}: its trials are of {others[0].benchmark!r}, those that are scored of "
+            f"{rows[0].benchmark!r}"
+        )
     name = Path(against).name
     marked = [
         replace(
@@ -182,7 +188,7 @@ def _is_trials(name: str, runs: Path) -> bool:
 
 def _priced(
     rows: Sequence[TrialRow], choices: Choices, kind: CostKind, prices: str | None = None
-) -> tuple[list[TrialRow], Pricing]:
+) -> tuple[list[TrialRow], repriced_rows.Priced]:
     if prices is None:
         return repriced_rows.priced(rows, kind)
     from agent.prices import find_prices
@@ -197,7 +203,7 @@ def _tiers(said: str, chosen: Sequence[TrialRow]) -> Mapping[str, Tier]:
         return equal_thirds(effort(calibration_of(chosen)))
     from scoring.given import read_tiers
 
-    return read_tiers(Path(said))
+    return read_tiers(_listed(said, "--tiers", "recorded, calibrate, or a YAML or JSON file"))
 
 
 def _tasks(said: str | None, rows: Sequence[TrialRow], tiers: Collection[str]) -> tuple[tuple[str, ...] | None, str]:
@@ -206,9 +212,19 @@ def _tasks(said: str | None, rows: Sequence[TrialRow], tiers: Collection[str]) -
     from scoring.given import read_tasks
 
     count = int(said) if said is not None and said.isascii() and said.isdigit() else None
-    wanted = count if count is not None or said is None else read_tasks(Path(said))
+    wanted = (
+        count
+        if count is not None or said is None
+        else read_tasks(_listed(said, "--tasks", "a number, tried, or a file with an id a line"))
+    )
     found = denominators.denominator(rows, wanted, tiers)
     return found.tasks, found.note
+
+
+def _listed(said: str, option: str, choices: str) -> Path:
+    if not Path(said).exists():
+        raise UserError(f"{option} {said}: there is no such file; it is {choices}")
+    return Path(said)
 
 
 def _profile(said: str) -> Profile:

@@ -12,8 +12,8 @@ from scoring.prices import PriceTable
 from scoring.rates import ModelPrice, Rates
 from trajectories.usage import Costs, Usage
 
-_RELEASE = r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{8}|\d{3,4}|latest))?(?:-v\d+(?::\d+)?)?"
-"""`-20251101`, `-2025-08-07`, `-08-2024`, `@20251101`, `-0613`, `-001`, `-latest`, and Bedrock's `-v1:0`."""
+_RELEASE = r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{8}|\d{6}|\d{3,4}|latest))?(?:-v\d+(?::\d+)?)?"
+"""`-20251101`, `-2025-08-07`, `-08-2024`, `-05-06`, `@20251101`, `-0613`, `-001`, `-latest`, and Bedrock's `-v1:0`."""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from scoring.intervals import no_bootstrap
 from scoring.profiles import Profile
 from scoring.rows import TrialRow
 from scoring.selection import Counted, Infrastructure, mixed_conditions
 from scoring.tiers import Tier
+
+if TYPE_CHECKING:
+    from scoring.report import Report
 
 _ENOUGH = 10
 """Tasks; measured with uniform qualities: over 10 of them 93 % of intervals hold the mean, 88 % over 5, 74 % over 3."""
@@ -24,7 +28,7 @@ def notes(
     infrastructure: Infrastructure,
 ) -> list[str]:
     """A line each: of the trials `given`, those that count, and all tasks of the benchmark."""
-    lines = list(profile.notes)
+    lines = [f"profile {profile.name}: {note}" for note in profile.notes]
     if some.infrastructure:
         how = "left out" if infrastructure == "exclude" else "counted as failed"
         lines.append(f"{_trials(some.infrastructure)} ended by the infrastructure or its evaluator: {how}")
@@ -39,7 +43,7 @@ def notes(
         lines.append(f"{_trials(some.unknown_cost)} of unknown cost ({models}): within no budget, totals unknown")
     untiered = [task for task in tasks if task not in tiers]
     if not tiers:
-        lines.append("no AMS: no trial records a tier, and none were given")
+        lines.append("no AMS: no trial records a tier, and none were given (--tiers calibrate or FILE)")
     elif untiered:
         shown = ", ".join(untiered[:3]) + (", ..." if len(untiered) > 3 else "")
         lines.append(f"no AMS: {len(untiered)} of {len(tasks)} tasks are in no tier ({shown})")
@@ -58,6 +62,20 @@ def notes(
     if why := no_bootstrap(max(2, len(tasks))):
         lines.append(why)
     return lines + mixed_conditions(some.rows)
+
+
+def basis(report: Report) -> list[str]:
+    """What every table of the report rests on, a line each: intervals, costs, budgets."""
+    prices = ", ".join(report.pricing.tables)
+    lines = [
+        f"intervals: {report.level:.0%}, rates by Wilson, the rest by a bootstrap over tasks ({report.replicates:,} "
+        f"replicates, seed {report.seed}); n: trials",
+        f"costs: {report.cost or 'as given'}{f', priced with {prices}' if prices else ''}; infrastructure failures: "
+        f"{'left out' if report.infrastructure == 'exclude' else 'counted as failed'}",
+    ]
+    if report.tiers:
+        lines.append(f"budgets: profile {report.profile.name}, sha256 {report.profile_sha256[:12]}")
+    return lines
 
 
 def _trials(count: int) -> str:

@@ -18,6 +18,7 @@ from scoring.errors import ScoringError
 from scoring.extras import load
 from scoring.frame import flat, trials_frame
 from scoring.intervals import Estimate
+from scoring.notes import basis
 from scoring.report import Report
 from scoring.rows import TrialRow
 from scoring.tables import NAMES, table_named, tables
@@ -29,6 +30,7 @@ SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".md")
 Value = str | int | float | bool | None
 _ENDS = ("", "_low", "_high", "_trials", "_tasks", "_missing")
 _MARKDOWN = re.compile(r"[\\`*_\[\]|#~$]")
+_MINUS = re.compile(r"-(?=\d)")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -56,6 +58,10 @@ def _check(path: Path, table: str | None) -> None:
         raise ScoringError(f"--table {table}: there is no such table; tables are {', '.join(TABLES)}")
     if path.suffix not in SUFFIXES:
         raise ScoringError(f"--output {path}: unknown suffix {path.suffix!r}; it is one of {', '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise ScoringError(f"--output {path}: cannot be written: there is no directory {path.parent}")
+    if path.is_dir():
+        raise ScoringError(f"--output {path}: cannot be written: it is a directory")
     if path.suffix == ".parquet":
         load("pandas", "Parquet")
         load("pyarrow", "Parquet")
@@ -77,7 +83,7 @@ def write_output(path: Path, report: Report, rows: Sequence[TrialRow], table: st
         case suffix:
             write = latex if suffix == ".tex" else markdown
             chosen = tables(report) if table is None else [_table(report, rows, table)]
-            data = write(chosen, report.notes).encode("utf-8", "replace")
+            data = write(chosen, (*basis(report), *report.notes)).encode("utf-8", "replace")
     _replace(path, data)
 
 
@@ -159,7 +165,7 @@ def latex(chosen: Sequence[Table], notes: Sequence[str]) -> str:
         lines.append(f"\\label{{tab:{table.name}}}")
         lines.append(f"\\begin{{tabular}}{{{''.join('l' if one.kind == 'text' else 'r' for one in table.columns)}}}")
         lines += ["\\toprule", _row(_latex(column.title) for column in table.columns), "\\midrule"]
-        lines += [_row(map(_latex, _texts(table, row))) for row in table.rows]
+        lines += [_row(_latex_cells(table, row)) for row in table.rows]
         lines += ["\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
     return "\n".join([*lines, *(f"% {_plain(note)}" for note in notes)]).rstrip() + "\n"
 
@@ -170,6 +176,14 @@ def _texts(table: Table, row: Sequence[Cell]) -> list[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _latex_cells(table: Table, row: Sequence[Cell]) -> list[str]:
+    """Figures have a minus, not a hyphen."""
+    return [
+        _latex(words) if column.kind == "text" else _MINUS.sub("$-$", _latex(words))
+        for words, column in zip(_texts(table, row), table.columns, strict=True)
+    ]
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -81,17 +81,20 @@ def _quality_cost(figure: Any, drawing: Drawing) -> None:
         axes.set_xscale("log")
         parts.plain_dollars(axes)
     else:
-        axes.set_xlim(left=0)
+        axes.set_xlim(left=-0.02 * axes.get_xlim()[1])  # a point that cost nothing is not cut by the axis
     axes.set(
         xlabel=f"mean cost of a task, US dollars ({drawing.report.cost or 'as given'})",
         ylabel="mean quality, %",
         ylim=(0, 103),
         title="Quality against cost",
     )
-    unknown = len(drawing.configurations) - len(shown)
-    parts.legend_or_note(figure, drawing, len(shown), "no configuration has a known cost for all of its trials")
-    if shown and unknown:
-        axes.set_title(f"Quality against cost (not shown, of unknown cost: {unknown})")
+    unjudged = sum(one.passed.quality.value is None for one in drawing.configurations)
+    unknown = len(drawing.configurations) - len(shown) - unjudged
+    why = "no configuration has a known cost for all of its trials" if unknown else "no trial has a verdict"
+    parts.legend_or_note(figure, drawing, len(shown), why)
+    left_out = [f"of unknown cost: {unknown}"] * bool(unknown) + [f"without a verdict: {unjudged}"] * bool(unjudged)
+    if shown and left_out:
+        axes.set_title(f"Quality against cost (not shown, {', '.join(left_out)})")
 
 
 def _point(one: Configuration) -> tuple[float, float] | None:

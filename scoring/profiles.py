@@ -18,6 +18,7 @@ from scoring.rows import TrialRow
 from scoring.selection import outcome
 from scoring.tiers import TIERS, Tier
 from trajectories.identity import sha256_of
+from trajectories.text import counted
 
 QUANTILES = (0.10, 0.25, 0.50, 0.75, 0.90)
 """Of a tier's costs, for a fitted grid. The paper says "rounded tier-wise cost quantiles" and not which."""
@@ -102,6 +103,8 @@ def fit(
 
     Raises: ScoringError for a tier without a trial of known cost above 0.
     """
+    if not tiers:
+        raise ScoringError("no profile can be fitted: no trial records a tier, and none were given (--tiers)")
     costs: dict[Tier, list[float]] = {tier: [] for tier in TIERS}
     failed: dict[Tier, list[float]] = {tier: [] for tier in TIERS}
     unknown = 0
@@ -115,7 +118,7 @@ def fit(
         costs[tier].append(row.cost_usd)
         if not outcome(row)[0]:
             failed[tier].append(row.cost_usd)
-    notes = [f"{unknown} trials of unknown cost are not in it"] if unknown else []
+    notes = [f"fitted without {counted(unknown, 'trial')} of unknown cost"] if unknown else []
     fitted: dict[Tier, Budgets] = {}
     for tier in TIERS:
         if not any(costs[tier]):

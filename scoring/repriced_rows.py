@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scoring.cost import same_model
 from scoring.errors import ScoringError
 from scoring.report import Pricing, Substituted
 from scoring.rows import CostKind, TrialRow, repriced, with_cost
 from trajectories.errors import RecordError
 from trajectories.events import TrialStarted
 from trajectories.reader import read_events
+from trajectories.text import counted
 
 if TYPE_CHECKING:
     from scoring.prices import PriceTable
     from scoring.repricing import Repriced, Substitution
 
 
-def priced(rows: Sequence[TrialRow], kind: CostKind, table: PriceTable | None = None) -> tuple[list[TrialRow], Pricing]:
+@dataclass(frozen=True)
+class Priced:
+    """What was found in pricing trials again, by directory; nothing where costs are as the trials recorded them."""
+
+    table: PriceTable | None
+    results: Mapping[str, Repriced]
+
+    def of(self, rows: Sequence[TrialRow]) -> Pricing:
+        """Where the costs of these rows come from, and what they lack."""
+        table = self.table
+        results = [self.results[row.directory] for row in rows if row.directory in self.results]
+        return Pricing(
+            tables=_recorded(rows) if table is None else (table.name or table.source,),
+            sha256=table.sha256 if table is not None else None,
+            date=table.date if table is not None else None,
+            unpriced_models=_distinct(result.unpriced_models for result in results),
+            gaps=_distinct(result.gaps for result in results),
+            unknown_usage_calls=sum(result.unknown_usage_calls for result in results),
+            substitutions=tuple(_together(results)),
+        )
+
+
+def priced(rows: Sequence[TrialRow], kind: CostKind, table: PriceTable | None = None) -> tuple[list[TrialRow], Priced]:
     """Rows with this kind of cost, priced again with `table` if there is one.
 
     Without, `agentmeter` is computed from the rates that each trial recorded; the others are in the record already.
@@ -29,29 +53,21 @@ def priced(rows: Sequence[TrialRow], kind: CostKind, table: PriceTable | None = 
     Raises: ScoringError, naming the trial, for events or recorded rates that cannot be read.
     """
     if table is None and kind != "agentmeter":
-        return [with_cost(row, kind) for row in rows], Pricing(tables=_recorded(rows))
+        return [with_cost(row, kind) for row in rows], Priced(None, {})
     again: list[TrialRow] = []
-    results: list[Repriced] = []
+    results: dict[str, Repriced] = {}
     for row in rows:
         try:
             result = _reprice(Path(row.directory), table)
         except (RecordError, OSError) as error:
             raise ScoringError(f"{row.directory}: cannot be priced: {error}") from None
-        results.append(result)
+        results[row.directory] = result
         if table is None:
             again.append(with_cost(replace(row, agentmeter_usd=result.agentmeter_usd), kind))
         else:
             name = table.name or table.source
             again.append(repriced(row, result.costs, result.agentmeter_usd, prices=name, cost=kind))
-    return again, Pricing(
-        tables=_recorded(rows) if table is None else (table.name or table.source,),
-        sha256=table.sha256 if table is not None else None,
-        date=table.date if table is not None else None,
-        unpriced_models=_distinct(result.unpriced_models for result in results),
-        gaps=_distinct(result.gaps for result in results),
-        unknown_usage_calls=sum(result.unknown_usage_calls for result in results),
-        substitutions=tuple(_together(results)),
-    )
+    return again, Priced(table, results)
 
 
 def notes(pricing: Pricing) -> list[str]:
@@ -63,15 +79,22 @@ def notes(pricing: Pricing) -> list[str]:
     if pricing.gaps:
         lines.append(f"{table} lacks {', '.join(pricing.gaps)}; totals over trials that need it are unknown")
     if pricing.unknown_usage_calls:
-        lines.append(
-            f"{pricing.unknown_usage_calls} calls whose usage nobody knows: totals over their trials are unknown"
-        )
+        calls = counted(pricing.unknown_usage_calls, "call")
+        lines.append(f"{calls} whose usage nobody knows: totals with such calls are unknown")
     for one in pricing.substitutions:
         lines.append(
-            f"{one.calls} calls to {one.requested} were served by {one.served} and are priced as "
-            f"{one.priced_as or 'nothing'}: {_usd(one.computed_usd)} instead of {_usd(one.as_requested_usd)}"
+            f"{counted(one.calls, 'call')} to {one.requested} "
+            f"{'was' if one.calls == 1 else 'were'} served by {one.served} and priced {_as(one)}"
         )
     return lines
+
+
+def _as(one: Substituted) -> str:
+    if one.priced_as is None:
+        return "as nothing: there is a price for neither"
+    if not same_model(one.requested, one.priced_as):
+        return f"as {one.priced_as}: {_usd(one.computed_usd)} instead of {_usd(one.as_requested_usd)}"
+    return f"as {one.priced_as}, {_usd(one.computed_usd)}: there is no price for {one.served}"
 
 
 def _reprice(directory: Path, table: PriceTable | None) -> Repriced:

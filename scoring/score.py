@@ -209,7 +209,7 @@ class _Scoring:
         ]
 
     def passes_rows(self, configurations: Sequence[Configuration]) -> list[PassesRow]:
-        """k from 1 to the least number of attempts that a tried task has."""
+        """k from 1 to the number of attempts that at least half of the tried tasks have; the others are counted."""
         found = []
         for one in configurations:
             by_task = {
@@ -218,7 +218,8 @@ class _Scoring:
                     [row for row in last_turns(self.members[one.setup]) if row.judged or row.infrastructure]
                 ).items()
             }
-            for k in range(1, min(_MOST_K, min(map(len, by_task.values()), default=0)) + 1):
+            attempts = sorted(map(len, by_task.values()))
+            for k in range(1, min(_MOST_K, attempts[len(attempts) // 2] if attempts else 0) + 1):
                 found.append(PassesRow(setup=one.setup, label=one.label, passes=passes(by_task, k)))
         return found
 

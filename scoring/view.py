@@ -11,6 +11,7 @@ from rich.text import Text
 
 from scoring.cells import Column, Table, text
 from scoring.intervals import Estimate
+from scoring.notes import basis
 from scoring.report import Report
 from scoring.tables import tables
 from trajectories.text import counted, printable
@@ -47,12 +48,8 @@ def print_report(console: Console, report: Report) -> None:
         console.print()
         _print(console, table)
     console.print()
-    prices = ", ".join(report.pricing.tables)
     notes = [
-        f"intervals: {report.level:.0%}, rates by Wilson, the rest by a bootstrap over tasks ({report.replicates:,} "
-        f"replicates, seed {report.seed}); n: trials",
-        f"costs: {report.cost or 'as given'}{f', priced with {prices}' if prices else ''}; infrastructure failures: "
-        f"{'left out' if report.infrastructure == 'exclude' else 'counted as failed'}",
+        *basis(report),
         *report.notes,
         *(f"table {name} is only in files: --output FILE --table {name}" for name in left_out),
     ]

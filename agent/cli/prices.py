@@ -110,6 +110,7 @@ def diff(
     """Compare two tables: models that came and went, rates that changed."""
     from agent.cli.output import emit_json, said, stdout
     from agent.prices import compare
+    from trajectories.text import counted
 
     found = compare(old, new)
     if json:
@@ -126,7 +127,7 @@ def diff(
         console.print(table)
     typer.echo(
         f"{len(found['added'])} added, {len(found['removed'])} removed, {len(found['changed'])} rates changed, "
-        f"{found['same']} models the same; US dollars per million tokens",
+        f"{counted(found['same'], 'model')} the same; US dollars per million tokens",
         err=True,
     )
 

@@ -32,3 +32,11 @@ def test_columns_have_the_same_types_whatever_is_known() -> None:
     one, other = (scoring.trials_frame([row]).dtypes.to_dict() for row in (known, unknown))
     assert one == other
     assert (str(one["cost_usd"]), str(one["tier"]), str(one["attempt"])) == ("float64", "string", "Int64")
+
+
+def test_a_column_that_is_unknown_everywhere_has_the_type_that_it_has_elsewhere() -> None:
+    known = scoring.trials_frame([trial("a", quality=1.0, cost_usd=0.5, usage=Usage(input=3, output=4), turn=2)])
+    unknown = scoring.trials_frame([trial("a", verdict=None, passed=None, quality=None, cost_usd=None)])
+    for name in ("cost_usd", "quality", "passed", "turn", "tokens", "usage_output"):
+        assert unknown[name].dtype == known[name].dtype, name
+    assert unknown["billed_usd"].sum() == 0

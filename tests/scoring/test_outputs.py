@@ -16,7 +16,7 @@ from scoring.cells import Column, Table, text
 from scoring.errors import ScoringError
 from scoring.frame import trials_frame
 from scoring.intervals import Estimate
-from scoring.outputs import TABLES, latex, markdown, write_output
+from scoring.outputs import TABLES, check_outputs, latex, markdown, write_output
 from scoring.report import Report
 from scoring.score import score
 from scoring.tables import NAMES, table_named, tables
@@ -71,7 +71,8 @@ def test_latex_and_markdown_hold_the_same_cells(tmp_path: Path) -> None:
         assert f"## {table.title}" in md.replace("\\", "")
         for row in table.rows:
             cells = [text(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)]
-            assert " & ".join(cells).replace("%", r"\%").replace("$", r"\$").replace("_", r"\_") in tex
+            escaped = " & ".join(cells).replace("%", r"\%").replace("$", r"\$").replace("_", r"\_")
+            assert escaped in re.sub(r"\$-\$(?=\d)", "-", tex)
             assert f"| {' | '.join(cells)} |" in md.replace("\\", "")
 
 
@@ -104,11 +105,23 @@ def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
     assert len(re.findall(r"(?<!\\)\|", row)) == 3
 
 
-@pytest.mark.parametrize("name", ["[x] m", "*m"])
-def test_a_name_is_no_option_of_the_line_break_before_it(name: str) -> None:
-    """LaTeX reads `\\\\` and, on the next line, `[x]` as a break with a length, and `*` as its starred form."""
-    table = Table("t", "T", (Column("a", "text", "A"),), (("m",), (name,)))
-    assert not re.search(r"\\\\\s*[\[*]", latex([table], []))
+def test_latex_figures_have_a_minus_and_rows_are_no_arguments() -> None:
+    table = Table("t", "T", (Column("a", "text", "A"), Column("b", "points", "B")), (("[x-1", -0.5), ("*", None)))
+    lines = latex([table], []).splitlines()
+    assert r"{}[x-1 & $-$0.500 \\" in lines
+    assert r"{}* & - \\" in lines
+
+
+def test_files_for_people_say_what_their_figures_rest_on(tmp_path: Path) -> None:
+    for suffix in (".md", ".tex"):
+        said = written(tmp_path / f"r{suffix}")
+        assert "intervals: 95%, rates by Wilson" in said
+        assert f"budgets: profile agentmeter, sha256 {REPORT.profile_sha256[:12]}" in said
+
+
+def test_an_output_without_a_directory_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    with pytest.raises(ScoringError, match=r"no/x\.csv: cannot be written: there is no directory"):
+        check_outputs([tmp_path / "no" / "x.csv"], None)
 
 
 def test_how_people_read_a_cell() -> None:

@@ -114,6 +114,18 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path, rows: list) -> None:
     assert "no AMS: not every task has a tier" in [each.get_text() for each in drawn.axes[0].texts]
 
 
+def test_what_cost_nothing_is_not_on_the_edge_and_what_has_no_verdict_is_named() -> None:
+    free = [trial("a", "s", quality=0.5, cost_usd=0.0)]
+    unjudged = [trial("a", "u", verdict=None, passed=None, quality=None, cost_usd=1.0)]
+    drawn = figure()
+    plots._quality_cost(drawn, Drawing.of(score(free + unjudged), free + unjudged))
+    assert drawn.axes[0].get_xlim()[0] < 0
+    assert drawn.axes[0].get_title() == "Quality against cost (not shown, without a verdict: 1)"
+    drawn = figure()
+    plots._quality_cost(drawn, Drawing.of(score(unjudged), unjudged))
+    assert "no trial has a verdict" in [each.get_text() for each in drawn.axes[0].texts]
+
+
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     from tests.scoring.records import record
 

@@ -171,3 +171,20 @@ def test_a_trial_that_goes_on_after_litellm_was_changed_says_so(work: Path) -> N
     assert done.status == 0, done.err
     (warned,) = (event for event in done.events if isinstance(event, Warned) and event.kind == "other_prices")
     assert "those before with litellm 1.0" in warned.text
+
+
+def test_the_file_that_the_documentation_shows(tmp_path: Path) -> None:
+    shown = (
+        (Path(__file__).parents[2] / "docs" / "scoring.md")
+        .read_text(encoding="utf-8")
+        .split("```yaml\n")[1]
+        .split("```")[0]
+    )
+    (tmp_path / "doc.yaml").write_text(shown)
+    assert agent(tmp_path, "prices", "snapshot", "doc", "--from", "doc.yaml").status == 0
+    rows = json.loads(agent(tmp_path, "prices", "list", "doc", "--json").out)["usd_per_million_tokens"]
+    assert [(row["tier"], row["above"], row["input"]) for row in rows] == [
+        ("", 0, pytest.approx(2 / 6.77)),
+        ("", 200000, pytest.approx(4 / 6.77)),
+        ("batch", 0, pytest.approx(1 / 6.77)),
+    ]

@@ -41,7 +41,7 @@ def test_costs_below_a_cent_keep_two_digits() -> None:
 def test_what_a_fit_had_to_do_without_is_in_its_notes() -> None:
     rows = [trial(task, cost_usd=0.5, quality=1.0) for task in TIERS_OF] + [trial("easy-0", attempt=2, cost_usd=None)]
     profile = fit(rows, TIERS_OF, name="mine", source="here")
-    assert profile.notes[0] == "1 trials of unknown cost are not in it"
+    assert profile.notes[0] == "fitted without 1 trial of unknown cost"
     assert profile.notes[1].startswith("easy: no failed trial that cost anything")
     assert profile.tiers["easy"].expensive_failure_usd == 0.5
 

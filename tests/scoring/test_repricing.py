@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from scoring.cost import same_model
 from scoring.price_rows import PriceError
 from scoring.price_snapshots import table_of_record
 from scoring.prices import PriceTable
@@ -139,6 +140,16 @@ def test_another_model_is_priced_as_itself_and_said() -> None:
 
 def test_a_dated_name_of_the_requested_model_is_no_other_model() -> None:
     assert reprice([began(), left(1), came(1, served="m-2026-01-01")], TABLE).substitutions == ()
+
+
+@pytest.mark.parametrize("served", ["m-2026-01-01", "m-20260101", "m@20260101", "m-0905", "m-002", "m-latest", "p/m"])
+def test_dates_revisions_and_providers_leave_a_model_itself(served: str) -> None:
+    assert same_model("q/m", served)
+
+
+@pytest.mark.parametrize("served", ["m-mini", "m-5", "m-5-20260101", "mm", "another-m", "m-chat-latest", ""])
+def test_what_else_follows_a_name_is_another_model(served: str) -> None:
+    assert not same_model("q/m", served)
 
 
 def test_models_that_cost_nothing_cost_nothing() -> None:

@@ -133,10 +133,17 @@ def test_the_latest_of_several_trials_or_all_of_them() -> None:
     ]
 
 
+def test_a_task_with_fewer_attempts_is_counted_and_the_others_keep_their_pass_at_k() -> None:
+    rows = [trial(task, attempt=n, quality=float(n == 1)) for task in ("a", "b", "c") for n in (1, 2)][:-1]
+    one, two = (row.passes for row in score(rows).passes)
+    assert (one.k, one.tasks, one.missing) == (1, 3, 0)
+    assert (two.k, two.pass_at_k, two.pass_hat_k, two.tasks, two.missing) == (2, 1, 0, 2, 1)
+
+
 def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
     report = score(batch())
     assert (report.configurations[0].ams, report.tiers) == (None, ())
-    assert report.notes[0] == "no AMS: no trial records a tier, and none were given"
+    assert report.notes[0] == "no AMS: no trial records a tier, and none were given (--tiers calibrate or FILE)"
     part = {task: tier for task, tier in TIERS_OF.items() if task != "easy-0"}
     assert score(batch(), tiers=part).notes[0] == "no AMS: 1 of 9 tasks are in no tier (easy-0)"
 

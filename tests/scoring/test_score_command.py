@@ -125,8 +125,21 @@ def test_calls_served_by_another_model_are_explained(work: Path) -> None:
     report = score(work, "two", "--prices", "both")
     (one,) = report["pricing"]["substitutions"]
     assert (one["served"], one["calls"], one["computed_usd"]) == ("z", 1, pytest.approx(0.0022))
-    assert any(
-        "were served by z and are priced as maker/z: $0.0022 instead of $0.0011" in note for note in report["notes"]
+    assert any("was served by z and priced as maker/z: $0.0022 instead of $0.0011" in note for note in report["notes"])
+
+
+def test_prices_that_only_uncounted_trials_lack_are_not_named(work: Path) -> None:
+    record(work / "runs" / "one", "e", "open", exit=None)
+    assert agent(work, "prices", "snapshot", "some", "--set", "maker/m input=1e-6 output=1e-6").status == 0
+    assert score(work, "one", "--prices", "some")["pricing"]["unpriced_models"] == ["n"]
+
+
+def test_a_served_model_without_a_price_is_said_to_be_priced_as_the_requested_one(work: Path) -> None:
+    record(work / "runs" / "two", "e", "m", served="m-mini", quality=1.0)
+    assert agent(work, "prices", "snapshot", "mine", "--set", "maker/m input=1e-6 output=1e-6").status == 0
+    notes = score(work, "two", "--prices", "mine")["notes"]
+    assert (
+        "1 call to maker/m was served by m-mini and priced as maker/m, $0.0011: there is no price for m-mini" in notes
     )
 
 
@@ -236,7 +249,7 @@ def test_a_profile_that_changes_nothing_says_why_there_is_no_ams(work: Path) -> 
     record(work / "runs" / "flat", "e")
     record(work / "runs" / "flat", "d")
     said = refused(agent(work, "score", "flat", "--profile", "agentmeter", "--profile", "agentmeter"))
-    assert "there is none: no AMS: no trial records a tier" in said
+    assert "profiles differ in AMS only: no AMS: no trial records a tier" in said
 
 
 def test_attempts_and_their_choice(work: Path) -> None:
