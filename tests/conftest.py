@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -65,6 +66,8 @@ PROBES = {"docker": docker_problem, "sandbox": sandbox_problem, "podman": podman
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where nohup or & had turned them off, what the tests
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # start would have them off, too
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         del os.environ[name]
     if hasattr(config, "workerinput"):  # a pytest-xdist worker; the process that started it has looked

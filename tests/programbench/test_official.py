@@ -46,7 +46,7 @@ def test_a_right_program_is_resolved_and_the_verdict_says_how_it_came_about(
     assert inputs["tests"].startswith("local:")
     assert inputs["docker_cpus"] == str(min(10, os.cpu_count() or 1))
     assert (inputs["reruns"], inputs["official"]) == ("no", "no")
-    assert any("local, with no registry's digest" in note for note in verdict.notes)
+    assert any("is local: no registry is known to have it" in note for note in verdict.notes)
     assert sorted(path.name for path in (tmp_path / "evaluation").iterdir()) == [
         "changes.txt", "compile.log", "prepared.json", "programbench.log", "submission.tar.gz",
         f"{CALCULATOR}.eval.json",

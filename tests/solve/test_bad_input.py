@@ -50,7 +50,7 @@ def test_a_missing_key_is_named_with_its_variable(work: Path) -> None:
 
 
 def test_an_unreachable_endpoint_is_found_before_anything_starts(work: Path) -> None:
-    line = refused(work, *ADHOC, "--model", "openai/some", "--api-base", "http://127.0.0.1:9/v1")
+    line = refused(work, *ADHOC, "--model", "openai/some", "--api-base", "http://127.0.0.1:9/v1", status=1)
     assert "127.0.0.1:9" in line
 
 
