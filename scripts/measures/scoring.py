@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +43,14 @@ began = time.perf_counter()
 read_rows(trial_directories(Path(sys.argv[1])))
 print(time.perf_counter() - began)
 """
+_WATCHED = """
+import resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
+"""
+"""A small process in between: a child's peak begins with what its parent had."""
 
 
 def measure() -> Iterator[Figure]:
@@ -70,18 +76,14 @@ def measure() -> Iterator[Figure]:
 
 def _scored(batch: str) -> tuple[float, float, float]:
     """Seconds, seconds of processor time, MB of one run of the command."""
-    began = time.perf_counter()
-    process = subprocess.Popen([*_COMMAND, batch, "--json"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    report = json.loads(process.stdout.read())
-    _, status, used = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
-    assert process.returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCHED, *_COMMAND, batch, "--json"], capture_output=True, text=True, check=True
+    )
+    report = json.loads(done.stdout)
     assert report["counts"]["counted"] == MODELS * TASKS * ATTEMPTS
     assert report["configurations"][0]["ams"]["low"] is not None
-    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    seconds, cpu_s, peak_kb = map(float, done.stderr.splitlines()[-1].split())
+    return seconds, cpu_s, peak_kb / 1024
 
 
 def _write(batch: Path, model: int, task: int, attempt: int, chance: random.Random) -> None:
