@@ -14,8 +14,7 @@ from scoring.errors import ScoringError
 from scoring.report import Pricing, Substituted
 from scoring.rows import CostKind, TrialRow, repriced, with_cost
 from trajectories.errors import RecordError
-from trajectories.events import TrialStarted
-from trajectories.reader import read_events
+from trajectories.reader import after_first, read_events
 from trajectories.text import counted
 
 if TYPE_CHECKING:
@@ -102,10 +101,7 @@ def _reprice(directory: Path, table: PriceTable | None) -> Repriced:
     from scoring.prices import PriceTable
     from scoring.repricing import reprice
 
-    events = iter(read_events(directory))
-    start = next(events, None)
-    if not isinstance(start, TrialStarted):
-        raise RecordError("the record is empty")
+    start, events = after_first(directory, read_events(directory))
     nothing = PriceTable("none", hashlib.sha256(b"").hexdigest(), {})
     return reprice(chain([start], events), table or table_of_record(start) or nothing)
 

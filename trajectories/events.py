@@ -1,8 +1,8 @@
 """The vocabulary of the record: every event that a trial's `events.jsonl` can hold.
 
-Only the shape of events lives here; writing them is `recorder`'s, reading them `reader`'s. A field
-or a type of event may be added at any time; a changed meaning, or a new word in a closed set (an exit's
-cause, say), needs a new major `SCHEMA_VERSION`. None is "unknown".
+Only the shape of events lives here (a panel's two: in `panel`); writing them is `recorder`'s, reading them
+`reader`'s. A field or a type of event may be added at any time; a changed meaning, or a new word in a closed
+set (an exit's cause, say), needs a new major `SCHEMA_VERSION`. None is "unknown".
 """
 
 from __future__ import annotations

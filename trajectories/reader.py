@@ -7,7 +7,7 @@ error with its line. Unknown fields are ignored, an unknown major version is ref
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,10 +47,19 @@ def first_event(trial: Path) -> TrialStarted:
 
     Raises: RecordError.
     """
-    event = next(read_events(trial), None)
-    if not isinstance(event, TrialStarted):
+    return after_first(trial, read_events(trial))[0]
+
+
+def after_first(trial: Path, events: Iterable[Event]) -> tuple[TrialStarted, Iterator[Event]]:
+    """Event 0 of a trial's events, and those after it.
+
+    Raises: RecordError if there are none, or the first is no `trial_started`.
+    """
+    stream = iter(events)
+    start = next(stream, None)
+    if not isinstance(start, TrialStarted):
         raise RecordError(f"{trial}: the record is empty")
-    return event
+    return start, stream
 
 
 def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:

@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import BaseModel
 
 from trajectories.entry import Entry
-from trajectories.errors import RecordError
 from trajectories.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
 from trajectories.exits import Exit
+from trajectories.reader import after_first
 from trajectories.tally import Tally
 from trajectories.usage import Costs, Usage
 from trajectories.verdict import GroupScore, Verdict, standing_verdict
@@ -107,10 +107,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
 
     Raises: RecordError if there are none, or the first is no `trial_started`.
     """
-    stream = iter(events)
-    start = next(stream, None)
-    if not isinstance(start, TrialStarted):
-        raise RecordError(f"{directory}: the record is empty")
+    start, stream = after_first(directory, events)
     tally = Tally()
     exit: Exit | None = None
     verdict: Verdict | None = None

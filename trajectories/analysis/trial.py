@@ -31,7 +31,7 @@ from trajectories.events import (
     Snapshot,
     TrialStarted,
 )
-from trajectories.reader import read_events
+from trajectories.reader import after_first, read_events
 
 _COMMAND_SHOWN = 160
 
@@ -49,10 +49,7 @@ def analyze_events(directory: Path, events: Iterable[Event]) -> TrialAnalysis:
 
     Raises: RecordError if the first event is no `trial_started`; MissingExtra without tree-sitter.
     """
-    stream = iter(events)
-    start = next(stream, None)
-    if not isinstance(start, TrialStarted):
-        raise RecordError(f"{directory}: the record is empty")
+    start, stream = after_first(directory, events)
     fold = _Fold(directory, start)
     for event in stream:
         fold.feed(event)

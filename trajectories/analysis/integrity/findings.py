@@ -23,7 +23,6 @@ from trajectories.analysis.integrity.workspace import final_breaches
 from trajectories.analysis.integrity.wrapping import builds, hands_on, is_build_script
 from trajectories.analysis.reference import Reference, initial_programs
 from trajectories.analysis.shell import FileWrite, items
-from trajectories.errors import RecordError
 from trajectories.events import (
     ActionFinished,
     ActionStarted,
@@ -35,6 +34,7 @@ from trajectories.events import (
     TrialStarted,
 )
 from trajectories.panel import Kind
+from trajectories.reader import after_first
 from trajectories.text import cut_middle
 
 Severity = Literal["attempted", "succeeded", "unclear"]
@@ -86,10 +86,7 @@ def scan(directory: Path, events: Iterable[Event]) -> Scan:
 
     Raises: RecordError if the first event is no `trial_started`; MissingExtra without tree-sitter.
     """
-    stream = iter(events)
-    start = next(stream, None)
-    if not isinstance(start, TrialStarted):
-        raise RecordError(f"{directory}: the record is empty")
+    start, stream = after_first(directory, events)
     fold = _Fold(directory, start)
     for event in stream:
         fold.feed(event)
