@@ -1,5 +1,5 @@
 """The application: one trial from top to bottom, its loop, its models, its command line.
 
-On top of the house: imports everything, imported by nothing. `agent.solve` tells the story,
-`agent.loop` is the machine, `agent.cli` names the verbs.
+On top of the house: imports everything, imported by nothing. `agent.trial.run` tells the story,
+`agent.loop.loop` is the machine, `agent.cli` names the verbs.
 """

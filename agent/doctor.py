@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.config import config_path
-from agent.models.providers import providers
-from environments.cleaning import count as leftovers
+from agent.models.litellm.providers import providers
 from environments.host import Host, survey
+from environments.leftovers.cleaning import count as leftovers
 from environments.protocol import Kind
 
 BLOBS_VARIABLE = "PROGRAMBENCH_BLOB_DIR"

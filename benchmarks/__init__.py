@@ -4,29 +4,20 @@ May import `trajectories` and `environments`; is imported by `agent`. Public nam
 they are first used.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from benchmarks.adhoc import adhoc_task as adhoc_task
-    from benchmarks.registry import benchmark as benchmark, resolve_task as resolve_task, task_rows as task_rows
-    from benchmarks.task import Benchmark as Benchmark, Task as Task, TaskError as TaskError
+    from benchmarks.task.adhoc import adhoc_task as adhoc_task
+    from benchmarks.task.registry import benchmark as benchmark, resolve_task as resolve_task, task_rows as task_rows
+    from benchmarks.task.task import Benchmark as Benchmark, Task as Task, TaskError as TaskError
 
-_EXPORTS = {
-    "Benchmark": "task",
-    "Task": "task",
-    "TaskError": "task",
-    "adhoc_task": "adhoc",
-    "benchmark": "registry",
-    "resolve_task": "registry",
-    "task_rows": "registry",
-}
-__all__ = sorted(_EXPORTS)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "task.adhoc": ["adhoc_task"],
+        "task.registry": ["benchmark", "resolve_task", "task_rows"],
+        "task.task": ["Benchmark", "Task", "TaskError"],
+    },
+)

@@ -3,17 +3,16 @@
 May import `trajectories`; knows no agent and no benchmark. Everything else in here is private.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
 if TYPE_CHECKING:
-    from environments.archive import BadArchive as BadArchive
+    from environments.archives.archive import BadArchive as BadArchive
     from environments.choose import make as make
     from environments.host import Daemon as Daemon, Host as Host, survey as survey
-    from environments.listing import Changed as Changed, Entry as Entry, Listing as Listing
-    from environments.owner import Owner as Owner, this_process as this_process
+    from environments.leftovers.owner import Owner as Owner, this_process as this_process
+    from environments.listing.listing import Changed as Changed, Entry as Entry, Listing as Listing
     from environments.promises import Promise as Promise
     from environments.protocol import (
         KINDS as KINDS,
@@ -31,34 +30,29 @@ if TYPE_CHECKING:
         SupervisorLost as SupervisorLost,
     )
 
-_HOME = {
-    "archive": ("BadArchive",),
-    "choose": ("make",),
-    "host": ("Daemon", "Host", "survey"),
-    "listing": ("Changed", "Entry", "Listing"),
-    "owner": ("Owner", "this_process"),
-    "promises": ("Promise",),
-    "protocol": (
-        "KINDS",
-        "Build",
-        "DiskFull",
-        "Environment",
-        "EnvironmentFault",
-        "EnvironmentLost",
-        "EnvironmentSpec",
-        "EnvironmentUnavailable",
-        "Execution",
-        "Export",
-        "Kind",
-        "Started",
-        "SupervisorLost",
-    ),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-__all__ = sorted(_MODULE)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "archives.archive": ["BadArchive"],
+        "choose": ["make"],
+        "host": ["Daemon", "Host", "survey"],
+        "leftovers.owner": ["Owner", "this_process"],
+        "listing.listing": ["Changed", "Entry", "Listing"],
+        "promises": ["Promise"],
+        "protocol": [
+            "Build",
+            "DiskFull",
+            "Environment",
+            "EnvironmentFault",
+            "EnvironmentLost",
+            "EnvironmentSpec",
+            "EnvironmentUnavailable",
+            "Execution",
+            "Export",
+            "KINDS",
+            "Kind",
+            "Started",
+            "SupervisorLost",
+        ],
+    },
+)

@@ -19,7 +19,7 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
         return asked
     why = []
     if "docker" in kinds_allowed:
-        from environments import daemon
+        from environments.docker import daemon
 
         try:
             daemon.connect(daemon.QUICK_S).close()
@@ -27,7 +27,7 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
         except EnvironmentUnavailable as error:
             why.append(str(error))
     if "sandbox" in kinds_allowed or not has_image:
-        from environments import bubblewrap
+        from environments.sandbox import bubblewrap
 
         obstacle = bubblewrap.obstacle(bubblewrap.outer_user())
         if obstacle is None:
@@ -43,11 +43,11 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
 def make(spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> Environment:
     """An environment of the spec's kind, not yet started; `progress` gets the lines of a pull or a build."""
     if spec.kind == "docker":
-        from environments.docker import DockerEnvironment
+        from environments.docker.environment import DockerEnvironment
 
         return DockerEnvironment(spec, progress)
     if spec.kind == "sandbox":
-        from environments.sandbox import SandboxEnvironment
+        from environments.sandbox.environment import SandboxEnvironment
 
         return SandboxEnvironment(spec)
     from environments.local import LocalEnvironment

@@ -8,10 +8,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments import bubblewrap
+from environments.leftovers.owner import boot_id
 from environments.local import pid_namespace
-from environments.owner import boot_id
 from environments.protocol import EnvironmentUnavailable
+from environments.sandbox import bubblewrap
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def survey(directory: Path | None = None) -> Host:
 
 
 def _docker() -> Daemon:
-    from environments import daemon
+    from environments.docker import daemon
 
     try:
         api = daemon.connect(daemon.QUICK_S)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from environments.promises import Promise
 from environments.protocol import EnvironmentSpec
-from trajectories.events import Lowered
+from trajectories.record.events import Lowered
 
 _DAEMON = {
     "nano_cpus": ("CpuCfsQuota", Promise.CPU_LIMIT),

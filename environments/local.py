@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from environments import exporting
-from environments.channel import Channel, Ready
+from environments.archives import exporting
+from environments.leftovers.owner import Owner, this_process
+from environments.leftovers.removal import remove_tree
 from environments.link import ProcessLink
-from environments.owner import Owner, this_process
 from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
-from environments.removal import remove_tree
-from environments.spawn import end, first_process, spawn
 from environments.supervised import START_S, Supervised, command_environment
-from environments.terminal import Pty, Spawn
+from environments.wire.channel import Channel, Ready
+from environments.wire.spawn import end, first_process, spawn
+from environments.wire.terminal import Pty, Spawn
 from trajectories.interrupts import held
 
 _SUBREAPER = "import ctypes,os,sys;ctypes.CDLL(None).prctl(36,1,0,0,0);os.execvp(sys.argv[1],sys.argv[1:])"

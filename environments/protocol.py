@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
-from environments.listing import Listing as Listing
+from environments.listing.listing import Listing as Listing
 from environments.promises import Promise as Promise
-from trajectories.events import Ended, Lowered, Skipped
-from trajectories.spooled import Spooled as Spooled
+from trajectories.blobs.spooled import Spooled as Spooled
+from trajectories.record.events import Ended, Lowered, Skipped
 
 Kind = Literal["docker", "sandbox", "local"]
 DIGEST_S = 300

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from environments import archive as tar, digests, exporting, left_out, limits
-from environments.channel import Channel, Ready
-from environments.lister import Lister, whole
-from environments.listing import Listing
+from environments import limits
+from environments.archives import archive as tar, exporting, left_out
+from environments.listing.lister import Lister, whole
+from environments.listing.listing import Listing
 from environments.promises import Promise
 from environments.protocol import (
     DIGEST_S,
@@ -31,10 +31,12 @@ from environments.protocol import (
     Export,
     Started,
 )
+from environments.wire import digests
+from environments.wire.channel import Channel, Ready
 
 if TYPE_CHECKING:
-    from environments.persistent import PersistentShell
-    from environments.terminal import Spawn
+    from environments.wire.persistent import PersistentShell
+    from environments.wire.terminal import Spawn
 
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
@@ -240,7 +242,7 @@ class Supervised(ABC):
         return promises, [*lost, *ready.lost]
 
     def _with_shell(self, started: Started) -> Started:
-        from environments.persistent import PersistentShell, with_persistent_shell
+        from environments.wire.persistent import PersistentShell, with_persistent_shell
 
         self._shell = PersistentShell(self._open_channel(), self._run_directory(), self._terminal)
         self._shell.open()

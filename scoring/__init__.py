@@ -4,32 +4,24 @@ Public names are exported lazily. numpy, pandas, pyarrow and matplotlib are the 
 them asks for them.
 """
 
-from __future__ import annotations
-
-import importlib
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from scoring.errors import ScoringError
-    from scoring.frame import trials_frame
-    from scoring.profiles import AGENTMETER, Profile
-    from scoring.report import Report
-    from scoring.rows import TrialRow, read_rows, row_of
+    from scoring.agentmeter.profiles import AGENTMETER as AGENTMETER, Profile as Profile
+    from scoring.errors import ScoringError as ScoringError
+    from scoring.output.frame import trials_frame as trials_frame
+    from scoring.report import Report as Report
+    from scoring.rows import TrialRow as TrialRow, read_rows as read_rows, row_of as row_of
 
-_HOME = {
-    "AGENTMETER": "profiles",
-    "Profile": "profiles",
-    "Report": "report",
-    "ScoringError": "errors",
-    "TrialRow": "rows",
-    "read_rows": "rows",
-    "row_of": "rows",
-    "trials_frame": "frame",
-}
-__all__ = ["AGENTMETER", "Profile", "Report", "ScoringError", "TrialRow", "read_rows", "row_of", "trials_frame"]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"scoring.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "agentmeter.profiles": ["AGENTMETER", "Profile"],
+        "errors": ["ScoringError"],
+        "output.frame": ["trials_frame"],
+        "report": ["Report"],
+        "rows": ["TrialRow", "read_rows", "row_of"],
+    },
+)

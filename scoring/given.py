@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from scoring.agentmeter.tiers import Tier, tiers_given
 from scoring.errors import ScoringError
-from scoring.tiers import Tier, tiers_given
 
 
 def read_tiers(path: Path) -> dict[str, Tier]:

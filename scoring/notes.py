@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scoring.intervals import no_bootstrap
-from scoring.profiles import Profile
+from scoring.agentmeter.profiles import Profile
+from scoring.agentmeter.tiers import Tier
 from scoring.rows import TrialRow
 from scoring.selection import Counted, Infrastructure, mixed_conditions
-from scoring.tiers import Tier
+from scoring.statistics.intervals import no_bootstrap
 
 if TYPE_CHECKING:
     from scoring.report import Report

@@ -9,17 +9,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from scoring.ams import TierScore
-from scoring.clitool import Line
-from scoring.diagnostics import Effort, Headline, Passed
-from scoring.intervals import Estimate
-from scoring.longcli import AtTurn, Main, Mode, TurnDifference
-from scoring.passes import Passes
-from scoring.profiles import Profile
-from scoring.ranking import Agreement
+from scoring.agentmeter.ams import TierScore
+from scoring.agentmeter.profiles import Profile
+from scoring.agentmeter.tiers import Tier
+from scoring.families.clitool import Line
+from scoring.families.longcli import AtTurn, Main, Mode, TurnDifference
 from scoring.rows import CostKind
 from scoring.selection import Duplicates, Infrastructure
-from scoring.tiers import Tier
+from scoring.statistics.diagnostics import Effort, Headline, Passed
+from scoring.statistics.intervals import Estimate
+from scoring.statistics.passes import Passes
+from scoring.statistics.rank_correlation import Agreement
 
 Attempts = Literal["latest", "all"]
 """Where a task has several trials, AMS, tiers and headlines take the latest completed one, or average all."""
@@ -53,7 +53,7 @@ class Configuration(Row):
     gap: float | None
     """Below the best AMS of the same model."""
     pareto: bool
-    """Nobody beats its mean quality and mean cost (`scoring.pareto`); False where a cost is unknown."""
+    """Nobody beats its mean quality and mean cost (`scoring.statistics.pareto`); False where a cost is unknown."""
 
 
 class TierRow(Row):
@@ -130,7 +130,7 @@ class RankingRow(BaseModel):
 
 
 class Substituted(BaseModel):
-    """Calls in which another model than the requested one was served, over all trials (`scoring.repricing`)."""
+    """Calls in which another model than the requested one was served, over all trials (`scoring.pricing.repricing`)."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from scoring.errors import ScoringError
-from trajectories.catalog import listed
-from trajectories.summary import Summary
-from trajectories.usage import Costs, Usage
-from trajectories.verdict import GroupScore
+from trajectories.reading.runs import listed
+from trajectories.reading.summary import Summary
+from trajectories.record.usage import Costs, Usage
+from trajectories.record.verdict import GroupScore
 
 CostKind = Literal["billed", "computed", "list", "agentmeter"]
 """Which of a row's costs is its `cost_usd`: the provider's figure, the price snapshot's, the same without cache
@@ -139,7 +139,7 @@ def with_cost(row: TrialRow, kind: CostKind) -> TrialRow:
 def repriced(
     row: TrialRow, costs: Costs, agentmeter_usd: float | None, *, prices: str, cost: CostKind = "computed"
 ) -> TrialRow:
-    """The row with costs computed anew with another price snapshot (`scoring.repricing`), and that snapshot's name."""
+    """Return the row with costs computed with another price snapshot, and that snapshot's name."""
     return with_cost(
         replace(
             row,

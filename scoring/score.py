@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 
-from scoring import ams, diagnostics, pareto
-from scoring.benchmark_tables import longcli_rows, mode_rows, suite_rows
+from scoring.agentmeter import ams
+from scoring.agentmeter.profiles import AGENTMETER, Profile
+from scoring.agentmeter.tiers import tiers_given, tiers_of
 from scoring.errors import ScoringError
-from scoring.intervals import LEVEL, REPLICATES, SEED, Estimate, difference
+from scoring.families.choose import longcli_rows, mode_rows, suite_rows
 from scoring.notes import notes
-from scoring.passes import passes
-from scoring.profiles import AGENTMETER, Profile
 from scoring.report import (
     Attempts,
     Comparison,
@@ -39,7 +38,9 @@ from scoring.selection import (
     latest_completed,
     outcome,
 )
-from scoring.tiers import tiers_given, tiers_of
+from scoring.statistics import diagnostics, pareto
+from scoring.statistics.intervals import LEVEL, REPLICATES, SEED, Estimate, difference
+from scoring.statistics.passes import passes
 
 _MOST_K = 10
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.models.oracle import commands
-from agent.solution import solution_of
-from benchmarks.registry import resolve_task
-from trajectories.events import CallFinished, Evaluated, Message
-from trajectories.reader import read_events
-from trajectories.states import ARCHIVE, state_at
-from trajectories.summary import summarize
-from trajectories.workspace_archive import archive_manifest
+from agent.loop.solution import solution_of
+from agent.models.free.oracle import commands
+from benchmarks.task.registry import resolve_task
+from trajectories.reading.reader import read_events
+from trajectories.reading.summary import summarize
+from trajectories.record.events import CallFinished, Evaluated, Message
+from trajectories.workspace.exported import archive_manifest
+from trajectories.workspace.states import ARCHIVE, state_at
 
 
 @dataclass

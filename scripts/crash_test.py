@@ -20,12 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from environments.owner import start_time, this_process
+from environments.leftovers.owner import start_time, this_process
 from scripts.crash_facts import Facts, facts_of, script
 from scripts.kill_test import ROOT, what_is_left
-from trajectories.check import check
+from trajectories.checks.check import check
 from trajectories.errors import RecordError
-from trajectories.lines import kind_of
+from trajectories.reading.lines import kind_of
 
 AT_A_TIME = 2
 TRIAL_S = 120.0

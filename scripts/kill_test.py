@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from environments import daemon
-from environments.cleaning import SHARED_MEMORY
-from environments.owner import PID, START, Owner, start_time, this_process
+from environments.docker import daemon
+from environments.leftovers.cleaning import SHARED_MEMORY
+from environments.leftovers.owner import PID, START, Owner, start_time, this_process
 from environments.protocol import EnvironmentUnavailable
 
 ROOT = Path(__file__).parent.parent

@@ -11,8 +11,8 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks.registry import benchmark
-from environments import daemon, images
+from benchmarks.task.registry import benchmark
+from environments.docker import daemon, images
 
 
 def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from environments import owner
+from environments.leftovers import owner
 
 GRACE_S = 10.0
 """A container whose owner was killed removes itself, but not at once."""

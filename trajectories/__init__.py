@@ -4,55 +4,32 @@ At the bottom of the house: any package may import it, it imports none of them a
 container or provider. Public names are exported lazily; the rest is private to the package.
 """
 
-from __future__ import annotations
-
-import importlib
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from trajectories.catalog import find_trial, trial_directories
-    from trajectories.errors import RecordError
-    from trajectories.events import Event
-    from trajectories.exits import Exit
-    from trajectories.reader import read_events
-    from trajectories.recorder import Recorder
-    from trajectories.summary import Summary, summarize
-    from trajectories.usage import Costs, Usage
-    from trajectories.verdict import Case, Verdict
+    from trajectories.errors import RecordError as RecordError
+    from trajectories.reading.reader import read_events as read_events
+    from trajectories.reading.runs import find_trial as find_trial, trial_directories as trial_directories
+    from trajectories.reading.summary import Summary as Summary, summarize as summarize
+    from trajectories.record.events import Event as Event
+    from trajectories.record.exits import Exit as Exit
+    from trajectories.record.usage import Costs as Costs, Usage as Usage
+    from trajectories.record.verdict import Case as Case, Verdict as Verdict
+    from trajectories.writing.recorder import Recorder as Recorder
 
-_HOME = {
-    "Case": "verdict",
-    "Costs": "usage",
-    "Event": "events",
-    "Exit": "exits",
-    "RecordError": "errors",
-    "Recorder": "recorder",
-    "Summary": "summary",
-    "Usage": "usage",
-    "Verdict": "verdict",
-    "find_trial": "catalog",
-    "read_events": "reader",
-    "summarize": "summary",
-    "trial_directories": "catalog",
-}
-__all__ = [
-    "Case",
-    "Costs",
-    "Event",
-    "Exit",
-    "RecordError",
-    "Recorder",
-    "Summary",
-    "Usage",
-    "Verdict",
-    "find_trial",
-    "read_events",
-    "summarize",
-    "trial_directories",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"trajectories.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "errors": ["RecordError"],
+        "reading.reader": ["read_events"],
+        "reading.runs": ["find_trial", "trial_directories"],
+        "reading.summary": ["Summary", "summarize"],
+        "record.events": ["Event"],
+        "record.exits": ["Exit"],
+        "record.usage": ["Costs", "Usage"],
+        "record.verdict": ["Case", "Verdict"],
+        "writing.recorder": ["Recorder"],
+    },
+)

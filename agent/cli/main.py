@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli import (
+from agent.cli.commands import (
     analyze,
     checkout,
     clean,
@@ -107,7 +107,7 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 def _leave(line: str, status: int) -> NoReturn:
     if sys.stderr is not None:
-        from trajectories.text import printable
+        from trajectories.record.text import printable
 
         print(f"agent: {printable(' '.join(line.split()))}", file=sys.stderr)
     sys.exit(status)

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.cli.output import stderr
-from trajectories.events import (
+from trajectories.reading.tally import Tally
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     BaseEvent,
@@ -27,13 +28,12 @@ from trajectories.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.tally import Tally
-from trajectories.text import printable
+from trajectories.record.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from agent.order import Order
+    from agent.trial.order import Order
 
 _COMMAND_WIDTH = 100
 

@@ -1,4 +1,4 @@
-"""Option values as typed, and the user's defaults, to `agent.order.Options`."""
+"""Option values as typed, and the user's defaults, to `agent.trial.order.Options`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from agent.config import config_path, defaults, runs_dir
 from agent.errors import UserError
-from agent.order import Options
-from benchmarks.quantities import count, duration_s
+from agent.trial.order import Options
+from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 
 

@@ -5,67 +5,42 @@ A model knows no environment, no task and no record on disk (`replay` reads one)
 only. Names below are loaded when first used, because their modules are slow to different degrees.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from agent.models.aliases import Alias, load_aliases
-    from agent.models.choose import make_model
+    from agent.models.aliases import Alias as Alias, load_aliases as load_aliases
+    from agent.models.choose import make_model as make_model
+    from agent.models.litellm.providers import key_is_set as key_is_set
     from agent.models.protocol import (
-        ActionFormat,
-        Answer,
-        AssistantTurn,
-        CallFailure,
-        Model,
-        ModelInfo,
-        ModelUnusable,
-        Request,
+        ActionFormat as ActionFormat,
+        Answer as Answer,
+        AssistantTurn as AssistantTurn,
+        CallFailure as CallFailure,
+        Model as Model,
+        ModelInfo as ModelInfo,
+        ModelUnusable as ModelUnusable,
+        Request as Request,
     )
-    from agent.models.providers import key_is_set
-    from agent.models.retries import RetryPolicy
+    from agent.models.retries import RetryPolicy as RetryPolicy
 
-_WHERE = {
-    "ActionFormat": "protocol",
-    "Alias": "aliases",
-    "Answer": "protocol",
-    "AssistantTurn": "protocol",
-    "CallFailure": "protocol",
-    "Model": "protocol",
-    "ModelInfo": "protocol",
-    "ModelUnusable": "protocol",
-    "Request": "protocol",
-    "RetryPolicy": "retries",
-    "key_is_set": "providers",
-    "load_aliases": "aliases",
-    "make_model": "choose",
-}
-
-__all__ = [
-    "ActionFormat",
-    "Alias",
-    "Answer",
-    "AssistantTurn",
-    "CallFailure",
-    "Model",
-    "ModelInfo",
-    "ModelUnusable",
-    "Request",
-    "RetryPolicy",
-    "key_is_set",
-    "load_aliases",
-    "make_model",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "aliases": ["Alias", "load_aliases"],
+        "choose": ["make_model"],
+        "litellm.providers": ["key_is_set"],
+        "protocol": [
+            "ActionFormat",
+            "Answer",
+            "AssistantTurn",
+            "CallFailure",
+            "Model",
+            "ModelInfo",
+            "ModelUnusable",
+            "Request",
+        ],
+        "retries": ["RetryPolicy"],
+    },
+)

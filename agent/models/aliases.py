@@ -13,7 +13,7 @@ import yaml
 
 from agent.config import config_dir
 from agent.models.protocol import ModelUnusable
-from trajectories.events import Json
+from trajectories.record.events import Json
 
 USER_FILE = "models.yaml"
 

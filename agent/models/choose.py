@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agent.models.protocol import Model, ModelUnusable
 
 if TYPE_CHECKING:
-    from agent.models.oracle import Solution
+    from agent.models.free.oracle import Solution
 
 SCRIPT, REPLAY, HUMAN, ORACLE, NOP = "script:", "replay:", "human", "oracle", "nop"
 FREE_MODELS = {
@@ -39,9 +39,9 @@ def make_model(
     """
     if asked.startswith((SCRIPT, REPLAY)) or asked in (HUMAN, ORACLE, NOP):
         return _local(asked, settings, api_base, solution)
-    from agent.models import catalogue
+    from agent.models import catalog as catalogue
     from agent.models.aliases import load_aliases
-    from agent.models.litellm import LiteLLMModel
+    from agent.models.litellm.model import LiteLLMModel
 
     known = load_aliases()
     if asked in known:
@@ -65,15 +65,15 @@ def _local(
     if api_base:
         raise ModelUnusable(f"--api-base means nothing to --model {asked}; leave it out")
     if asked == HUMAN:
-        from agent.models.human import HumanModel
+        from agent.models.free.human import HumanModel
 
         return HumanModel()
     if asked == NOP:
-        from agent.models.nop import NopModel
+        from agent.models.free.nop import NopModel
 
         return NopModel()
     if asked == ORACLE:
-        from agent.models.oracle import OracleModel
+        from agent.models.free.oracle import OracleModel
 
         if solution is None:
             raise ModelUnusable(f"--model {ORACLE} brings a task's own solution, and there is no task here")
@@ -82,9 +82,9 @@ def _local(
     if not path:
         raise ModelUnusable(f"--model {asked} needs a path: {SCRIPT}FILE or {REPLAY}TRIAL")
     if kind == "script":
-        from agent.models.script import ScriptModel
+        from agent.models.free.script import ScriptModel
 
         return ScriptModel(Path(path), asked)
-    from agent.models.replay import ReplayModel
+    from agent.models.free.replay import ReplayModel
 
     return ReplayModel(Path(path), asked)

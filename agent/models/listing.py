@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agent.models.aliases import load_aliases
-from agent.models.providers import key_is_set
-from scoring.prices import wheel_prices
-from scoring.rates import Rates
+from agent.models.litellm.providers import key_is_set
+from scoring.pricing.rates import Rates
+from scoring.pricing.tables import wheel_prices
 
 PRICES = ("input", "cache_read", "output")
 """Columns of `model_rows`."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from trajectories.events import FailureClass, Json, Message, ModelRef, Reply
-from trajectories.usage import Costs, Usage
+from trajectories.record.events import FailureClass, Json, Message, ModelRef, Reply
+from trajectories.record.usage import Costs, Usage
 
 ActionFormat = Literal["tool", "fenced"]
 """How a model says its commands: calls of a `bash` tool, or one fenced block a reply."""

@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass, field
 
 from agent.models.protocol import CallFailure
-from trajectories.events import FailureClass
+from trajectories.record.events import FailureClass
 
 RETRIED: frozenset[FailureClass] = frozenset({"rate_limit", "server_error", "timeout", "connection", "malformed"})
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.models.protocol import ActionFormat, ModelUnusable
-from trajectories.events import Json
+from trajectories.record.events import Json
 
 Api = Literal["chat", "responses"]
 Cache = Literal["off", "5m", "1h"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.directory import TaskDirectories
+from benchmarks.task.directory import TaskDirectories
 
 _HERE = Path(__file__).resolve().parent
 

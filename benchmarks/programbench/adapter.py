@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 
 from benchmarks.programbench import instances, names, variants as ablations
 from benchmarks.programbench.instances import Branch, Instance
-from benchmarks.task import Named, Row, Task, TaskError
+from benchmarks.task.task import Named, Row, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, Kind
-from trajectories.events import Limits, Skipped
-from trajectories.verdict import Verdict
+from trajectories.record.events import Limits, Skipped
+from trajectories.record.verdict import Verdict
 
 NAME = "programbench"
 PACKAGE = "programbench"
@@ -147,7 +147,7 @@ class ProgramBench:
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Score an exported workspace with the official evaluator; see `official.evaluate`."""
-        from benchmarks.programbench import official
+        from benchmarks.programbench.official import evaluator as official
 
         if kind != _KIND:
             raise TaskError(f"{task.id} is evaluated in docker only, not in {kind}")

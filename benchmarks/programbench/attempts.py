@@ -13,10 +13,18 @@ from pathlib import Path
 from benchmarks.programbench.adapter import NAME
 from benchmarks.programbench.handover import HandOverError, check_complete
 from trajectories.errors import RecordError
-from trajectories.events import Change, Evaluated, EvaluationStarted, Exited, Snapshot, TrialStarted, WorkspaceExported
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.source import Source
-from trajectories.summary import Summary
+from trajectories.reading.summary import Summary
+from trajectories.record.events import (
+    Change,
+    Evaluated,
+    EvaluationStarted,
+    Exited,
+    Snapshot,
+    TrialStarted,
+    WorkspaceExported,
+)
 
 
 @dataclass(frozen=True)

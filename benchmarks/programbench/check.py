@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from benchmarks.programbench.instances import Instance
-from environments import daemon
 from environments.choose import make
+from environments.docker import daemon
 from environments.protocol import (
     Environment,
     EnvironmentFault,
@@ -26,7 +26,7 @@ from environments.protocol import (
     EnvironmentUnavailable,
     Execution,
 )
-from trajectories.text import cut_middle
+from trajectories.record.text import cut_middle
 
 if TYPE_CHECKING:
     from docker import APIClient

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from benchmarks.programbench.parallel_gzip import compressed
-from environments.archive import BadArchive, Judge, Member, filtered, inside_only, read_chunks
-from environments.archive_digests import digests
-from environments.left_out import is_harmless
-from trajectories.parts import Skipped
-from trajectories.paths import to_text
+from environments.archives.archive import BadArchive, Judge, Member, filtered, inside_only, read_chunks
+from environments.archives.archive_digests import digests
+from environments.archives.left_out import is_harmless
+from trajectories.record.parts import Skipped
+from trajectories.record.paths import to_text
 
 NAME = "submission.tar.gz"
 LEVEL = 4

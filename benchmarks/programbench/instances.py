@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from benchmarks.task import TaskError
+from benchmarks.task.task import TaskError
 
 TASKS_VARIABLE = "RETRACE_PROGRAMBENCH_TASKS"
 """Directories with instances of one's own, separated like PATH, each laid out like the package's `data/tasks`."""

@@ -6,7 +6,7 @@ Ids are made of the repository's name and the commit, so names need no file but 
 from __future__ import annotations
 
 from benchmarks.programbench import instances
-from benchmarks.task import Named
+from benchmarks.task.task import Named
 
 
 def named(word: str) -> Named:

@@ -21,12 +21,12 @@ from pydantic import BaseModel
 from benchmarks.programbench import instances
 from benchmarks.programbench.attempts import Attempt, Passed, choose
 from benchmarks.programbench.handover import NAME as SUBMISSION, HandOverError, hand_over
-from benchmarks.task import TaskError
-from trajectories.catalog import directories_named
+from benchmarks.task.task import TaskError
 from trajectories.errors import RecordError
 from trajectories.formats.errors import CannotExport, dumped
 from trajectories.formats.export import export
 from trajectories.formats.write_file import write_file
+from trajectories.reading.runs import directories_named
 
 EVALUATION = "evaluation"
 """Folder of a trial with what the evaluator left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.task import Task, TaskError
+from benchmarks.task.task import Task, TaskError
 
 LANGUAGES = {"c": "C", "cpp": "C++", "go": "Go", "hs": "Haskell", "java": "Java", "rs": "Rust"}
 """The data's words for a language, and people's."""

@@ -13,13 +13,11 @@ pytest then runs every check, one test id a check. Without pytest: `run_checks(m
 `environments.conformance.broken` has for each check an environment that fails it.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
 if TYPE_CHECKING:
-    from environments.conformance.catalogue import all_checks as all_checks
     from environments.conformance.checking import Check as Check, check as check
     from environments.conformance.kit import (
         Kit as Kit,
@@ -30,19 +28,15 @@ if TYPE_CHECKING:
     )
     from environments.conformance.place import Place as Place
     from environments.conformance.suite import EnvironmentConformance as EnvironmentConformance
+    from environments.conformance.topics import all_checks as all_checks
 
-_HOME = {
-    "catalogue": ("all_checks",),
-    "checking": ("Check", "check"),
-    "kit": ("Kit", "Report", "Unpromised", "run_checks", "unpromised"),
-    "place": ("Place",),
-    "suite": ("EnvironmentConformance",),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-__all__ = sorted(_MODULE)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "checking": ["Check", "check"],
+        "kit": ["Kit", "Report", "Unpromised", "run_checks", "unpromised"],
+        "place": ["Place"],
+        "suite": ["EnvironmentConformance"],
+        "topics": ["all_checks"],
+    },
+)

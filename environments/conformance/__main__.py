@@ -7,10 +7,10 @@ import sys
 from importlib import import_module
 
 from environments.conformance import kinds
-from environments.conformance.catalogue import all_checks
 from environments.conformance.checking import Check
 from environments.conformance.kit import run_checks
 from environments.conformance.place import Make, Sever
+from environments.conformance.topics import all_checks
 from environments.protocol import KINDS, EnvironmentFault, EnvironmentSpec
 
 

@@ -21,12 +21,12 @@ def maker(spec: EnvironmentSpec) -> Make:
 
 def sever(environment: Environment) -> None:
     """Pause the container (a killed one takes its files along), or kill the process of a sandbox or a local one."""
-    from environments.docker import DockerEnvironment
+    from environments.docker.environment import DockerEnvironment
     from environments.local import LocalEnvironment
-    from environments.sandbox import SandboxEnvironment
+    from environments.sandbox.environment import SandboxEnvironment
 
     if isinstance(environment, DockerEnvironment):
-        from environments import daemon
+        from environments.docker import daemon
 
         api = daemon.connect()
         assert environment._container is not None

@@ -127,7 +127,7 @@ def run_checks(
 
     `progress` gets `passed`, `failed` or `unpromised` and the check, as soon as it is known.
     """
-    from environments.conformance.catalogue import all_checks
+    from environments.conformance.topics import all_checks
 
     kit = Kit(make, sever, name)
     try:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from environments.conformance.catalogue import all_checks
 from environments.conformance.checking import Check
 from environments.conformance.kit import Kit, Unpromised, unpromised
+from environments.conformance.topics import all_checks
 from environments.protocol import Environment
 
 

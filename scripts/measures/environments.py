@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from environments.bubblewrap import as_user, bwrap_prefix, outer_user
 from environments.choose import make
 from environments.protocol import Build, Environment, EnvironmentSpec, Kind, Started
+from environments.sandbox.bubblewrap import as_user, bwrap_prefix, outer_user
 from scripts.measures.figures import Figure, command, interleaved
 
 IMAGE = Build(Path(__file__).parents[2] / "tests" / "environments" / "image")
@@ -119,8 +119,8 @@ LARGE = f"""
 import sys, tempfile, time
 from pathlib import Path
 from scripts.measures.environments import started
-from trajectories.masking import Masker
-from trajectories.recorder import Recorder
+from trajectories.writing.masking import Masker
+from trajectories.writing.recorder import Recorder
 
 def high_water():
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -116,7 +116,8 @@ def _small(folder: str) -> Path:
 
 def around_the_evaluator() -> Figure:
     """Our own time around `programbench eval`: an evaluation less that process and less the build of the check."""
-    from benchmarks.programbench import check, instances, official, running, sweep
+    from benchmarks.programbench import check, instances
+    from benchmarks.programbench.official import evaluator as official, running, sweep
     from tests.programbench import clean_room
 
     own: list[float] = []

@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from agent.actions import SUBMIT
-from agent.initial import initial
-from agent.replay import replay
-from agent.snapshots import Snapshots
+from agent.loop.actions import SUBMIT
+from agent.replay.initial import initial
+from agent.replay.replay import replay
+from agent.trial.snapshots import Snapshots
 from scripts.measures.environments import started, step as true
 from scripts.measures.figures import Figure, command, interleaved, timed
 from scripts.measures.trial import solve
-from trajectories.checkout import check_out
-from trajectories.conversation import Conversation
-from trajectories.events import (
+from trajectories.reading.reader import first_event, read_events
+from trajectories.record.conversation import Conversation
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -32,11 +32,11 @@ from trajectories.events import (
     Reply,
     Snapshot,
 )
-from trajectories.reader import first_event, read_events
-from trajectories.recorder import EVENTS, Recorder
-from trajectories.snapshots import SnapshotWriter
-from trajectories.states import state_at
-from trajectories.usage import Usage
+from trajectories.record.usage import Usage
+from trajectories.workspace.checkout import check_out
+from trajectories.workspace.snapshot_writer import SnapshotWriter
+from trajectories.workspace.states import state_at
+from trajectories.writing.recorder import EVENTS, Recorder
 
 STEPS = 10_000
 FILES = 5_000

@@ -10,10 +10,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from scoring.tiers import TIERS
+from scoring.agentmeter.tiers import TIERS
 from scripts.measures.figures import Figure, command, timed
-from trajectories.conveniences import write_conveniences
-from trajectories.events import (
+from trajectories.record.events import (
     CallFinished,
     CallStarted,
     Evaluated,
@@ -26,10 +25,11 @@ from trajectories.events import (
     TextRef,
     TrialStarted,
 )
-from trajectories.exits import Exit
-from trajectories.recorder import EVENTS
-from trajectories.usage import Costs, Usage
-from trajectories.verdict import Case, Evaluator, Verdict
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Costs, Usage
+from trajectories.record.verdict import Case, Evaluator, Verdict
+from trajectories.writing.derived import write_conveniences
+from trajectories.writing.recorder import EVENTS
 
 MODELS, TASKS, ATTEMPTS = 25, 200, 2
 _CASES = tuple(Case(id=f"case {number}", group="all", status="passed") for number in range(20))
@@ -38,7 +38,7 @@ _READ = """
 import sys, time
 from pathlib import Path
 from scoring.rows import read_rows
-from trajectories.catalog import trial_directories
+from trajectories.reading.runs import trial_directories
 began = time.perf_counter()
 read_rows(trial_directories(Path(sys.argv[1])))
 print(time.perf_counter() - began)

@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from scripts.measures.figures import Figure, command, interleaved, median_gap, timed
-from trajectories.events import CallFinished
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.events import CallFinished
 
 AGENT = (sys.executable, "-m", "agent.cli.main")
 TASK = "demo/ledger"

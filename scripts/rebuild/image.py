@@ -35,7 +35,7 @@ def default_tag(package: str, executable: str) -> str:
 
 def have_base(api: APIClient, base: str, progress: Callable[[str], None]) -> None:
     """Raises: EnvironmentFault."""
-    from environments import images
+    from environments.docker import images
 
     if images.look_up(api, base) is not None:
         return
@@ -53,7 +53,7 @@ def build(given: argparse.Namespace) -> str:
 
     Raises: Mistake, EnvironmentFault.
     """
-    from environments import daemon, images
+    from environments.docker import daemon, images
 
     tag: str = given.tag or default_tag(given.package, given.executable)
     for path in given.data:

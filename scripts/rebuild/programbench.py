@@ -130,7 +130,7 @@ def _digest_of_program(image: str) -> str:
 
 def _id_of(image: str) -> str:
     """The local image's id, so that nothing is pulled, and what is made depends on content alone."""
-    from environments import daemon, images
+    from environments.docker import daemon, images
 
     api = daemon.connect()
     try:
@@ -143,7 +143,7 @@ def _id_of(image: str) -> str:
 
 
 def _make_image(base: str, reference: str) -> None:
-    from environments import daemon, images
+    from environments.docker import daemon, images
 
     api = daemon.connect()
     try:

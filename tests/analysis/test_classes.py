@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from trajectories.analysis.classes import PRIORITY, classify, first
-from trajectories.analysis.reference import Reference
-from trajectories.analysis.shell import parseable
-from trajectories.events import Change
+from trajectories.analysis.commands.classes import PRIORITY, classify, first
+from trajectories.analysis.commands.reference import Reference
+from trajectories.analysis.commands.shell import parseable
+from trajectories.record.events import Change
 
 LABELLED = {
     "write": [

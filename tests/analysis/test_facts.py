@@ -10,9 +10,9 @@ import pytest
 from tests.analysis.trials import Did, Step, record
 from trajectories.analysis import analyze_trial
 from trajectories.analysis.aggregate import row
-from trajectories.analysis.loops import WINDOW
+from trajectories.analysis.commands.loops import WINDOW
 from trajectories.analysis.tokens import estimated_tokens, token_counter
-from trajectories.usage import Usage
+from trajectories.record.usage import Usage
 
 
 def test_a_turn_has_the_first_class_of_its_actions(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.analysis.trials import Did, Step, record
 from trajectories.analysis import analyze_trial
-from trajectories.analysis.growth import Growth
-from trajectories.events import Change
+from trajectories.analysis.code.growth import Growth
+from trajectories.record.events import Change
 
 CAT = Did("cat > a.py <<'E'\nx\nE")
 

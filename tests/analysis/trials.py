@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trajectories.events import (
+from trajectories.blobs.store import BlobStore
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -23,10 +24,9 @@ from trajectories.events import (
     TextRef,
     TrialStarted,
 )
-from trajectories.exits import Exit
-from trajectories.recorder import Recorder
-from trajectories.store import BlobStore
-from trajectories.usage import Usage
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Usage
+from trajectories.writing.recorder import Recorder
 
 
 @dataclass(frozen=True)

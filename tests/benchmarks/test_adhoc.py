@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from benchmarks.adhoc import adhoc_task
-from benchmarks.task import TaskError
-from environments.bubblewrap import NOBODY
+from benchmarks.task.adhoc import adhoc_task
+from benchmarks.task.task import TaskError
 from environments.choose import make
 from environments.protocol import Kind
+from environments.sandbox.bubblewrap import NOBODY
 from tests.benchmarks import odd_files
 
 KINDS = [pytest.param("sandbox", marks=pytest.mark.sandbox), "local"]

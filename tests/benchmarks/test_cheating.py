@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from benchmarks.directory import TaskDirectories
-from benchmarks.task import Task
+from benchmarks.task.directory import TaskDirectories
+from benchmarks.task.task import Task
 from environments.protocol import Kind
 from tests.benchmarks.work import judged_task
 

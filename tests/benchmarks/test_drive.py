@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import junit
-from benchmarks.judge import config
-from benchmarks.taskfile import EvaluationPart
+from benchmarks.judging import junit
+from benchmarks.judging.inside import config
+from benchmarks.task.taskfile import EvaluationPart
 
 
 class Drive:

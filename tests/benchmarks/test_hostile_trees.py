@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.owner import this_process
+from environments.leftovers.owner import this_process
 from environments.protocol import Kind
 from tests.benchmarks.work import SOLUTION, Maker, archive, judged_task
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.quantities import count, duration_s, size_bytes
+from benchmarks.task.quantities import count, duration_s, size_bytes
 
 
 @pytest.mark.parametrize(

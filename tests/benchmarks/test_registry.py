@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from benchmarks import registry
-from benchmarks.task import TaskError
+from benchmarks.task import registry
+from benchmarks.task.task import TaskError
 
 DEMOS = ["demo/cronwhen", "demo/ledger", "demo/spans"]
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import suite_container, suite_host
+from benchmarks.judging import suite_container, suite_host
+from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
-from environments.removal import remove_tree
 from tests.benchmarks.work import PASSES, SOLUTION, WITHIN, Maker, archive, judged_task
-from trajectories.verdict import Verdict
+from trajectories.record.verdict import Verdict
 
 DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)
@@ -221,7 +221,7 @@ def test_nothing_lives_on_when_the_harness_is_ended(
     )
     made = task(evaluation="build: bash build.sh")
     code = (
-        "import sys; from pathlib import Path; from benchmarks.directory import TaskDirectories\n"
+        "import sys; from pathlib import Path; from benchmarks.task.directory import TaskDirectories\n"
         "adapter = TaskDirectories('made', Path(sys.argv[1]), within=Path('/'))\n"
         "adapter.evaluate(adapter.load('it'), Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))\n"
     )

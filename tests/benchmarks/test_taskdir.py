@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import taskdir
-from benchmarks.task import TaskError
-from trajectories.events import Limits
+from benchmarks.task import taskdir
+from benchmarks.task.task import TaskError
+from trajectories.record.events import Limits
 
 LEAST = "title: T\nkind: repair\nenvironments: [sandbox]\n"
 EVALUATED = LEAST + "evaluation: {suite: tests}\n"

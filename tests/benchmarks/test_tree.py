@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tree
-from benchmarks.task import TaskError
+from benchmarks.task import tree
+from benchmarks.task.task import TaskError
 from tests.benchmarks import odd_files
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import zstandard
 
 import benchmarks
-from agent.models.oracle import commands
-from agent.solution import solution_of
-from benchmarks.directory import TaskDirectories
-from benchmarks.task import Benchmark, Task
+from agent.loop.solution import solution_of
+from agent.models.free.oracle import commands
+from benchmarks.task.directory import TaskDirectories
+from benchmarks.task.task import Benchmark, Task
 from environments.choose import make
 from environments.protocol import Kind
-from trajectories.verdict import Verdict
+from trajectories.record.verdict import Verdict
 
 WITHIN = Path(benchmarks.__file__).resolve().parent
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from environments.archive import BadArchive
+from environments.archives.archive import BadArchive
+from environments.archives.left_out import complaints
 from environments.conformance.contents import file, tar_of
-from environments.left_out import complaints
 from environments.protocol import EnvironmentFault
 
 from .conftest import ALL, Place

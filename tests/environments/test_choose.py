@@ -9,7 +9,7 @@ import pytest
 
 from environments import KINDS, EnvironmentSpec, EnvironmentUnavailable, make, survey, this_process
 from environments.choose import choose
-from environments.owner import Owner, start_time
+from environments.leftovers.owner import Owner, start_time
 
 
 @pytest.mark.docker

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from environments import cleaning, daemon, images, scratch_images
+from environments.docker import daemon, images, scratch_images
+from environments.docker.stored_images import one_at_a_time, unheld
+from environments.leftovers import cleaning
+from environments.leftovers.owner import KEEP, Owner, State, start_time, this_process
 from environments.local import pid_namespace
-from environments.owner import KEEP, Owner, State, start_time, this_process
-from environments.stored_images import one_at_a_time, unheld
 from tests.alone import alone
 
 from .conftest import Place, environment
@@ -160,7 +161,8 @@ def test_a_process_of_another_namespace_keeps_its_directory(place: Path) -> None
     mine = place / f"{this_process().prefix}x"
     mine.mkdir()
     code = (
-        "import json; from environments.cleaning import clean; print(json.dumps([one.name for one in clean().unknown]))"
+        "import json; from environments.leftovers.cleaning import clean; "
+        "print(json.dumps([one.name for one in clean().unknown]))"
     )
     done = subprocess.run(
         [*pid_namespace(), sys.executable, "-c", code],
@@ -191,7 +193,7 @@ def test_one_at_a_time_holds_while_its_lock_file_is_removed_again_and_again(plac
     counter.write_text("0")
     code = """if True:
         import sys, pathlib, time
-        from environments.stored_images import one_at_a_time
+        from environments.docker.stored_images import one_at_a_time
         counter = pathlib.Path(sys.argv[1])
         for _ in range(40):
             with one_at_a_time("raced"):
@@ -369,7 +371,7 @@ def test_the_container_of_a_keep_is_labelled_and_listed(start: Callable[..., Pla
 @pytest.mark.docker
 def test_several_cleaners_do_not_get_into_each_other_s_way(make: Callable[..., str], dead: Owner) -> None:
     made = [make(dead.labels(), "running") for _ in range(2)]
-    code = "from environments.cleaning import clean; done = clean(); raise SystemExit(len(done.failed))"
+    code = "from environments.leftovers.cleaning import clean; done = clean(); raise SystemExit(len(done.failed))"
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     cleaners = [subprocess.Popen([sys.executable, "-c", code], env=env) for _ in range(3)]
     assert [one.wait(60) for one in cleaners] == [0, 0, 0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from environments import base_image, daemon, images
+from environments.docker import base_image, daemon, images
 from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
 
 from .conftest import environment
@@ -144,7 +144,7 @@ def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_pull_says_how_far_it_is_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines as Docker 20.10 sends them; a registry on the loopback is too quick to see one."""
-    from environments import stored_images
+    from environments.docker import stored_images
 
     def line(layer: str, status: str, **detail: int) -> dict[str, object]:
         return {"id": layer, "status": status, "progressDetail": detail}

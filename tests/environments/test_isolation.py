@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from environments import bubblewrap, seccomp
 from environments.protocol import EnvironmentUnavailable, Promise
+from environments.sandbox import bubblewrap, seccomp
 
 from .conftest import DOCKER, SANDBOX, Place, environment
 

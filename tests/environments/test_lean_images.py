@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from environments import daemon, images
+from environments.docker import daemon, images
 from environments.protocol import Build, EnvironmentFault, EnvironmentUnavailable, Promise
 
 from .conftest import _IMAGE, Place, environment

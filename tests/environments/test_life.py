@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from environments import owner, supervised
+from environments import supervised
+from environments.leftovers import owner
 from environments.protocol import DiskFull, EnvironmentLost, EnvironmentUnavailable
 
 from .conftest import ALL, SANDBOX, Place, environment

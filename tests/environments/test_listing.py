@@ -12,11 +12,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
-from environments.digests import of_lines
-from environments.left_out import unlisted
-from environments.listing import Changed, Entry, Listing
+from environments.archives.left_out import unlisted
+from environments.listing.listing import Changed, Entry, Listing
 from environments.promises import Promise
 from environments.protocol import EnvironmentLost
+from environments.wire.digests import of_lines
 
 from .conftest import DOCKER, Place
 from .test_archives import ODD

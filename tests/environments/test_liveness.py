@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from environments import daemon, images, supervised
+from environments import supervised
+from environments.docker import daemon, images
 from environments.protocol import DiskFull, EnvironmentLost
 
 from .conftest import _IMAGE, ALL, Place, environment
@@ -92,7 +93,7 @@ def test_the_pause_of_a_checkpoint_is_no_loss(start: object, shell: str) -> None
 
 @pytest.mark.docker
 def test_polling_tells_what_no_event_did(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    from environments import watch
+    from environments.docker import watch
 
     monkeypatch.setattr(watch, "watch", lambda *_: watch.Watched())
     place: Place = start("docker")  # type: ignore[operator]

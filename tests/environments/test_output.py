@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trajectories.spooled import PIECE_BYTES, Spooled
+from trajectories.blobs.spooled import PIECE_BYTES, Spooled
 
 from .conftest import ALL, DOCKER, SANDBOX, Place
 
@@ -106,8 +106,8 @@ def test_64_mebibytes_are_captured_and_recorded_with_32_of_memory(label: str, tm
         import resource
         from pathlib import Path
         from tests.environments.conftest import environment
-        from trajectories.masking import Masker
-        from trajectories.recorder import Recorder
+        from trajectories.writing.masking import Masker
+        from trajectories.writing.recorder import Recorder
         place = environment({label!r})
         place.start()
         recorder = Recorder(Path({str(tmp_path)!r}), masker=Masker({{"KEY": "a secret key"}}))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from environments import daemon, images
+from environments.docker import daemon, images
 from environments.protocol import Environment, EnvironmentLost, EnvironmentUnavailable, Promise, Started
 from tests.conftest import LEFT_OUT
 

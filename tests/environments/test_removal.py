@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from environments.removal import remove_tree
+from environments.leftovers.removal import remove_tree
 
 from .conftest import ALL, Place
 

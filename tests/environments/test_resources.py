@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from environments import watch
-from environments.docker import DockerEnvironment
+from environments.docker import watch
+from environments.docker.environment import DockerEnvironment
 from environments.protocol import Promise
 
 from .conftest import ALL, DOCKER, SANDBOX, Place, environment

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from environments.listing import Listing
-from environments.tree import Tree, Unclear
+from environments.listing.listing import Listing
+from environments.listing.tree import Tree, Unclear
 
 from .conftest import DOCKER, Place
 

@@ -18,7 +18,11 @@ from tests.formats.corpus import DATA, FILES
 from tests.formats.test_export import minimal
 from tests.formats.test_export_native import write_trial
 from tests.solve.command import agent
-from trajectories.events import (
+from trajectories.formats.errors import BadDocument
+from trajectories.formats.export import FORMATS, export
+from trajectories.formats.trial import import_file
+from trajectories.reading.reader import read_events
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -28,11 +32,7 @@ from trajectories.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.exits import Exit
-from trajectories.formats.errors import BadDocument
-from trajectories.formats.export import FORMATS, export
-from trajectories.formats.trial import import_file
-from trajectories.reader import read_events
+from trajectories.record.exits import Exit
 
 
 def refused(tmp_path: Path, data: bytes) -> str:

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from tests.formats.corpus import DATA, FILES, name_of
-from trajectories.events import (
+from trajectories.formats.export import FORMATS, Format, export
+from trajectories.formats.source import Source
+from trajectories.formats.trial import import_file
+from trajectories.reading.reader import read_events
+from trajectories.reading.summary import summarize
+from trajectories.record.events import (
     ActionFinished,
     CallFinished,
     Event,
     Exited,
     Message,
 )
-from trajectories.formats.export import FORMATS, Format, export
-from trajectories.formats.source import Source
-from trajectories.formats.trial import import_file
-from trajectories.reader import read_events
-from trajectories.summary import summarize
 
 RECORDINGS = sorted(path.parent for path in (Path(__file__).parents[2] / "docs" / "recordings").glob("*/events.jsonl"))
 real_files = pytest.mark.skipif(not FILES, reason=f"the real files are not beside this checkout ({DATA})")

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from trajectories.events import (
+from trajectories.formats.export import export
+from trajectories.formats.source import Source
+from trajectories.formats.trial import import_file
+from trajectories.reading.reader import read_events
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFailed,
@@ -26,13 +30,9 @@ from trajectories.events import (
     ToolCall,
     TrialStarted,
 )
-from trajectories.exits import CAUSES, Exit
-from trajectories.formats.export import export
-from trajectories.formats.source import Source
-from trajectories.formats.trial import import_file
-from trajectories.reader import read_events
-from trajectories.recorder import Recorder
-from trajectories.usage import Costs, Usage
+from trajectories.record.exits import CAUSES, Exit
+from trajectories.record.usage import Costs, Usage
+from trajectories.writing.recorder import Recorder
 
 USAGE = Usage(input=10, cache_read=20, cache_write_5m=3, cache_write_1h=4, output=9, reasoning=5)
 COSTS = Costs(billed=None, computed=0.25, list=0.5)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
-from trajectories.events import InheritedReply, Message, Warned
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.events import InheritedReply, Message, Warned
 
 FILE = "mini-swe-agent/v2-marshmallow/chat.marshmallow-code__marshmallow-1343.traj.json"
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.formats.corpus import DATA, FILES, count, name_of
-from trajectories.catalog import listed
-from trajectories.events import (
+from trajectories.blobs.store import BlobStore
+from trajectories.formats.trial import ImportedTrial, import_file
+from trajectories.reading.reader import read_events
+from trajectories.reading.runs import listed
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFailed,
@@ -22,9 +25,6 @@ from trajectories.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.formats.trial import ImportedTrial, import_file
-from trajectories.reader import read_events
-from trajectories.store import BlobStore
 
 pytestmark = pytest.mark.skipif(not FILES, reason=f"the real files are not beside this checkout ({DATA})")
 

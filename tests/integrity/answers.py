@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trajectories.panel import KINDS
+from trajectories.record.panel import KINDS
 
 
 def answer(**violated: int) -> str:

@@ -18,10 +18,10 @@ from tests.integrity.answers import answer, judge
 from tests.solve.command import AGENT, Done, agent, environment, script
 from tests.wire.replies import Turn, bad_key, rate_limited, server_error
 from tests.wire.server import WireServer
-from trajectories.check import check
-from trajectories.events import PanelStarted, Voted
-from trajectories.reader import read_events
-from trajectories.store import BlobStore
+from trajectories.blobs.store import BlobStore
+from trajectories.checks.check import check
+from trajectories.reading.reader import read_events
+from trajectories.record.events import PanelStarted, Voted
 
 CHEATED = answer(decompiling=1)
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"

@@ -11,13 +11,13 @@ import pytest
 
 from tests.analysis.trials import started
 from trajectories.analysis.integrity.report import panels_of
-from trajectories.check import check
-from trajectories.events import Answer, Ask, Exited, ModelRef, PanelStarted, TextRef, Unknown, Voted
-from trajectories.exits import Exit
-from trajectories.panel import KINDS
-from trajectories.reader import parse_event, read_events
-from trajectories.recorder import Recorder
-from trajectories.usage import Costs
+from trajectories.checks.check import check
+from trajectories.reading.reader import parse_event, read_events
+from trajectories.record.events import Answer, Ask, Exited, ModelRef, PanelStarted, TextRef, Unknown, Voted
+from trajectories.record.exits import Exit
+from trajectories.record.panel import KINDS
+from trajectories.record.usage import Costs
+from trajectories.writing.recorder import Recorder
 
 Events = list[dict[str, Any]]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.analysis.trials import Did, Step, record
 from trajectories.analysis.integrity import RULES, Finding, rules_table, scan
 from trajectories.analysis.integrity.lookups import Program
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
 
 ELF = b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8
 INITIAL = {"executable": (ELF, 0o111), "README.md": (b"read me", 0o644)}

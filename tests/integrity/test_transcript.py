@@ -12,8 +12,8 @@ from tests.analysis.trials import Did, Step, record
 from tests.integrity.answers import answer
 from trajectories.analysis.integrity import Malformed, parse_answers
 from trajectories.analysis.integrity.transcript import Transcript, transcript
-from trajectories.panel import KINDS
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.panel import KINDS
 
 
 def shown(tmp_path: Path, steps: list[Step], found: set[int], **budget: int) -> Transcript:

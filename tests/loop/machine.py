@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.loop import Ask, Loop, Run, Say, Stop
+from agent.loop.loop import Ask, Loop, Run, Say, Stop
+from agent.loop.texts import PromptTexts
 from agent.models.protocol import ActionFormat
-from agent.texts import PromptTexts
 from prompts import load
-from trajectories.events import (
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     BaseEvent,
@@ -23,8 +23,8 @@ from trajectories.events import (
     Reply,
     ToolCall,
 )
-from trajectories.exits import Exit
-from trajectories.usage import Costs, Usage
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Costs, Usage
 
 OPENING = [Say("system", "be good", "system"), Say("user", "do it", "task")]
 SOME_TOKENS = Usage(input=10, output=1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agent.actions import SUBMIT
-from agent.loop import Ask, Run, Say
+from agent.loop.actions import SUBMIT
+from agent.loop.loop import Ask, Run, Say
 from tests.loop.machine import Crank, calls
-from trajectories.events import ActionFinished, CallFailed, CallFinished, Limits, Reply, ToolCall
-from trajectories.usage import Costs, Usage
+from trajectories.record.events import ActionFinished, CallFailed, CallFinished, Limits, Reply, ToolCall
+from trajectories.record.usage import Costs, Usage
 
 
 def failed(error: str, *, retry: bool, wait_s: float = 0.0) -> CallFailed:

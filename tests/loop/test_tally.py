@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trajectories.events import ActionStarted, BaseEvent, CallFailed, CallFinished, CallStarted, Exited, Reply
-from trajectories.exits import Exit
-from trajectories.tally import Tally
-from trajectories.usage import Costs, Usage
+from trajectories.reading.tally import Tally
+from trajectories.record.events import ActionStarted, BaseEvent, CallFailed, CallFinished, CallStarted, Exited, Reply
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Costs, Usage
 
 STARTED = CallStarted(step=1, message_ids=(), messages=0, messages_sha256="", mono_s=10.0)
 

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from agent.models import catalogue
+from agent.models import catalog as catalogue
 from agent.models.aliases import load_aliases
 from agent.models.choose import make_model
+from agent.models.litellm.providers import key_is_set, provider_of, providers
 from agent.models.protocol import ModelUnusable
-from agent.models.providers import key_is_set, provider_of, providers
 from tests.wire.server import WireServer
 
 

@@ -10,13 +10,13 @@ import sys
 import pexpect
 import pytest
 
-from agent.actions import SUBMIT
-from agent.models.bash_syntax import is_whole
+from agent.loop.actions import SUBMIT
+from agent.models.free.bash_syntax import is_whole
 
 SESSION = """\
 import json, sys
 from agent.models import AssistantTurn, CallFailure, Request, make_model
-from trajectories.events import Message
+from trajectories.record.events import Message
 model = make_model("human", settings={}, api_base=None)
 model.check(); model.warm_up()
 history = [Message(id="m1", role="system", content="SYSTEM WORDS", why="system"),

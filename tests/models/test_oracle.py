@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
+from agent.loop.solution import solution_of
 from agent.models.choose import make_model
-from agent.models.oracle import PART_BYTES, PLACED, OracleModel, Solution, commands
+from agent.models.free.oracle import PART_BYTES, PLACED, OracleModel, Solution, commands
 from agent.models.protocol import AssistantTurn, CallFailure, Request
-from agent.solution import solution_of
-from benchmarks import taskdir
-from benchmarks.task import Task, TaskError
-from trajectories.events import Message, Reply, ToolCall
+from benchmarks.task import taskdir
+from benchmarks.task.task import Task, TaskError
+from trajectories.record.events import Message, Reply, ToolCall
 
 TASK = "title: T\nkind: repair\nenvironments: [local]\n"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.models.redaction import without_secrets
-from agent.options import Options
+from agent.models.litellm.redaction import without_secrets
+from agent.trial.options import Options
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from agent.models.choose import make_model
 from agent.models.protocol import AssistantTurn, CallFailure, ModelUnusable, Request
-from trajectories.events import (
+from trajectories.record.events import (
     CallFailed,
     CallFinished,
     Limits,
@@ -18,7 +18,7 @@ from trajectories.events import (
     ToolCall,
     TrialStarted,
 )
-from trajectories.usage import Usage
+from trajectories.record.usage import Usage
 
 TASK = Message(id="m1", role="user", content="Do it.", why="task")
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent.models.protocol import CallFailure
 from agent.models.retries import RetryPolicy
-from trajectories.events import FailureClass
+from trajectories.record.events import FailureClass
 
 RETRIED = {"rate_limit", "server_error", "timeout", "connection", "malformed"}
 

@@ -9,8 +9,8 @@ import pytest
 
 from agent.models.choose import make_model
 from agent.models.protocol import AssistantTurn, CallFailure, ModelUnusable, Request
-from trajectories.events import Message
-from trajectories.usage import Costs
+from trajectories.record.events import Message
+from trajectories.record.usage import Costs
 
 TASK = Message(id="m1", role="user", content="Do it.", why="task")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from trajectories.provider_usage import billed_usd, to_usage
-from trajectories.usage import Usage
+from trajectories.formats.provider_usage import billed_usd, to_usage
+from trajectories.record.usage import Usage
 
 
 def buckets(raw, **options) -> tuple:

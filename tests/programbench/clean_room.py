@@ -18,7 +18,7 @@ from pathlib import Path
 
 import zstandard
 
-from environments import daemon, images
+from environments.docker import daemon, images
 from environments.protocol import Build, EnvironmentSpec
 
 IMAGE = Path(__file__).parent / "image"

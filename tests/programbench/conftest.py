@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.programbench import instances, official
+from benchmarks.programbench import instances
+from benchmarks.programbench.official import evaluator as official
 from tests.programbench import clean_room
-from trajectories.verdict import Verdict
+from trajectories.record.verdict import Verdict
 
 Files = Mapping[str, str | bytes]
 Workspace = Callable[[Files], Path]

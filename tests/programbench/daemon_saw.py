@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from benchmarks.programbench import sweep
-from environments import daemon, owner
+from benchmarks.programbench.official import sweep
+from environments.docker import daemon
+from environments.leftovers import owner
 
 
 def containers_made(since: float) -> list[str]:

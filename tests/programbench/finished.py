@@ -10,8 +10,9 @@ from typing import Any
 
 from benchmarks.programbench import instances
 from tests.programbench.archives import PROGRAM, member, packed, tar_of
-from trajectories.conversation import Conversation
-from trajectories.events import (
+from trajectories.reading.reader import read_events
+from trajectories.record.conversation import Conversation
+from trajectories.record.events import (
     CallFinished,
     CallStarted,
     Evaluated,
@@ -27,12 +28,11 @@ from trajectories.events import (
     TrialStarted,
     WorkspaceExported,
 )
-from trajectories.exits import Cause, Exit
-from trajectories.reader import read_events
-from trajectories.recorder import Recorder
-from trajectories.snapshots import SnapshotWriter
-from trajectories.usage import Costs, Usage
-from trajectories.verdict import Evaluator, Verdict
+from trajectories.record.exits import Cause, Exit
+from trajectories.record.usage import Costs, Usage
+from trajectories.record.verdict import Evaluator, Verdict
+from trajectories.workspace.snapshot_writer import SnapshotWriter
+from trajectories.writing.recorder import Recorder
 
 IDS = ("ffmpeg__ffmpeg.360a402", "jqlang__jq.b33a763")
 FILES = {"./compile.sh": b"#!/bin/sh\n", "./.git/HEAD": b"ref: refs/heads/master\n", "./copy": PROGRAM}

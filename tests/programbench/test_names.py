@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 
 from benchmarks.programbench import instances
 from benchmarks.programbench.names import named
-from benchmarks.registry import resolve_task
-from benchmarks.task import Named, TaskError
+from benchmarks.task.registry import resolve_task
+from benchmarks.task.task import Named, TaskError
 from tests.programbench.own import make_instance
 
 FFMPEG = "ffmpeg__ffmpeg.360a402"

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.programbench import running, sweep
-from environments import cleaning, daemon, owner
+from benchmarks.programbench.official import running, sweep
+from environments.docker import daemon
+from environments.leftovers import cleaning, owner
 from tests.alone import alone
 from tests.programbench import clean_room
 from tests.programbench.clean_room import CALCULATOR, CALCULATOR_BRANCH, calculator
 from tests.programbench.conftest import Files
 from tests.programbench.daemon_saw import left
-from trajectories.verdict import Verdict
+from trajectories.record.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
 

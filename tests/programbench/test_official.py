@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.programbench import instances, official
+from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
-from environments import owner
+from benchmarks.programbench.official import evaluator as official
+from environments.leftovers import owner
 from tests.programbench import clean_room
 from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
 from tests.programbench.conftest import Files
 from tests.programbench.daemon_saw import containers_made, left
-from trajectories.verdict import Verdict
+from trajectories.record.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.programbench import hidden_tests, last_words, results
 from benchmarks.programbench.instances import Instance
+from benchmarks.programbench.official import hidden_tests, last_words, results
 from tests.programbench.clean_room import CALCULATOR, CALCULATOR_BRANCH
 
 BRANCHES = {

@@ -19,8 +19,8 @@ from benchmarks.programbench.run_directory import RunExport, export_run
 from tests.programbench.archives import PROGRAM, submitted
 from tests.programbench.finished import FILES, IDS, evaluated, finished
 from trajectories.errors import RecordError
-from trajectories.events import Skipped
-from trajectories.usage import Costs, Usage
+from trajectories.record.events import Skipped
+from trajectories.record.usage import Costs, Usage
 
 FFMPEG, JQ = IDS
 LIMITS = ("steps", "time", "tokens", "cost", "context")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from benchmarks.programbench import instances
 from tests.programbench.own import make_instance
 from tests.solve.command import Done, agent, script
-from trajectories.events import ActionFinished, EnvStarted, Message, TrialStarted, Warned
+from trajectories.record.events import ActionFinished, EnvStarted, Message, TrialStarted, Warned
 
 pytestmark = pytest.mark.docker
 

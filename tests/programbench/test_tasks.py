@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.order import Options, resolve
+from agent.trial.order import Options, resolve
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
-from benchmarks.registry import resolve_task, task_lists
-from benchmarks.task import TaskError
+from benchmarks.task.registry import resolve_task, task_lists
+from benchmarks.task.task import TaskError
 from tests.programbench.own import COMMIT, make_instance
 from tests.solve.command import agent, environment
 

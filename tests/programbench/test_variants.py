@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from benchmarks.programbench import instances
-from benchmarks.registry import resolve_task
-from benchmarks.task import TaskError
+from benchmarks.task.registry import resolve_task
+from benchmarks.task.task import TaskError
 from tests.programbench.own import make_instance
 from tests.solve.command import agent, script
-from trajectories.events import TrialStarted
-from trajectories.identity import configuration_hash
+from trajectories.record.events import TrialStarted
+from trajectories.record.identity import configuration_hash
 
 NAMES = ("internet", "other-language")
 SETS = [chosen for number in range(3) for chosen in combinations(NAMES, number)]
@@ -66,7 +66,7 @@ def test_one_that_there_is_not_names_those_there_are(work: Path) -> None:
 
 
 def started(**changes: object) -> TrialStarted:
-    from agent.order import Options, resolve
+    from agent.trial.order import Options, resolve
 
     options = Options(model="nothing", task="us/tool")
     return resolve(Options.of({**options.recorded(), **changes})).trial_started()

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from benchmarks import taskdir
-from benchmarks.judge import config
+from benchmarks.judging.inside import config
+from benchmarks.task import taskdir
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -104,7 +104,7 @@ def cases() -> dict[str, list[dict]]:
 
 def task_image() -> str:
     """Build the task's image, or find it built, as a trial does."""
-    from environments import daemon, images
+    from environments.docker import daemon, images
 
     spec = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS).spec
     api = daemon.connect()

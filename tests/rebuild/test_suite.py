@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import taskdir
+from benchmarks.task import taskdir
 from scripts.rebuild import suite
 from tests.rebuild.containers import BENCHMARKS, TASK, cases, judged, script
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.record.writing import Writing
-from trajectories.conveniences import write_conveniences
+from trajectories.writing.derived import write_conveniences
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.solve.command import agent
-from trajectories.check import Checked, check
+from trajectories.checks.check import Checked, check
 
 RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
 Events = list[dict[str, Any]]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.solve.command import agent
-from trajectories.check import check
+from trajectories.checks.check import check
 
 VALUES = st.one_of(
     st.none(),

@@ -7,8 +7,8 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from trajectories.comparison import NORMALISED_BYTES, Span, compare, first_difference, parting
-from trajectories.noise import NORMALISERS
+from trajectories.comparison.compare import NORMALISED_BYTES, Span, compare, first_difference, parting
+from trajectories.comparison.noise import NORMALISERS
 
 DAY_S = 86400.0
 THEN = Span(1_780_000_000, 1_780_003_600)  # 2026-05-28, 20:26 to 21:26 UTC

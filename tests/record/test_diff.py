@@ -16,9 +16,9 @@ from hypothesis import given, settings, strategies as st
 
 from tests.record.writing import Writing
 from tests.solve.command import agent
-from trajectories.diff import Workspace, diff
 from trajectories.errors import RecordError
-from trajectories.line_diff import MOST_LINES, unified
+from trajectories.workspace.diff import Workspace, diff
+from trajectories.workspace.line_diff import MOST_LINES, unified
 
 RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
 ONE = {b"a.py": b"one\ntwo\nthree\n", b"bin": b"\0\1", b"d": None, b"l": (b"a.py",), b"same": b"s"}

@@ -11,11 +11,11 @@ import pytest
 import zstandard
 
 from tests.record.writing import Writing
-from trajectories.checkout import check_out
 from trajectories.errors import RecordError
-from trajectories.reader import read_events
-from trajectories.restore import restore_archive
-from trajectories.states import state_at
+from trajectories.reading.reader import read_events
+from trajectories.workspace.checkout import check_out
+from trajectories.workspace.states import state_at
+from trajectories.workspace.tar_stream import restore_archive
 
 
 @pytest.fixture

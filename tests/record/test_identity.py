@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trajectories.identity import _conditions
+from trajectories.record.identity import _conditions
 
 OLD = {"image": "x", "platform": None, "network": False, "cpus": 1.0, "memory_bytes": None, "pids": 4096, "env": {}}
 USUAL = {"disk_bytes": None, "shm_bytes": None, "ulimits": {}, "shell": "fresh"}

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError, RecordFull, TrialInUse
-from trajectories.events import (
+from trajectories.reading.reader import read_events
+from trajectories.record.events import (
     EVENT,
     CallFinished,
     CallStarted,
@@ -28,13 +30,11 @@ from trajectories.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.exits import Exit
-from trajectories.lock import TrialLock
-from trajectories.masking import Masker
-from trajectories.reader import read_events
-from trajectories.recorder import Recorder
-from trajectories.store import BlobStore
-from trajectories.text import printable, shown, storable
+from trajectories.record.exits import Exit
+from trajectories.record.text import printable, shown, storable
+from trajectories.writing.lock import TrialLock
+from trajectories.writing.masking import Masker
+from trajectories.writing.recorder import Recorder
 
 
 def started() -> TrialStarted:
@@ -155,7 +155,7 @@ def test_blobs_are_shared_with_the_pool_and_damage_is_named(tmp_path: Path) -> N
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
-    code = "import sys\nfrom pathlib import Path\nfrom trajectories.lock import TrialLock\n"
+    code = "import sys\nfrom pathlib import Path\nfrom trajectories.writing.lock import TrialLock\n"
     code += "with TrialLock(Path(sys.argv[1])): print('held')"
     with TrialLock(tmp_path):
         other = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
@@ -172,9 +172,9 @@ import resource, signal, sys
 from pathlib import Path
 from tests.record.test_recorder import started
 from trajectories.errors import RecordFull
-from trajectories.events import Exited, Warned
-from trajectories.exits import Exit
-from trajectories.recorder import Recorder
+from trajectories.record.events import Exited, Warned
+from trajectories.record.exits import Exit
+from trajectories.writing.recorder import Recorder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 recorder = Recorder(Path(sys.argv[1]))
 recorder.append(started())

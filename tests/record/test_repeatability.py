@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from trajectories.events import ActionStarted
-from trajectories.repeatability import CAUSES, causes, findings, shell_text
+from trajectories.comparison.repeatability import CAUSES, causes, findings, shell_text
+from trajectories.record.events import ActionStarted
 
 LIKELY = [
     ("date", "clock"),

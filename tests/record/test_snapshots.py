@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.record.test_recorder import started
 from tests.record.writing import MTIME_NS, Writing, tree_on_disk
-from trajectories.checkout import check_out
+from trajectories.blobs.garbage import collect_garbage
 from trajectories.errors import RecordError, RecordFull
-from trajectories.events import Snapshot
-from trajectories.garbage import collect_garbage
-from trajectories.paths import components, from_text, to_text
-from trajectories.reader import read_events
-from trajectories.recorder import Recorder
-from trajectories.restore import left_out, restore_archive
-from trajectories.snapshots import SnapshotWriter
-from trajectories.states import NoSnapshots, state_at
+from trajectories.reading.reader import read_events
+from trajectories.record.events import Snapshot
+from trajectories.record.paths import components, from_text, to_text
+from trajectories.workspace.checkout import check_out
+from trajectories.workspace.snapshot_writer import SnapshotWriter
+from trajectories.workspace.states import NoSnapshots, state_at
+from trajectories.workspace.tar_stream import left_out, restore_archive
+from trajectories.writing.recorder import Recorder
 
 START = {b"src": None, b"src/a.c": b"int a;\n", b"empty": None, b"link": (b"src/a.c",), b"x\xff\\n": b"odd"}
 AFTER = {b"src": None, b"src/a.c": b"int b;\n", b"link": (b"/etc/passwd",), b"src/new": b"", b"x\xff\\n": b"odd"}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from trajectories.masking import Masker
-from trajectories.recorder import Recorder
-from trajectories.spooled import Spooled
-from trajectories.store import BlobStore
-from trajectories.text import ShownPieces, shown
+from trajectories.blobs.spooled import Spooled
+from trajectories.blobs.store import BlobStore
+from trajectories.record.text import ShownPieces, shown
+from trajectories.writing.masking import Masker
+from trajectories.writing.recorder import Recorder
 
 SECRETS = {"A_KEY": "aabaabaa", "B_KEY": "aabaabaab", "ODD_KEY": 'q"/é\\secret'}
 WORDS = st.lists(

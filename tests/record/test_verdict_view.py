@@ -6,8 +6,8 @@ import io
 
 from rich.console import Console
 
-from trajectories.summary import VerdictSummary
-from trajectories.verdict import Case, Evaluator, Verdict
+from trajectories.reading.summary import VerdictSummary
+from trajectories.record.verdict import Case, Evaluator, Verdict
 from trajectories.views.trial import print_verdict
 
 EVALUATOR = Evaluator(name="e", version="1")

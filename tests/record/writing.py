@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.record.test_recorder import started
-from trajectories.conversation import Conversation
-from trajectories.events import (
+from trajectories.record.conversation import Conversation
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -16,9 +16,9 @@ from trajectories.events import (
     Reply,
     ToolCall,
 )
-from trajectories.exits import Exit
-from trajectories.recorder import Recorder
-from trajectories.snapshots import SnapshotWriter
+from trajectories.record.exits import Exit
+from trajectories.workspace.snapshot_writer import SnapshotWriter
+from trajectories.writing.recorder import Recorder
 
 Tree = dict[bytes, bytes | tuple[bytes] | None]
 """Files with their content, directories (None), links with their target in a tuple."""

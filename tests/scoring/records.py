@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trajectories.conveniences import write_conveniences
-from trajectories.events import (
+from trajectories.record.events import (
     CallFinished,
     CallStarted,
     Evaluated,
@@ -21,10 +20,11 @@ from trajectories.events import (
     TextRef,
     TrialStarted,
 )
-from trajectories.exits import Exit
-from trajectories.recorder import Recorder
-from trajectories.usage import Costs, Usage
-from trajectories.verdict import Case, Evaluator, Verdict
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Costs, Usage
+from trajectories.record.verdict import Case, Evaluator, Verdict
+from trajectories.writing.derived import write_conveniences
+from trajectories.writing.recorder import Recorder
 
 RATES = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
 

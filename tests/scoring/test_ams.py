@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from scoring import ams
-from scoring.ams import Outcome
+from scoring.agentmeter import ams
+from scoring.agentmeter.ams import Outcome
+from scoring.agentmeter.profiles import AGENTMETER, Budgets, Profile
+from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
-from scoring.profiles import AGENTMETER, Budgets, Profile
-from scoring.tiers import TIERS, Tier
 
 TASKS: dict[str, Tier] = {f"{tier}-{number}": tier for tier in TIERS for number in range(4)}
 brief = settings(max_examples=60, deadline=None)

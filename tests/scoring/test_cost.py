@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from scoring.cost import price_call, same_model
-from scoring.prices import PriceTable, wheel_prices
-from trajectories.usage import Costs, Usage
+from scoring.pricing.cost import price_call, same_model
+from scoring.pricing.tables import PriceTable, wheel_prices
+from trajectories.record.usage import Costs, Usage
 
 ROW = {
     "input_cost_per_token": 10e-6,
@@ -100,7 +100,7 @@ def test_sums_of_costs_are_unknown_as_soon_as_one_is() -> None:
 
 
 def test_the_wheels_table_is_read_without_importing_litellm() -> None:
-    code = "import sys; from scoring.prices import wheel_prices as w; t = w(); "
+    code = "import sys; from scoring.pricing.tables import wheel_prices as w; t = w(); "
     code += "assert 'litellm' not in sys.modules; print(t.source, len(t.rows))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("litellm ")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring.cost import agentmeter_cost, charge
-from scoring.rates import BUCKETS, Rates, price_of_steps
-from trajectories.usage import Usage
+from scoring.pricing.cost import agentmeter_cost, charge
+from scoring.pricing.rates import BUCKETS, Rates, price_of_steps
+from trajectories.record.usage import Usage
 
 TOKENS = st.integers(0, 2_000_000)
 RATE = st.floats(1e-9, 1e-3)

@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from scoring import clitool, longcli
-from scoring.diagnostics import best_gaps, effort_by_tier, headline, passed
 from scoring.errors import ScoringError
-from scoring.longcli import Turn
+from scoring.families import clitool, longcli
+from scoring.families.longcli import Turn
+from scoring.statistics.diagnostics import best_gaps, effort_by_tier, headline, passed
 from tests.scoring.trials import trial
-from trajectories.usage import Usage
-from trajectories.verdict import GroupScore
+from trajectories.record.usage import Usage
+from trajectories.record.verdict import GroupScore
 
 
 def test_a_pass_costs_what_all_trials_used() -> None:

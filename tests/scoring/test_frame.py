@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import scoring
 from tests.scoring.trials import trial
-from trajectories.usage import Usage
-from trajectories.verdict import GroupScore
+from trajectories.record.usage import Usage
+from trajectories.record.verdict import GroupScore
 
 
 def test_a_frame_has_a_row_a_trial_and_keeps_what_is_unknown() -> None:

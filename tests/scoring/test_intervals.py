@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from scoring.errors import ScoringError
-from scoring.intervals import difference, mean, rate, resampled_sums, wilson
-from scoring.pareto import front
-from scoring.passes import pass_at_k, pass_hat_k, passes
-from scoring.ranking import agreement
+from scoring.statistics.intervals import difference, mean, rate, resampled_sums, wilson
+from scoring.statistics.pareto import front
+from scoring.statistics.passes import pass_at_k, pass_hat_k, passes
+from scoring.statistics.rank_correlation import agreement
 
 brief = settings(max_examples=60, deadline=None)
 
@@ -105,7 +105,7 @@ def test_pieces_of_the_draw_make_no_difference_to_its_shape(monkeypatch: pytest.
     import numpy as np
 
     tasks = [f"t{number}" for number in range(7)]
-    monkeypatch.setattr("scoring.intervals._PIECE", 20)
+    monkeypatch.setattr("scoring.statistics.intervals._PIECE", 20)
     sums = resampled_sums(tasks, np.ones((7, 2)), seed=3, replicates=11)
     assert sums.shape == (11, 2)
     assert (sums == 7).all(), "each replicate draws as many tasks as there are"

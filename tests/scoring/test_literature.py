@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from scoring.price_rows import prices_of
-from scoring.price_snapshots import read_snapshot, table_of, write_snapshot
-from scoring.prices import PriceTable, wheel_prices
-from scoring.repricing import Repriced, reprice
+from scoring.pricing.published import prices_of
+from scoring.pricing.repricing import Repriced, reprice
+from scoring.pricing.snapshots import read_snapshot, table_of, write_snapshot
+from scoring.pricing.tables import PriceTable, wheel_prices
 from trajectories.formats.trial import import_file
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
 
 DEEPSEEK = {"input": 2.8e-7, "cache_read": 2.8e-8, "output": 4.2e-7}
 THEN = {

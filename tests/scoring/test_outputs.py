@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring.cells import Column, Table, text
 from scoring.errors import ScoringError
-from scoring.frame import trials_frame
-from scoring.intervals import Estimate
-from scoring.outputs import TABLES, check_outputs, latex, markdown, write_output
+from scoring.output.cells import Column, Table, text
+from scoring.output.files import TABLES, check_outputs, latex, markdown, write_output
+from scoring.output.frame import trials_frame
+from scoring.output.tables import NAMES, table_named, tables
 from scoring.report import Report
 from scoring.score import score
-from scoring.tables import NAMES, table_named, tables
+from scoring.statistics.intervals import Estimate
 from tests.scoring.trials import synthetic, trial
 
 ROWS, TIERS_OF = synthetic(setups=3, tasks=9, attempts=2)

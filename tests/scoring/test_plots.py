@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring import ams, plots, plots_of_trials
-from scoring.curves import quality_within_budgets
-from scoring.plot_parts import Drawing
-from scoring.plots import write_plots
+from scoring.agentmeter import ams
+from scoring.agentmeter.curves import quality_within_budgets
+from scoring.output import plots, trial_plots as plots_of_trials
+from scoring.output.plot_parts import Drawing
+from scoring.output.plots import write_plots
 from scoring.score import score
 from tests.scoring.trials import synthetic, trial
 from tests.solve.command import agent

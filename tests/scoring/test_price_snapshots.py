@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring.cost import charge
-from scoring.price_diff import diff_prices, rates_by_name
-from scoring.price_rows import PriceError, prices_of
-from scoring.price_snapshots import list_snapshots, read_snapshot, table_of, write_snapshot
-from scoring.price_sources import from_file, from_table, put_together, typed_row
-from scoring.prices import PriceTable, wheel_prices
-from scoring.rates import BUCKETS
-from trajectories.usage import Usage
+from scoring.pricing.cost import charge
+from scoring.pricing.diff import diff_prices, rates_by_name
+from scoring.pricing.published import PriceError, prices_of
+from scoring.pricing.rates import BUCKETS
+from scoring.pricing.snapshots import list_snapshots, read_snapshot, table_of, write_snapshot
+from scoring.pricing.sources import from_file, from_table, put_together, typed_row
+from scoring.pricing.tables import PriceTable, wheel_prices
+from trajectories.record.usage import Usage
 
 ROW = {"input": 3e-6, "output": 1.5e-5}
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
-from scoring.price_snapshots import table_of_record
-from scoring.repricing import reprice
+from agent.loop.actions import SUBMIT
+from scoring.pricing.repricing import reprice
+from scoring.pricing.snapshots import table_of_record
 from tests.solve.command import Done, agent
 from tests.wire.replies import Turn, bad_key
 from tests.wire.server import WireServer
-from trajectories.events import CallFinished, Warned
+from trajectories.record.events import CallFinished, Warned
 
 MINE = ("prices", "snapshot", "mine", "--set", "openai/gpt-wire input=2e-6 output=8e-6 cache_read=1e-6 currency=CNY")
 

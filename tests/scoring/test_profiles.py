@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from scoring.agentmeter.profiles import AGENTMETER, Budgets, fit, load, quantile, store
+from scoring.agentmeter.tiers import TIERS
 from scoring.errors import ScoringError
-from scoring.profiles import AGENTMETER, Budgets, fit, load, quantile, store
-from scoring.tiers import TIERS
 from tests.scoring.trials import trial
 
 

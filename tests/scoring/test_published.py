@@ -9,12 +9,12 @@ from statistics import fmean
 
 import pytest
 
-from scoring.diagnostics import best_gaps, headline
-from scoring.intervals import mean
-from scoring.longcli import MODES, modes
-from scoring.pareto import front
-from scoring.profiles import AGENTMETER
-from scoring.ranking import agreement
+from scoring.agentmeter.profiles import AGENTMETER
+from scoring.families.longcli import MODES, modes
+from scoring.statistics.diagnostics import best_gaps, headline
+from scoring.statistics.intervals import mean
+from scoring.statistics.pareto import front
+from scoring.statistics.rank_correlation import agreement
 from tests.scoring.trials import trial
 
 ROUNDING = 0.001 + 1e-9

@@ -6,13 +6,14 @@ import time
 
 import pytest
 
-from scoring.cost import same_model
-from scoring.price_rows import PriceError
-from scoring.price_snapshots import table_of_record
-from scoring.prices import PriceTable
-from scoring.repricing import reprice
+from scoring.pricing.cost import same_model
+from scoring.pricing.published import PriceError
+from scoring.pricing.repricing import reprice
+from scoring.pricing.snapshots import table_of_record
+from scoring.pricing.tables import PriceTable
 from trajectories.errors import RecordError
-from trajectories.events import (
+from trajectories.reading.tally import Tally
+from trajectories.record.events import (
     BaseEvent,
     CallFailed,
     CallFinished,
@@ -25,8 +26,7 @@ from trajectories.events import (
     TextRef,
     TrialStarted,
 )
-from trajectories.tally import Tally
-from trajectories.usage import Costs, Usage
+from trajectories.record.usage import Costs, Usage
 
 TABLE = PriceTable(
     "here",

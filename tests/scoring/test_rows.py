@@ -11,8 +11,7 @@ import pytest
 from scoring.errors import ScoringError
 from scoring.rows import read_rows, repriced, row_of, with_cost
 from tests.record.test_recorder import started
-from trajectories.conveniences import write_conveniences
-from trajectories.events import (
+from trajectories.record.events import (
     CallFailed,
     CallFinished,
     CallStarted,
@@ -26,11 +25,12 @@ from trajectories.events import (
     TextRef,
     TrialStarted,
 )
-from trajectories.exits import Cause, Exit
-from trajectories.identity import configuration_hash
-from trajectories.recorder import Recorder
-from trajectories.usage import Costs, Usage
-from trajectories.verdict import Case, Evaluator, Verdict
+from trajectories.record.exits import Cause, Exit
+from trajectories.record.identity import configuration_hash
+from trajectories.record.usage import Costs, Usage
+from trajectories.record.verdict import Case, Evaluator, Verdict
+from trajectories.writing.derived import write_conveniences
+from trajectories.writing.recorder import Recorder
 
 EVALUATOR = Evaluator(name="suite", version="1")
 SCORED = Verdict(

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from scoring import ams
+from scoring.agentmeter import ams
+from scoring.agentmeter.profiles import AGENTMETER
+from scoring.agentmeter.tiers import TIERS
 from scoring.errors import ScoringError
-from scoring.profiles import AGENTMETER
 from scoring.report import Report
 from scoring.score import score
-from scoring.tiers import TIERS
 from tests.scoring.trials import synthetic, trial
 
 TIERS_OF = {f"{tier}-{number}": tier for tier in TIERS for number in range(3)}

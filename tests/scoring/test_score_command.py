@@ -11,9 +11,9 @@ import pytest
 from tests.scoring.records import record
 from tests.scoring.scored import blocked, refused, score
 from tests.solve.command import agent
-from trajectories.events import TextRef
-from trajectories.usage import Usage
-from trajectories.verdict import Case
+from trajectories.record.events import TextRef
+from trajectories.record.usage import Usage
+from trajectories.record.verdict import Case
 
 
 def test_a_small_batch_by_hand(work: Path) -> None:

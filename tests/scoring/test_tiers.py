@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from scoring.errors import ScoringError
-from scoring.tiers import (
+from scoring.agentmeter.tiers import (
     TIERS,
     Calibration,
     calibration_of,
@@ -22,8 +21,9 @@ from scoring.tiers import (
     tier_named,
     tiers_of,
 )
+from scoring.errors import ScoringError
 from tests.scoring.trials import trial
-from trajectories.usage import Usage
+from trajectories.record.usage import Usage
 
 brief = settings(max_examples=60, deadline=None)
 efforts = st.dictionaries(st.text(max_size=4), st.integers(0, 5).map(float), max_size=40)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.rows import TrialRow
-from scoring.tiers import TIERS, Tier
-from trajectories.usage import Usage
+from trajectories.record.usage import Usage
 
 BASE = TrialRow(
     trial="t",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trajectories.events import Event
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.events import Event
 
 AGENT = (sys.executable, "-m", "agent.cli.main")
 _KEYS = ("_API_KEY", "_TOKEN", "_SECRET")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
 
 

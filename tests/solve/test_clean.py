@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.owner import Owner, start_time, this_process
+from environments.leftovers.owner import Owner, start_time, this_process
 from tests.alone import alone
 
 from .command import Done, agent

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
-from trajectories.lock import TrialLock
+from trajectories.writing.lock import TrialLock
 
 ADHOC = ("--instruction", "x", "--workspace", "start", "--env", "local", "--json")
 

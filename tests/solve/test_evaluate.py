@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, Done, agent, environment, script
-from trajectories.events import Evaluated, EvaluationStarted, Warned, WorkspaceExported
-from trajectories.lock import TrialLock
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.events import Evaluated, EvaluationStarted, Warned, WorkspaceExported
+from trajectories.writing.lock import TrialLock
 
 SUITE = "import time, pathlib\ndef test_it(workspace):\n    {}\n    assert (workspace / 'made').read_text() == 'yes'\n"
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from agent.actions import SUBMIT
-from agent.resume import resume
+from agent.continuation.resume import resume
+from agent.loop.actions import SUBMIT
 from scripts.crash_facts import Facts, facts_of
 from tests.solve.command import agent, script
-from trajectories.check import check
-from trajectories.events import Message, Resumed
-from trajectories.lines import kind_of
-from trajectories.reader import read_events
+from trajectories.checks.check import check
+from trajectories.reading.lines import kind_of
+from trajectories.reading.reader import read_events
+from trajectories.record.events import Message, Resumed
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import shutil
 import time
 from pathlib import Path
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
-from trajectories.family import family
+from trajectories.reading.family import family
 
 
 def solve(work: Path, *turns: str) -> Path:

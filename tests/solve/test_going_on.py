@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, agent, environment, script
-from trajectories.events import Checkpoint, EnvStarted, Message, Resumed, Warned
-from trajectories.lines import kind_of
-from trajectories.reader import read_events
+from trajectories.reading.lines import kind_of
+from trajectories.reading.reader import read_events
+from trajectories.record.events import Checkpoint, EnvStarted, Message, Resumed, Warned
 
 
 @pytest.fixture

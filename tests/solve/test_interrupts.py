@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, environment, script
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
 
 ADHOC = ("solve", "--instruction", "x", "--workspace", "start", "--env", "local", "--json")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import zstandard
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
 
 

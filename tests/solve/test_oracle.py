@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from agent.actions import SUBMIT
-from agent.models.oracle import PLACED
-from benchmarks.directory import TaskDirectories
-from benchmarks.registry import benchmark
+from agent.loop.actions import SUBMIT
+from agent.models.free.oracle import PLACED
+from benchmarks.task.directory import TaskDirectories
+from benchmarks.task.registry import benchmark
 from tests.solve.command import agent, script
 from tests.solve.test_resume import killed
-from trajectories.events import ActionFinished, Event, Exited, Resumed
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.events import ActionFinished, Event, Exited, Resumed
 
 DOCKER = pytest.param("docker", marks=pytest.mark.docker)
 SANDBOX = pytest.param("sandbox", marks=pytest.mark.sandbox)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, agent, environment, script
-from trajectories.events import ActionFinished, EnvStarted
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
+from trajectories.record.events import ActionFinished, EnvStarted
 
 RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
 

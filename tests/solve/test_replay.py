@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, Done, agent, environment, script
 
 KINDS = ["local", pytest.param("sandbox", marks=pytest.mark.sandbox), pytest.param("docker", marks=pytest.mark.docker)]

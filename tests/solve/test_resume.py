@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, Done, agent, environment, script
-from trajectories.events import ActionFinished, CallFailed, Message, Resumed, Snapshot
-from trajectories.reader import read_events
-from trajectories.summary import summarize
+from trajectories.reading.reader import read_events
+from trajectories.reading.summary import summarize
+from trajectories.record.events import ActionFinished, CallFailed, Message, Resumed, Snapshot
 
 KINDS = ["local", pytest.param("sandbox", marks=pytest.mark.sandbox), pytest.param("docker", marks=pytest.mark.docker)]
 

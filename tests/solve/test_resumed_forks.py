@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.continuation.resume import resume
 from agent.errors import UserError
-from agent.resume import resume
+from agent.loop.actions import SUBMIT
 from scripts.crash_facts import facts_of
 from tests.solve.command import agent, script
 from tests.solve.test_every_death import cut, unseen
-from trajectories.check import check
-from trajectories.events import Message
-from trajectories.lines import kind_of
-from trajectories.reader import first_event, read_events
-from trajectories.store import BlobStore
+from trajectories.blobs.store import BlobStore
+from trajectories.checks.check import check
+from trajectories.reading.lines import kind_of
+from trajectories.reading.reader import first_event, read_events
+from trajectories.record.events import Message
 
 
 @pytest.fixture(scope="module")

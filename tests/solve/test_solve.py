@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, Done, agent, environment, script
-from trajectories.reader import read_events
+from trajectories.reading.reader import read_events
 
 
 @pytest.fixture

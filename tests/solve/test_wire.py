@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from tests.solve.command import Done, agent
 from tests.wire.replies import Turn, bad_key, rate_limited, server_error, too_long
 from tests.wire.server import WireServer
 from tests.wire.talk import PROTOCOLS
-from trajectories.events import CallFailed, CallFinished
+from trajectories.record.events import CallFailed, CallFinished
 
 
 @pytest.fixture

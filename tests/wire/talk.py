@@ -9,7 +9,7 @@ from agent.models.choose import make_model
 from agent.models.protocol import Answer, AssistantTurn, Model, Request
 from tests.wire.replies import Answer as Scripted, Script
 from tests.wire.server import WireServer
-from trajectories.events import Message
+from trajectories.record.events import Message
 
 CHAT = ("chat", "openai/gpt-wire", {})
 RESPONSES = ("responses", "openai/gpt-5.4", {"api": "responses"})

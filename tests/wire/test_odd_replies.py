@@ -14,8 +14,8 @@ from tests.wire.prompt_cache import Counted
 from tests.wire.replies import Fault, Turn, bad_request
 from tests.wire.server import WireServer
 from tests.wire.talk import PROTOCOLS, Talk, talking
-from trajectories.events import EVENT, CallFinished
-from trajectories.usage import Usage
+from trajectories.record.events import EVENT, CallFinished
+from trajectories.record.usage import Usage
 
 EVERY_PROTOCOL = pytest.mark.parametrize("protocol", PROTOCOLS)
 HALF = "a\ud83db"

@@ -18,7 +18,7 @@ def watch(event, arguments):
         seen.add(arguments[:2])
 sys.addaudithook(watch)
 from agent.models import CallFailure, Request, make_model
-from trajectories.events import Message
+from trajectories.record.events import Message
 base, port = sys.argv[1], int(sys.argv[1].rpartition(":")[2])
 task = [Message(id="m1", role="user", content="Do it.", why="task")]
 for name, settings, path in (("anthropic/claude-opus-4-7", {}, ""), ("openai/x", {}, "/v1"),

@@ -4,27 +4,20 @@ Pure functions over a trial's events and the contents they name: no model, conta
 `trajectories`, pygments, and late the packages of the extra `analysis` (`extras`).
 """
 
-from __future__ import annotations
-
-import importlib
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from trajectories.analysis.aggregate import Analysis, analyze_trials
-    from trajectories.analysis.report import TrialAnalysis
-    from trajectories.analysis.trial import analyze_events, analyze_trial
+    from trajectories.analysis.aggregate import Analysis as Analysis, analyze_trials as analyze_trials
+    from trajectories.analysis.report import TrialAnalysis as TrialAnalysis
+    from trajectories.analysis.trial import analyze_events as analyze_events, analyze_trial as analyze_trial
 
-_HOME = {
-    "Analysis": "aggregate",
-    "TrialAnalysis": "report",
-    "analyze_events": "trial",
-    "analyze_trial": "trial",
-    "analyze_trials": "aggregate",
-}
-__all__ = ["Analysis", "TrialAnalysis", "analyze_events", "analyze_trial", "analyze_trials"]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"trajectories.analysis.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "aggregate": ["Analysis", "analyze_trials"],
+        "report": ["TrialAnalysis"],
+        "trial": ["analyze_events", "analyze_trial"],
+    },
+)

@@ -9,11 +9,11 @@ from statistics import mean, median
 
 from pydantic import BaseModel
 
-from trajectories.analysis.classes import PRIORITY, ActionClass
+from trajectories.analysis.commands.classes import PRIORITY, ActionClass
 from trajectories.analysis.extras import MissingExtra
 from trajectories.analysis.report import TrialAnalysis
-from trajectories.catalog import directories_named
 from trajectories.errors import RecordError
+from trajectories.reading.runs import directories_named
 
 Cell = str | int | float | None
 

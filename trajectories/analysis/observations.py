@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from trajectories.analysis.tokens import Counter as TokenCounter, token_counter
-from trajectories.events import BaseEvent, CallFinished, Message
-from trajectories.usage import Usage
+from trajectories.record.events import BaseEvent, CallFinished, Message
+from trajectories.record.usage import Usage
 
 LISTED = 10
 How = Literal["usage", "tokenizer", "estimated"]

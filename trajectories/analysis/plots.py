@@ -11,11 +11,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
-from trajectories.analysis.classes import PRIORITY
+from trajectories.analysis.commands.classes import PRIORITY
 from trajectories.analysis.extras import load
 from trajectories.analysis.report import TrialAnalysis
 from trajectories.errors import RecordError
-from trajectories.text import printable
+from trajectories.record.text import printable
 
 Format = Literal["png", "svg"]
 _COLOURS = dict(zip(PRIORITY, ("#d95f02", "#7570b3", "#e7298a", "#1b9e77", "#66a61e", "#999999"), strict=True))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from trajectories.analysis.classes import ActionClass
-from trajectories.analysis.loops import Repetition
+from trajectories.analysis.code.structure import Structure
+from trajectories.analysis.commands.classes import ActionClass
+from trajectories.analysis.commands.loops import Repetition
+from trajectories.analysis.commands.outcomes import Outcomes
 from trajectories.analysis.observations import ObservationCosts
-from trajectories.analysis.outcomes import Outcomes
-from trajectories.analysis.structure import Structure
 
 
 class Actions(BaseModel):

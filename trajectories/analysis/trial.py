@@ -9,18 +9,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from trajectories.analysis.classes import PRIORITY, ActionClass, classify, first
-from trajectories.analysis.contents import Contents, StoredFile, archived_files
-from trajectories.analysis.growth import Growth
-from trajectories.analysis.languages import may_be_source
-from trajectories.analysis.loops import Loops
+from trajectories.analysis.code.contents import Contents, StoredFile, archived_files
+from trajectories.analysis.code.growth import Growth
+from trajectories.analysis.code.languages import may_be_source
+from trajectories.analysis.code.structure import Structure, structure
+from trajectories.analysis.commands.classes import PRIORITY, ActionClass, classify, first
+from trajectories.analysis.commands.loops import Loops
+from trajectories.analysis.commands.outcomes import OutcomeCount
+from trajectories.analysis.commands.reference import Reference, initial_programs
 from trajectories.analysis.observations import Observations
-from trajectories.analysis.outcomes import OutcomeCount
-from trajectories.analysis.reference import Reference, initial_programs
 from trajectories.analysis.report import Actions, CodeGrowth, FileCounts, LargestStep, TrialAnalysis, Turns
-from trajectories.analysis.structure import Structure, structure
 from trajectories.errors import RecordError
-from trajectories.events import (
+from trajectories.reading.reader import after_first, read_events
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -31,7 +32,6 @@ from trajectories.events import (
     Snapshot,
     TrialStarted,
 )
-from trajectories.reader import after_first, read_events
 
 _COMMAND_SHOWN = 160
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from trajectories.checks.contents import Contents
-from trajectories.events import (
+from trajectories.record.events import (
     CUT_OFF,
     ActionFinished,
     ActionStarted,

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from trajectories.checks.usage_sums import does_not_add_up
-from trajectories.conversation import Conversation
-from trajectories.events import CallFailed, CallFinished, CallStarted, Event, InheritedReply, Message, Resumed
-from trajectories.usage import Costs
+from trajectories.record.conversation import Conversation
+from trajectories.record.events import CallFailed, CallFinished, CallStarted, Event, InheritedReply, Message, Resumed
+from trajectories.record.usage import Costs
 
 _SHOWN = 5
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
-from trajectories.events import Output
-from trajectories.store import BlobStore
+from trajectories.record.events import Output
 
 _PIECE = 1 << 20
 _MOST_BYTES = 1 << 30

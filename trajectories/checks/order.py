@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 
-from trajectories.events import Event, Exited, Paused, Resumed, TrialStarted
+from trajectories.record.events import Event, Exited, Paused, Resumed, TrialStarted
 
 _AFTER_EXIT = frozenset(
     {

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.errors import RecordError
-from trajectories.events import (
+from trajectories.reading.family import directory_of_parent
+from trajectories.reading.lines import complete_lines, kind_of
+from trajectories.reading.reader import events_file
+from trajectories.record.events import (
     CallFinished,
     CallStarted,
     Evaluated,
@@ -18,9 +21,6 @@ from trajectories.events import (
     Parent,
     TrialStarted,
 )
-from trajectories.family import directory_of_parent
-from trajectories.lines import complete_lines, kind_of
-from trajectories.reader import events_file
 
 
 class Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trajectories.events import Event, Exited, PanelStarted, Voted
+from trajectories.record.events import Event, Exited, PanelStarted, Voted
 
 
 class Panels:

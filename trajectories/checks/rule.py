@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from trajectories.events import Event
+from trajectories.record.events import Event
 
 
 class Rule(Protocol):

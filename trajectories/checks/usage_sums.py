@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trajectories.parts import Json
-from trajectories.usage import Usage
+from trajectories.record.parts import Json
+from trajectories.record.usage import Usage
 
 
 def does_not_add_up(usage: Usage | None, raw: Json | None) -> Iterator[str]:

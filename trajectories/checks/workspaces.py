@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.checks.contents import Contents, file_sha256
-from trajectories.events import CallFinished, EvaluationStarted, Event, Resumed, Snapshot, WorkspaceExported
-from trajectories.manifest import Manifest, contradictions
+from trajectories.record.events import CallFinished, EvaluationStarted, Event, Resumed, Snapshot, WorkspaceExported
+from trajectories.workspace.manifest import Manifest, contradictions
 
 
 class Workspaces:

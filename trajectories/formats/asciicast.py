@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.events import ActionFinished, ActionStarted
 from trajectories.formats.errors import CannotExport, dumped
 from trajectories.formats.source import Source, unix_s
+from trajectories.record.events import ActionFinished, ActionStarted
 
 _WIDTHS = (80, 160)
 _HEIGHT = 40

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.events import CallFailed, CallFinished, InheritedReply, Message, Output
 from trajectories.formats.errors import CannotExport, dumped
 from trajectories.formats.reasoning import reasoning_of
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Call, Turn, turns
-from trajectories.usage import Usage
+from trajectories.record.events import CallFailed, CallFinished, InheritedReply, Message, Output
+from trajectories.record.usage import Usage
 
 VERSION = "ATIF-v1.8"
 LOST = "Not in this document: the workspace, snapshots, the bytes of outputs, raw usage, the provider's replies."

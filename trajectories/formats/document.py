@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from trajectories import bounds
 from trajectories.formats.errors import BadDocument
+from trajectories.record import bounds
 
 MOST_BYTES = 64 << 20
 _OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>NaN|-?Infinity)', re.DOTALL)

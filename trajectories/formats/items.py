@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from trajectories.events import Ended, FailureClass, Imported, Json, Limits, Reply, Why
-from trajectories.exits import Exit
-from trajectories.usage import Costs, Usage
+from trajectories.record.events import Ended, FailureClass, Imported, Json, Limits, Reply, Why
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Costs, Usage
 
 Place = Literal["docker", "sandbox", "local", "unknown"]
 Role = Literal["system", "user", "tool"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.events import InheritedReply, Message
 from trajectories.formats.errors import CannotExport, dumped
 from trajectories.formats.reasoning import reasoning_of
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Turn, turns
+from trajectories.record.events import InheritedReply, Message
 
 
 def write(source: Source, *, reasoning: bool = False) -> bytes:

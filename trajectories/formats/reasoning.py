@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.events import Reply
+from trajectories.record.events import Reply
 
 
 def reasoning_of(reply: Reply) -> str:

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from trajectories.events import (
+from trajectories.blobs.store import BlobStore
+from trajectories.reading.reader import read_events
+from trajectories.reading.summary import Summary, summarize
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -19,10 +22,7 @@ from trajectories.events import (
     Output,
     TrialStarted,
 )
-from trajectories.exits import Exit
-from trajectories.reader import read_events
-from trajectories.store import BlobStore
-from trajectories.summary import Summary, summarize
+from trajectories.record.exits import Exit
 
 BASH_TOOL = {
     "type": "function",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from trajectories.conversation import Conversation
-from trajectories.events import (
+from trajectories.formats.items import Called, Command, Failed, Inherited, Item, Observed, Outcome, Said, Typed
+from trajectories.record.conversation import Conversation
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFailed,
@@ -19,9 +20,8 @@ from trajectories.events import (
     Message,
     Output,
 )
-from trajectories.formats.items import Called, Command, Failed, Inherited, Item, Observed, Outcome, Said, Typed
-from trajectories.recorder import Recorder
-from trajectories.text import storable
+from trajectories.record.text import storable
+from trajectories.writing.recorder import Recorder
 
 
 class Clock:

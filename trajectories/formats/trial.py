@@ -11,9 +11,16 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from trajectories.conveniences import write_conveniences
+from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
-from trajectories.events import (
+from trajectories.formats.document import Document, read_document
+from trajectories.formats.errors import BadDocument
+from trajectories.formats.items import Run
+from trajectories.formats.mini.read import read
+from trajectories.formats.transcribe import Clock, Transcriber, output_of
+from trajectories.reading.reader import read_events
+from trajectories.reading.summary import Summary
+from trajectories.record.events import (
     Exited,
     ModelRef,
     TaskRef,
@@ -21,17 +28,10 @@ from trajectories.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.formats.document import Document, read_document
-from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Run
-from trajectories.formats.mini.read import read
-from trajectories.formats.transcribe import Clock, Transcriber, output_of
-from trajectories.identity import claim_directory, sha256_of
-from trajectories.reader import read_events
-from trajectories.recorder import EVENTS, Recorder
-from trajectories.store import BlobStore
-from trajectories.summary import Summary
-from trajectories.text import storable
+from trajectories.record.identity import claim_directory, sha256_of
+from trajectories.record.text import storable
+from trajectories.writing.derived import write_conveniences
+from trajectories.writing.recorder import EVENTS, Recorder
 
 _IMPORT = "import of a file"
 

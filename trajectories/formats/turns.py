@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from trajectories.events import ActionFinished, CallFinished, InheritedReply, Message, ToolCall
 from trajectories.formats.source import Source
+from trajectories.record.events import ActionFinished, CallFinished, InheritedReply, Message, ToolCall
 
 
 @dataclass

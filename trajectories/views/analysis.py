@@ -11,7 +11,7 @@ from rich.text import Text
 
 from trajectories.analysis.aggregate import Analysis, Cell, row
 from trajectories.analysis.report import TrialAnalysis
-from trajectories.text import printable
+from trajectories.record.text import printable
 
 _COLUMNS = 4
 """More trials than these are shown as median and range."""

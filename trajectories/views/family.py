@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 from rich.tree import Tree
 
-from trajectories.catalog import listed
-from trajectories.family import Member
-from trajectories.text import counted, printable
+from trajectories.reading.family import Member
+from trajectories.reading.runs import listed
+from trajectories.record.text import counted, printable
 
 _MOST = 200
 _DEEP = 100

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from trajectories.events import Event
-from trajectories.reader import events_file, parse_event
+from trajectories.reading.reader import events_file, parse_event
+from trajectories.record.events import Event
 
 _POLL_S = 0.2
 

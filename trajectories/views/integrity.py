@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trajectories.analysis.integrity.report import Agreement, Decision, IntegrityAnalysis, Panel, TrialIntegrity
-from trajectories.panel import KINDS
-from trajectories.text import printable
+from trajectories.record.panel import KINDS
+from trajectories.record.text import printable
 
 _EVIDENCE = 100
 _WHY = 160

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from trajectories.catalog import Listed
-from trajectories.text import printable
+from trajectories.reading.runs import Listed
+from trajectories.record.text import printable
 
 _NAMES = ("trial", "task", "model", "exit", "steps", "cost", "time", "quality", "started", "fork of")
 _NUMBERS = ("steps", "cost", "time", "quality")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from trajectories.repeatability import Report
-from trajectories.text import printable
+from trajectories.comparison.repeatability import Report
+from trajectories.record.text import printable
 
 
 def findings_table(report: Report) -> Table:

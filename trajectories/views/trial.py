@@ -11,7 +11,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from trajectories.events import (
+from trajectories.reading.summary import Summary
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     BaseEvent,
@@ -29,9 +30,8 @@ from trajectories.events import (
     Voted,
     Warned,
 )
-from trajectories.summary import Summary
-from trajectories.text import counted, cut_middle, printable
-from trajectories.verdict import Verdict
+from trajectories.record.text import counted, cut_middle, printable
+from trajectories.record.verdict import Verdict
 
 _RULE_WIDTH = 100
 _BRIEF = 600

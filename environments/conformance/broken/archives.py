@@ -14,7 +14,7 @@ from typing import BinaryIO
 import zstandard
 
 from environments.conformance.broken.wrapper import Claims
-from environments.listing import Changed, Entry, Listing
+from environments.listing.listing import Changed, Entry, Listing
 from environments.protocol import EnvironmentFault, EnvironmentLost, Export
 
 Pairs = Iterable[tuple[tarfile.TarInfo, bytes]]

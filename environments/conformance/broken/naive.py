@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from environments.listing import Changed, Entry, Listing
+from environments.listing.listing import Changed, Entry, Listing
 from environments.promises import Promise
 from environments.protocol import EnvironmentSpec, Execution, Export, Started
 

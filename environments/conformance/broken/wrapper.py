@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
-from environments.listing import Listing
+from environments.listing.listing import Listing
 from environments.promises import Promise
 from environments.protocol import Environment, Execution, Export, Kind, Started
 

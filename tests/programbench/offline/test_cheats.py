@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from benchmarks.programbench import changes
 from tests.programbench.offline.conftest import TASK, Number
 from tests.programbench.offline.test_whole import scored

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.programbench import check
-from environments import daemon
+from environments.docker import daemon
 from tests.local_registry import local_registry
 from tests.programbench import clean_room
 from tests.programbench.offline.conftest import OFFLINE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.actions import SUBMIT
+from agent.loop.actions import SUBMIT
 from scripts.rebuild import suite
 from tests.programbench import clean_room
 from tests.programbench.offline.conftest import OFFLINE, TASK, Number, made

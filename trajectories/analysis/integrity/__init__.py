@@ -5,59 +5,39 @@ brings the implementation. Rules are those of ProgramBench: the original program
 its source, its binary's inside and its running process may not be, and it may not be handed in.
 """
 
-from __future__ import annotations
-
-import importlib
 from typing import TYPE_CHECKING
 
+import lazy_loader
+
 if TYPE_CHECKING:
-    from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
-    from trajectories.analysis.integrity.findings import Finding, Scan, scan
-    from trajectories.analysis.integrity.judge import Judge, Malformed, Said, Sitting, parse_answers
-    from trajectories.analysis.integrity.report import IntegrityAnalysis, TrialIntegrity, integrity_of, write_csv
-    from trajectories.analysis.integrity.rules import RULES, rules_table
+    from trajectories.analysis.integrity.agreement import (
+        Kappa as Kappa,
+        disagreement_rate as disagreement_rate,
+        fleiss_kappa as fleiss_kappa,
+    )
+    from trajectories.analysis.integrity.findings import Finding as Finding, Scan as Scan, scan as scan
+    from trajectories.analysis.integrity.judge import (
+        Judge as Judge,
+        Malformed as Malformed,
+        Said as Said,
+        Sitting as Sitting,
+        parse_answers as parse_answers,
+    )
+    from trajectories.analysis.integrity.report import (
+        IntegrityAnalysis as IntegrityAnalysis,
+        TrialIntegrity as TrialIntegrity,
+        integrity_of as integrity_of,
+        write_csv as write_csv,
+    )
+    from trajectories.analysis.integrity.rules import RULES as RULES, rules_table as rules_table
 
-_HOME = {
-    "IntegrityAnalysis": "report",
-    "Finding": "findings",
-    "Judge": "judge",
-    "Kappa": "agreement",
-    "Malformed": "judge",
-    "RULES": "rules",
-    "Said": "judge",
-    "Scan": "findings",
-    "Sitting": "judge",
-    "TrialIntegrity": "report",
-    "disagreement_rate": "agreement",
-    "fleiss_kappa": "agreement",
-    "integrity_of": "report",
-    "parse_answers": "judge",
-    "rules_table": "rules",
-    "scan": "findings",
-    "write_csv": "report",
-}
-__all__ = [
-    "RULES",
-    "Finding",
-    "IntegrityAnalysis",
-    "Judge",
-    "Kappa",
-    "Malformed",
-    "Said",
-    "Scan",
-    "Sitting",
-    "TrialIntegrity",
-    "disagreement_rate",
-    "fleiss_kappa",
-    "integrity_of",
-    "parse_answers",
-    "rules_table",
-    "scan",
-    "write_csv",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "agreement": ["Kappa", "disagreement_rate", "fleiss_kappa"],
+        "findings": ["Finding", "Scan", "scan"],
+        "judge": ["Judge", "Malformed", "Said", "Sitting", "parse_answers"],
+        "report": ["IntegrityAnalysis", "TrialIntegrity", "integrity_of", "write_csv"],
+        "rules": ["RULES", "rules_table"],
+    },
+)

@@ -11,10 +11,10 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from trajectories.analysis.commands import INTERPRETERS, names_in
+from trajectories.analysis.commands.reference import Reference
+from trajectories.analysis.commands.shell import absolute
+from trajectories.analysis.commands.well_known import INTERPRETERS, names_in
 from trajectories.analysis.integrity.walk import Seen
-from trajectories.analysis.reference import Reference
-from trajectories.analysis.shell import absolute
 
 DISASSEMBLERS = names_in(
     """objdump gobjdump llvm-objdump readelf greadelf llvm-readelf eu-readelf eu-objdump nm llvm-nm eu-nm r2 radare2

@@ -14,16 +14,17 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from trajectories.analysis.contents import Contents
+from trajectories.analysis.code.contents import Contents
+from trajectories.analysis.commands.reference import Reference, initial_programs
+from trajectories.analysis.commands.shell import FileWrite, items
 from trajectories.analysis.integrity.binary import looks_inside, looks_inside_code
 from trajectories.analysis.integrity.lookups import Program, lookups
 from trajectories.analysis.integrity.rules import RULES
 from trajectories.analysis.integrity.walk import is_shell_script, walk
 from trajectories.analysis.integrity.workspace import final_breaches
 from trajectories.analysis.integrity.wrapping import builds, hands_on, is_build_script
-from trajectories.analysis.reference import Reference, initial_programs
-from trajectories.analysis.shell import FileWrite, items
-from trajectories.events import (
+from trajectories.reading.reader import after_first
+from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
     CallFinished,
@@ -33,9 +34,8 @@ from trajectories.events import (
     Snapshot,
     TrialStarted,
 )
-from trajectories.panel import Kind
-from trajectories.reader import after_first
-from trajectories.text import cut_middle
+from trajectories.record.panel import Kind
+from trajectories.record.text import cut_middle
 
 Severity = Literal["attempted", "succeeded", "unclear"]
 

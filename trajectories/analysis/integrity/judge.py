@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from trajectories.events import Answer, Ask, ModelRef
-from trajectories.panel import KINDS, Kind, Outcome
+from trajectories.record.events import Answer, Ask, ModelRef
+from trajectories.record.panel import KINDS, Kind, Outcome
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _KEYS = frozenset(("violated", "confidence", "step", "why"))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trajectories.analysis.commands import names_in
+from trajectories.analysis.commands.well_known import names_in
 from trajectories.analysis.integrity.walk import Seen
 
 _HOSTS = names_in(

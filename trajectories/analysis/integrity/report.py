@@ -15,10 +15,10 @@ from pydantic import BaseModel
 from trajectories.analysis.aggregate import Cell, Unreadable, write_rows
 from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
 from trajectories.analysis.integrity.findings import Finding, scan
-from trajectories.events import Answer, Ask, Event, Exited, PanelStarted, Resumed, TrialStarted, Voted
-from trajectories.panel import INTEGRITY, KINDS, Kind, Outcome
-from trajectories.reader import read_events
-from trajectories.usage import Costs, Usage
+from trajectories.reading.reader import read_events
+from trajectories.record.events import Answer, Ask, Event, Exited, PanelStarted, Resumed, TrialStarted, Voted
+from trajectories.record.panel import INTEGRITY, KINDS, Kind, Outcome
+from trajectories.record.usage import Costs, Usage
 
 
 class Decision(BaseModel):

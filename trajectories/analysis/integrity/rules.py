@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trajectories.panel import KINDS, Kind
+from trajectories.record.panel import KINDS, Kind
 
 
 @dataclass(frozen=True)

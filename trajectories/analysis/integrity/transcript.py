@@ -11,8 +11,8 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from trajectories.events import ActionFinished, ActionStarted, CallFinished, Event
-from trajectories.text import cut_middle
+from trajectories.record.events import ActionFinished, ActionStarted, CallFinished, Event
+from trajectories.record.text import cut_middle
 
 BUDGET = 120_000
 """Characters in all, about 30,000 tokens."""

@@ -9,10 +9,10 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from trajectories.analysis import commands as known
-from trajectories.analysis.classes import inline_code, inner_script, take_in
-from trajectories.analysis.reference import Reference
-from trajectories.analysis.shell import Command, FileWrite, absolute, items
+from trajectories.analysis.commands import well_known as known
+from trajectories.analysis.commands.classes import inline_code, inner_script, take_in
+from trajectories.analysis.commands.reference import Reference
+from trajectories.analysis.commands.shell import Command, FileWrite, absolute, items
 
 _DEEPEST = 5
 _SHELL_NAMES = (".sh", ".bash")

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator
 
 import zstandard
 
+from trajectories.analysis.code.languages import ignored
+from trajectories.analysis.commands.reference import BUILD_SCRIPT, Reference
 from trajectories.analysis.integrity.wrapping import builds, builds_nothing, calls, is_build_script
-from trajectories.analysis.languages import ignored
-from trajectories.analysis.reference import BUILD_SCRIPT, Reference
-from trajectories.events import Change
+from trajectories.record.events import Change
 
 _TEXT_BYTES = 1 << 20
 _BYTES = 64 << 20

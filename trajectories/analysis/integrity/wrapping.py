@@ -11,10 +11,10 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from trajectories.analysis.commands import names_in
+from trajectories.analysis.commands.reference import BUILD_SCRIPT, DEFAULT_NAME, Reference
+from trajectories.analysis.commands.shell import FileWrite, items
+from trajectories.analysis.commands.well_known import names_in
 from trajectories.analysis.integrity.walk import Seen, is_shell_script, see, walk
-from trajectories.analysis.reference import BUILD_SCRIPT, DEFAULT_NAME, Reference
-from trajectories.analysis.shell import FileWrite, items
 
 _LONGEST_LINE = 2000
 _COPIES = names_in("cp mv ln install rsync cat dd tar gunzip zcat xz unxz zstd base64 xxd uudecode")

@@ -6,8 +6,8 @@ stays in the exit's detail and in `imported.exit_status`.
 
 from __future__ import annotations
 
-from trajectories.events import FailureClass
-from trajectories.exits import Cause, Exit
+from trajectories.record.events import FailureClass
+from trajectories.record.exits import Cause, Exit
 
 _CAUSES: dict[str, Cause] = {
     "Submitted": "submitted",

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from trajectories.events import Reply, Why
 from trajectories.formats.errors import BadDocument
 from trajectories.formats.items import Called, Command, Inherited, Item, Observed, Role, Said, Typed
 from trajectories.formats.mini import observations, replies
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
-from trajectories.usage import Costs
+from trajectories.record.events import Reply, Why
+from trajectories.record.usage import Costs
 
 _SUBMITS = re.compile(
     r"\becho\s+[\"']?(MICRO_SWE_AGENT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b"

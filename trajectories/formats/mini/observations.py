@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from trajectories.events import Ended
 from trajectories.formats.errors import BadDocument
 from trajectories.formats.items import Outcome
 from trajectories.formats.mini.fields import Oddities
+from trajectories.record.events import Ended
 
 NOT_EXECUTED = "action was not executed"
 _HEAD = re.compile(r"(?:<exception>(.*?)</exception>\s*)?<returncode>(-?\d{1,9})</returncode>", re.DOTALL)

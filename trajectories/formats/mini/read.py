@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trajectories.events import Imported, Json, Limits
-from trajectories.exits import Exit
 from trajectories.formats.detect import MINI, require_mini
 from trajectories.formats.document import Document
 from trajectories.formats.errors import BadDocument
@@ -15,7 +13,9 @@ from trajectories.formats.items import Called, Failed, Inherited, Item, Observed
 from trajectories.formats.mini.exits import exit_of, model_error
 from trajectories.formats.mini.fields import Oddities, amount, count, part, text_of, word
 from trajectories.formats.mini.messages import Reader
-from trajectories.identity import sha256_of
+from trajectories.record.events import Imported, Json, Limits
+from trajectories.record.exits import Exit
+from trajectories.record.identity import sha256_of
 
 _COST_EPSILON_USD = 1e-9
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from trajectories.events import Json, Reply, ToolCall
 from trajectories.formats.errors import BadDocument
 from trajectories.formats.items import Called, Command
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
-from trajectories.provider_usage import to_usage
-from trajectories.usage import Costs, Usage
+from trajectories.formats.provider_usage import to_usage
+from trajectories.record.events import Json, Reply, ToolCall
+from trajectories.record.usage import Costs, Usage
 
 _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
 

@@ -11,15 +11,15 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from trajectories.events import ActionFinished, CallFailed, CallFinished, InheritedReply, Message
-from trajectories.exits import Exit
 from trajectories.formats.detect import MINI
 from trajectories.formats.errors import dumped
 from trajectories.formats.mini.exits import WORDS
 from trajectories.formats.mini.observations import NOT_EXECUTED
+from trajectories.formats.provider_usage import to_usage
 from trajectories.formats.source import Source, unix_s
-from trajectories.provider_usage import to_usage
-from trajectories.usage import Usage
+from trajectories.record.events import ActionFinished, CallFailed, CallFinished, InheritedReply, Message
+from trajectories.record.exits import Exit
+from trajectories.record.usage import Usage
 
 _LIMITS_THAT_COUNT_THE_CALL = frozenset({"model_unavailable", "context"})
 

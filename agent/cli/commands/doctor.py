@@ -1,0 +1,59 @@
+"""`agent doctor`: what this machine can do, or what of a trial is likely not to repeat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def doctor(
+    trial: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TRIAL",
+            help="Look at this trial instead: a directory, or the beginning of its id.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="Where trials are kept: its disk is looked at [runs].", show_default=False)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what this machine can do, or which commands of a trial are likely not to give the same again."""
+    from agent.cli.output import emit_json, said, stdout
+    from agent.config import runs_dir
+    from agent.doctor import examine
+
+    if trial is not None:
+        _trial(trial, runs_dir(runs), as_json=json)
+        return
+    facts = examine(runs_dir(runs))
+    if json:
+        emit_json(facts)
+        return
+    console = stdout()
+    for kind, state in facts.pop("environments").items():
+        console.print(f"{kind:16} {'works' if state['works'] else 'no: ' + state['trouble']}", soft_wrap=True)
+    if facts["leftovers"]:
+        facts["leftovers"] = f"{facts['leftovers']} of dead processes; agent clean removes them"
+    for name, value in facts.items():
+        console.print(f"{name:16} {said(value)}", soft_wrap=True)
+
+
+def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
+    from agent.cli.output import emit_json, stdout
+    from trajectories.comparison.repeatability import report
+    from trajectories.reading.runs import find_trial
+
+    found = report(find_trial(trial, runs))
+    if as_json:
+        emit_json(found.json())
+        return
+    from trajectories.views.repeatability import findings_table
+
+    if found.findings:
+        stdout().print(findings_table(found))
+    typer.echo(found.line, err=not found.findings)

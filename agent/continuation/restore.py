@@ -1,0 +1,113 @@
+"""Makes the workspace of a fresh environment what a record says that it was.
+
+What is already there and the same (the files that an image or a task brings) stays untouched, with its owner; the rest
+is removed and unpacked. What the record cannot bring back is said.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from agent.continuation.standing import Standing
+from agent.trial.chunks import as_file
+from agent.trial.order import Order
+from agent.trial.snapshots import ignored
+from environments.listing.listing import Entry as Found
+from environments.protocol import Environment, EnvironmentFault
+from trajectories.record.events import Warned
+from trajectories.record.paths import from_text
+from trajectories.workspace.manifest import Entry
+from trajectories.workspace.states import State
+from trajectories.workspace.tar_stream import archive_of, left_out
+from trajectories.writing.recorder import Recorder
+
+_BATCH = 500
+_REMOVE_S = 300.0
+
+
+def restore(environment: Environment, state: State) -> list[str]:
+    """Bring a started environment's workspace to this state; one line for each path that stays otherwise.
+
+    Raises: EnvironmentFault, RecordError.
+    """
+    there = {entry.path: entry for entry in environment.listing().entries() if not ignored(entry.path)}
+    wanted = {os.fsdecode(from_text(path)): entry for path, entry in state.manifest.items()}
+    same = _same(environment, there, wanted)
+    _set_times(environment, {path: wanted[path].mtime_ns for path in same})
+    _remove(environment, [path for path in there if path not in wanted or there[path].type != wanted[path].type])
+    missing = {path: entry for path, entry in state.manifest.items() if os.fsdecode(from_text(path)) not in same}
+    if missing:
+        environment.put(as_file(archive_of(replace(state, manifest=missing))), ".")
+    return [f"{skipped.path}: {skipped.why}" for skipped in left_out(missing)]
+
+
+def _same(environment: Environment, there: Mapping[str, Found], wanted: Mapping[str, Entry]) -> set[str]:
+    """Paths that need nothing done: directories by their mode, files by their content too."""
+    alike = {
+        path
+        for path, entry in wanted.items()
+        if path in there and (there[path].type, there[path].mode) == (entry.type, entry.mode)
+    }
+    files = [path for path in alike if wanted[path].type == "file" and wanted[path].size == there[path].size]
+    digests = environment.digests(files)
+    equal = {path for path in files if digests.get(path) is not None and digests[path] == wanted[path].sha256}
+    return equal | {path for path in alike if wanted[path].type == "directory"}
+
+
+def _set_times(environment: Environment, wanted: Mapping[str, int | None]) -> None:
+    """Give files that are there already the times of the record, where they have others: make goes by them.
+
+    As far as the system can tell and set them; records of before had whole seconds.
+    """
+    if all(time_ns is None for time_ns in wanted.values()):
+        return
+    script = "find . -type f -exec stat --printf '%.9Y %n\\0' -- {} +"
+    found = environment.execute(script, deadline_s=_REMOVE_S, as_root=True)
+    times: dict[int, list[str]] = {}
+    for record in bytes(found.output).split(b"\0"):
+        seconds, _, name = record.partition(b" ./")
+        time_ns = wanted.get(os.fsdecode(name))
+        if time_ns is None:
+            continue
+        is_ns = int(Decimal(seconds.decode()) * 10**9)
+        if is_ns != time_ns and (time_ns % 10**9 or is_ns // 10**9 != time_ns // 10**9):
+            times.setdefault(time_ns, []).append(os.fsdecode(name))
+    commands = []
+    for time_ns, paths in times.items():
+        stamp = "{}.{:09d}".format(*divmod(time_ns, 10**9))
+        for start in range(0, len(paths), _BATCH):
+            names = " ".join(shlex.quote(f"./{path}") for path in paths[start : start + _BATCH])
+            commands.append(f"touch -c -m -d @{stamp} -- {names}")
+    for start in range(0, len(commands), _BATCH):
+        environment.execute("\n".join(commands[start : start + _BATCH]), deadline_s=_REMOVE_S, as_root=True)
+
+
+def _remove(environment: Environment, paths: Iterable[str]) -> None:
+    """Remove paths of the workspace, with all that is in them."""
+    todo: list[str] = []
+    for path in sorted(paths):
+        if not (todo and path.startswith(todo[-1] + "/")):
+            todo.append(path)
+    for start in range(0, len(todo), _BATCH):
+        names = " ".join(shlex.quote(f"./{path}") for path in todo[start : start + _BATCH])
+        done = environment.execute(f"rm -rf -- {names}", deadline_s=_REMOVE_S, as_root=True)
+        if done.exit_code != 0:
+            said = bytes(done.output)[-300:].decode(errors="replace").strip()
+            raise EnvironmentFault(f"the workspace cannot be put back: {said or done.ended}")
+
+
+def rerun_all(found: Standing, order: Order, environment: Environment, recorder: Recorder) -> None:
+    """Run the commands again that finished after the last snapshot, for what they did to the workspace.
+
+    What the model saw of them stays as it was.
+    """
+    for began, finished in found.rerun:
+        done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
+        now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
+        if now != then:
+            text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
+            recorder.append(Warned(kind="rerun_differs", text=text))

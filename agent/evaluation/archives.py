@@ -1,0 +1,132 @@
+"""A workspace as evaluators take it, one tar.zst: of a trial's export or last snapshot, a directory, another archive.
+
+In constant memory. Nothing is unpacked here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import zstandard
+
+from agent.continuation.standing import Standing
+from agent.errors import UserError
+from agent.trial.run import WORKSPACE
+from environments.archives.archive import read_chunks
+from trajectories.record.events import Warned, WorkspaceExported
+from trajectories.workspace.states import State, state_at
+from trajectories.workspace.tar_stream import archive_of, left_out, require_contents
+from trajectories.writing.recorder import Recorder
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_USTAR_AT = 257
+
+
+def require_export(directory: Path, found: Standing) -> WorkspaceExported | None:
+    """The export of a finished trial, if it is the file that was written; None if its last snapshot can be one.
+
+    Raises: UserError, RecordError where the record holds neither.
+    """
+    if found.exported is not None:
+        path = directory / found.exported.path
+        if path.is_file():
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != found.exported.sha256:
+                raise UserError(
+                    f"{path}: is not what was exported (sha256 {digest[:12]}, {found.exported.sha256[:12]} then)"
+                )
+            return found.exported
+    if found.snapshot is None or found.snapshot != found.steps or found.rerun:
+        raise UserError(f"{directory.name}: its record holds no workspace of its end, so there is nothing to evaluate")
+    _whole_state(directory)
+    return None
+
+
+def exported_again(directory: Path, recorder: Recorder) -> WorkspaceExported:
+    """Export the workspace of the last snapshot; both that and how are recorded.
+
+    Raises: UserError, RecordError.
+    """
+    state = _whole_state(directory)
+    path = directory / WORKSPACE
+    digest, size = compress(archive_of(state), path)
+    text = f"the workspace is that of the last snapshot, after step {state.step}: caches are not in it"
+    recorder.append(Warned(kind="workspace_from_snapshot", text=text))
+    return recorder.append(WorkspaceExported(path=WORKSPACE, bytes=size, sha256=digest, entries=len(state.manifest)))
+
+
+def _whole_state(directory: Path) -> State:
+    state = state_at(directory)
+    require_contents(state)
+    missing = [*left_out(state.manifest), *state.unread]
+    if missing:
+        raise UserError(
+            f"{directory.name}: its workspace was not exported, and its last snapshot is not whole: {missing[0].path}: "
+            f"{missing[0].why}"
+        )
+    return state
+
+
+def as_workspace_archive(source: Path, to: Path) -> Path:
+    """A directory or an archive (tar, tar.gz, tar.zst) as a tar.zst: at `to`, or where it is if it is one.
+
+    Raises: UserError.
+    """
+    from benchmarks.task import tree
+    from benchmarks.task.task import TaskError
+
+    if source.is_dir():
+        try:
+            found = tree.scan(source.resolve())
+            if found.skipped:
+                skipped = found.skipped[0]
+                raise UserError(f"{source / skipped.path}: {skipped.why}, which no archive can bring; remove it")
+            with tree.packed(found, plain_modes=False) as stream:
+                compress(read_chunks(stream), to)
+        except TaskError as error:
+            raise UserError(str(error)) from None
+        return to
+    with source.open("rb") as file:
+        head = file.read(512)
+        file.seek(0)
+        if head.startswith(_ZSTD):
+            return source
+        if head.startswith(_GZIP):
+            try:
+                with gzip.open(file) as plain:
+                    compress(read_chunks(plain), to)  # type: ignore[arg-type]
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise UserError(f"{source}: is no whole tar.gz ({error})") from None
+        elif head[_USTAR_AT : _USTAR_AT + 5] == b"ustar":
+            compress(read_chunks(file), to)
+        else:
+            raise UserError(f"{source}: is neither a directory nor a tar, tar.gz or tar.zst")
+    return to
+
+
+def compress(pieces: Iterable[bytes], to: Path) -> tuple[str, int]:
+    """Write pieces as zstd, whole or not at all; sha256 and size of what was written."""
+    partial = to.with_name(f"{to.name}.partial")
+    digest, size = hashlib.sha256(), 0
+    compressor = zstandard.ZstdCompressor(level=3).compressobj()
+    try:
+        with partial.open("wb") as file:
+            for piece in _compressed(compressor, pieces):
+                digest.update(piece)
+                size += file.write(piece)
+        os.replace(partial, to)
+    finally:
+        partial.unlink(missing_ok=True)
+    return digest.hexdigest(), size
+
+
+def _compressed(compressor: zstandard.ZstdCompressionObj, pieces: Iterable[bytes]) -> Iterable[bytes]:
+    for piece in pieces:
+        yield compressor.compress(piece)
+    yield compressor.flush()

@@ -1,0 +1,65 @@
+"""From a reply to the commands it asks for.
+
+Pure. One kind of action, a bash command, said as `bash` tool calls or as one fenced block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from agent.models.protocol import ActionFormat
+from trajectories.record.events import Reply, ToolCall
+
+SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""A command that is exactly this, after stripping, ends the trial; it is not executed."""
+
+_FENCE = re.compile(r"^```(?:bash|sh|shell)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to run, with the tool call that it answers."""
+
+    script: str
+    tool_call_id: str | None = None
+
+    @property
+    def submits(self) -> bool:
+        """Whether it is the end marker."""
+        return self.script.strip() == SUBMIT
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """Something that should have been a command; `problem` completes "the reply was not usable: ..."."""
+
+    problem: str
+    tool_call_id: str | None = None
+
+
+def parse(reply: Reply, action_format: ActionFormat, finish_reason: str | None) -> list[Command | Malformed]:
+    """What a reply asks for, in order: at least one item, malformed ones included."""
+    cut_off = " (the reply was cut off at the output limit)" if finish_reason == "length" else ""
+    if action_format == "tool":
+        if not reply.tool_calls:
+            return [Malformed(f"it holds no call of the bash tool{cut_off}")]
+        return [_tool_command(call, cut_off) for call in reply.tool_calls]
+    blocks = _FENCE.findall(reply.text)
+    if len(blocks) != 1:
+        return [Malformed(f"it holds {len(blocks)} fenced bash blocks, and exactly one is needed{cut_off}")]
+    return [Command(blocks[0].removesuffix("\n"))]
+
+
+def _tool_command(call: ToolCall, cut_off: str) -> Command | Malformed:
+    if call.name != "bash":
+        return Malformed(f"there is no tool {call.name!r}, only bash", call.id)
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError) as error:
+        return Malformed(f"the arguments are no valid JSON: {error}{cut_off}", call.id)
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    if not isinstance(command, str):
+        return Malformed('the arguments must be {"command": "..."} with a text', call.id)
+    return Command(command, call.id)

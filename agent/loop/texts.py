@@ -1,0 +1,85 @@
+"""The loop's words, from a prompt's templates.
+
+The only place that knows which values a template gets.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agent.loop.actions import SUBMIT
+from agent.loop.loop import Say
+from agent.models.protocol import ActionFormat
+from prompts import Prompt
+from trajectories.record.events import ActionFinished, Limits
+
+
+class PromptTexts:
+    """Implements `loop.Texts`."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self._prompt = prompt
+
+    def opening(
+        self,
+        *,
+        instruction: str,
+        plan: str | None,
+        action_format: ActionFormat,
+        workdir: str,
+        user: str | None,
+        network: bool,
+        shell: str,
+        limits: Limits,
+    ) -> list[Say]:
+        """System message, task and, where there is one, the plan."""
+        task = self._prompt.render(
+            "task",
+            instruction=instruction.strip(),
+            action_format=action_format,
+            workdir=workdir,
+            user=user,
+            network=network,
+            shell=shell,
+            command_s=limits.command_s,
+            steps=limits.steps,
+            time_s=limits.time_s,
+            submit=SUBMIT,
+        )
+        says = [Say("system", self._prompt.render("system"), "system"), Say("user", task, "task")]
+        if plan is not None:
+            says.append(Say("user", self._prompt.render("plan", plan=plan), "plan"))
+        return says
+
+    def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
+        """See `loop.Texts`."""
+        return self._prompt.render(
+            "observation",
+            ended=result.ended,
+            exit_code=result.exit_code,
+            signal=result.signal,
+            duration_s=result.duration_s,
+            bytes=result.output.bytes,
+            left_running=result.left_running,
+            shell_lost=result.shell_lost,
+            output=result.output.text,
+            stderr=result.stderr.text if result.stderr else "",
+            steps_left=steps_left,
+            seconds_left=seconds_left,
+        )
+
+    def format_error(self, problem: str, action_format: ActionFormat) -> str:
+        """See `loop.Texts`."""
+        return self._prompt.render(f"format_error_{action_format}", problem=problem)
+
+    def not_executed(self, why: Literal["submitted"]) -> str:
+        """See `loop.Texts`."""
+        return self._prompt.render("not_executed", why=why)
+
+    def resumed(self, lost: tuple[str, ...]) -> str:
+        """What a model is told when its trial goes on after the machine was down."""
+        return self._prompt.render("resumed", lost=lost)
+
+    def moved(self, workdir: str) -> str:
+        """What a model is told whose conversation began in another place."""
+        return f"The workspace is {workdir} now."

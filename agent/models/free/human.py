@@ -1,0 +1,190 @@
+"""`human`: a person types the commands; a baseline in its own right.
+
+Shows each message since the last own turn and asks for a command: with line editing and history where
+the input is a terminal, line by line otherwise. Everything is printed to standard error, so that
+standard output stays free for results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.config import config_dir
+from agent.loop.actions import SUBMIT
+from agent.models.free.bash_syntax import is_whole
+from agent.models.free.costs import FREE, answer
+from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
+from environments.leftovers.owner import this_process
+from trajectories.record.events import Message, ModelRef
+from trajectories.record.text import printable, storable
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+
+HISTORY = "human-history"
+HELP = """\
+Type a bash command; it runs when it is complete. Every command has its own shell. Words of your own:
+  :submit   the work is finished
+  :edit     write a script in $VISUAL or $EDITOR
+  :help     this
+  :quit     give up (also Ctrl-D)
+Ctrl-C interrupts the trial."""
+
+
+class HumanModel:
+    """Asks the person at standard input."""
+
+    def __init__(self) -> None:
+        self.info = ModelInfo(ModelRef(asked="human", name="human"), "tool", free=FREE)
+        self._shown = 0
+        self._prompt: _Terminal | _Lines | None = None
+
+    def check(self) -> None:
+        """Raises: ModelUnusable without a standard input."""
+        if sys.stdin is None or sys.stdin.closed:
+            raise ModelUnusable("--model human needs a standard input to type commands into")
+
+    def warm_up(self) -> None:
+        """Load the line editor."""
+        with contextlib.suppress(Exception):
+            if sys.stdin.isatty():
+                import prompt_toolkit  # noqa: F401
+
+    def ask(self, request: Request) -> Answer:
+        """Show what is new and wait for a command; the request's time-out does not apply to a person.
+
+        Raises: CallFailure: `gave_up`. KeyboardInterrupt.
+        """
+        self._show(request.history)
+        command = storable(self._command(request.step))
+        return answer(command, request, "human")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _show(self, history: Sequence[Message | AssistantTurn]) -> None:
+        first = self._shown == 0
+        turns = [index for index, entry in enumerate(history) if isinstance(entry, AssistantTurn)]
+        for index, entry in enumerate(history):
+            if index < self._shown or not isinstance(entry, Message) or entry.role == "system":
+                continue
+            if first and turns and turns[0] < index < turns[-1]:
+                continue  # a resumed trial: the task and the newest observation will do
+            _print(printable(entry.content).rstrip("\n"))
+        if first and turns:
+            _print(f"(going on after {len(turns)} earlier steps)")
+        if first:
+            _print("(:help shows what you can type; :submit ends the work)")
+        self._shown = len(history)
+
+    def _command(self, step: int) -> str:
+        if self._prompt is None:
+            self._prompt = _Terminal() if sys.stdin.isatty() else _Lines()
+        while True:
+            try:
+                typed = self._prompt.read(f"[{step}] $ ")
+            except EOFError:
+                raise CallFailure("gave_up", "the person gave up") from None
+            match typed.strip():
+                case "":
+                    continue
+                case ":help":
+                    _print(HELP)
+                case ":submit":
+                    return SUBMIT
+                case ":quit":
+                    raise CallFailure("gave_up", "the person gave up")
+                case ":edit":
+                    if edited := _edited():
+                        _print(printable(edited).rstrip("\n"))
+                        return edited
+                case _:
+                    return typed
+
+
+class _Lines:
+    """Plain lines: standard input is a file or a pipe."""
+
+    def read(self, prompt: str) -> str:
+        """Lines up to the end of a whole command.
+
+        Raises: EOFError.
+        """
+        typed = ""
+        while True:
+            line = sys.stdin.readline()
+            typed += line
+            if not line and not typed.strip():
+                raise EOFError
+            if not line or is_whole(typed):
+                return typed.removesuffix("\n")
+
+
+class _Terminal:
+    """Line editing with history; Enter ends a whole command and goes on with an unfinished one."""
+
+    def __init__(self) -> None:
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.filters import is_done
+        from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+        from prompt_toolkit.key_binding import KeyBindings
+        from prompt_toolkit.output import create_output
+
+        history: History = InMemoryHistory()
+        with contextlib.suppress(OSError):
+            folder = config_dir()
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / HISTORY).touch(mode=0o600)
+            history = FileHistory(folder / HISTORY)
+        keys = KeyBindings()
+
+        @keys.add("enter", filter=~is_done)
+        def _enter(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if is_whole(buffer.text):
+                buffer.validate_and_handle()
+            else:
+                buffer.insert_text("\n")
+
+        self._session: PromptSession[str] = PromptSession(
+            history=history,
+            key_bindings=keys,
+            multiline=True,
+            prompt_continuation="> ",
+            output=create_output(stdout=sys.stderr),
+            enable_open_in_editor=False,
+        )
+
+    def read(self, prompt: str) -> str:
+        """A command.
+
+        Raises: EOFError; KeyboardInterrupt.
+        """
+        return self._session.prompt(prompt)
+
+
+def _edited() -> str:
+    """A script from the person's editor; empty if there is none."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory(prefix=this_process().prefix) as folder:
+        path = Path(folder) / "command.sh"
+        path.touch()
+        try:
+            subprocess.run([*shlex.split(editor), str(path)], check=False)
+            return path.read_text("utf-8", "replace").strip("\n")
+        except (OSError, ValueError) as error:
+            _print(f"cannot run the editor {editor!r}: {error}; set $EDITOR")
+            return ""
+
+
+def _print(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

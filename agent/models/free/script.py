@@ -1,0 +1,232 @@
+"""`script:FILE`: a YAML or JSON list of turns takes the model's place. Costs nothing, needs nobody.
+
+A turn is a command, a list of commands (several tool calls), or a mapping:
+
+    text, commands, calls ({name, arguments: text or object}), usage, finish_reason, refusal,
+    reply_delay_s, fail ({error, detail, retry_after_s, status})
+
+A turn with `fail` is one failed try of the call that the next turn answers. Which turn is due follows
+from the history alone, so that a resumed trial goes on where it was. After the last turn the script
+gives up. Tokens are what `usage` says, and 0 where it says nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import ValidationError
+
+from agent.models.free.costs import FREE, NO_TOKENS
+from agent.models.litellm.bash_tool import BASH, COMMAND
+from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
+from trajectories.formats.provider_usage import MOST
+from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
+from trajectories.record.text import storable
+from trajectories.record.usage import Usage
+
+_KEYS = ("text", "commands", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
+_FAIL_KEYS = ("error", "detail", "retry_after_s", "status")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One reply, with the failed tries that come before it."""
+
+    text: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    """(tool name, arguments as sent)."""
+    usage: Usage = NO_TOKENS
+    finish_reason: str | None = None
+    refusal: str = ""
+    reply_delay_s: float = 0.0
+    failures: tuple[dict[str, Any], ...] = ()
+    """Arguments of a `CallFailure`, in order."""
+    gives_up: bool = False
+    """No reply comes after the failures."""
+
+
+class ScriptModel:
+    """Answers with the turns of a file, in order.
+
+    Raises: ModelUnusable naming file, turn and key.
+    """
+
+    def __init__(self, path: Path, asked: str) -> None:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ModelUnusable(f"--model {asked}: cannot read {path}: {error.strerror}") from None
+        self._turns = parse_script(data, str(path))
+        digest = hashlib.sha256(data).hexdigest()
+        self.info = ModelInfo(ModelRef(asked=asked, name="script", settings={"sha256": digest}), "tool", free=FREE)
+
+    def check(self) -> None:
+        """The file was read and checked when the model was made."""
+
+    def warm_up(self) -> None:
+        """Nothing is slow."""
+
+    def ask(self, request: Request) -> Answer:
+        """The turn that is due.
+
+        Raises: CallFailure as the script says; `gave_up` after its last turn.
+        """
+        due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
+        turn = self._turns[due] if due < len(self._turns) else Turn(gives_up=True)
+        if request.try_ <= len(turn.failures):
+            raise CallFailure(**turn.failures[request.try_ - 1])
+        if turn.gives_up:
+            said = f"the script has no turn left: it has {len(self._turns)}, and the history {due} replies"
+            raise CallFailure("gave_up", said)
+        if turn.reply_delay_s > request.timeout_s:
+            time.sleep(request.timeout_s)
+            raise CallFailure("timeout", f"no whole reply within {request.timeout_s:g} s")
+        if turn.reply_delay_s:
+            time.sleep(turn.reply_delay_s)
+        calls = tuple(
+            ToolCall(id=f"call_{due + 1}_{number}", name=name, arguments=arguments)
+            for number, (name, arguments) in enumerate(turn.calls, start=1)
+        )
+        reply = Reply(text=turn.text, tool_calls=calls, refusal=turn.refusal)
+        finish_reason = turn.finish_reason or ("tool_calls" if calls else "stop")
+        return Answer(reply, turn.usage, model_served="script", finish_reason=finish_reason)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def parse_script(data: bytes, file: str) -> list[Turn]:
+    """The turns of a script; failures at its end belong to a turn that gives up.
+
+    Raises: ModelUnusable naming file, turn and key.
+    """
+    try:
+        text = data.decode("utf-8")
+        entries = json.loads(text) if file.endswith(".json") else yaml.safe_load(text)
+    except UnicodeDecodeError as error:
+        raise ModelUnusable(f"{file}: not UTF-8 (byte {error.start})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ModelUnusable(f"{file}: neither YAML nor JSON: {' '.join(str(error).split())}") from None
+    if not isinstance(entries, list):
+        raise ModelUnusable(f"{file}: a script is a list of turns, this is {_kind(entries)}")
+    turns: list[Turn] = []
+    failures: list[dict[str, Any]] = []
+    for number, entry in enumerate(entries, start=1):
+        place = f"{file}: turn {number}"
+        if isinstance(entry, dict) and "fail" in entry:
+            if len(entry) > 1:
+                raise ModelUnusable(f"{place}: a turn with `fail` has no other key")
+            failures.append(_failure(entry["fail"], place))
+            continue
+        turns.append(_turn(entry, tuple(failures), place))
+        failures = []
+    if failures:
+        turns.append(Turn(failures=tuple(failures), gives_up=True))
+    return turns
+
+
+def _turn(entry: Any, failures: tuple[dict[str, Any], ...], place: str) -> Turn:
+    if isinstance(entry, str | list):
+        entry = {"commands": entry}
+    if not isinstance(entry, dict):
+        raise ModelUnusable(f"{place}: must be a command, a list of commands or a mapping, not {_kind(entry)}")
+    _known(entry, _KEYS, place)
+    commands = _given(entry, "commands", [])
+    commands = [commands] if isinstance(commands, str) else commands
+    if not isinstance(commands, list) or not all(isinstance(command, str) for command in commands):
+        raise ModelUnusable(f"{place}: commands must be texts (quote numbers and `true`), not {_shown(commands)}")
+    calls = [(BASH, json.dumps({COMMAND: storable(command)})) for command in commands]
+    return Turn(
+        text=_text(entry, "text", place),
+        calls=(*calls, *_calls(_given(entry, "calls", []), place)),
+        usage=_usage(_given(entry, "usage", {}), place),
+        finish_reason=_text(entry, "finish_reason", place) or None,
+        refusal=_text(entry, "refusal", place),
+        reply_delay_s=_seconds(entry, "reply_delay_s", place) or 0.0,
+        failures=failures,
+    )
+
+
+def _calls(calls: Any, place: str) -> list[tuple[str, str]]:
+    found = []
+    for call in calls if isinstance(calls, list) else [None]:
+        if not isinstance(call, dict):
+            raise ModelUnusable(f"{place}: calls must be a list of {{name, arguments}}, not {_shown(calls)}")
+        _known(call, ("name", "arguments"), place)
+        arguments = call.get("arguments", {})
+        try:
+            text = storable(arguments) if isinstance(arguments, str) else json.dumps(arguments, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ModelUnusable(f"{place}: arguments must be a text or what JSON can say: {error}") from None
+        found.append((_text(call, "name", place) or BASH, text))
+    return found
+
+
+def _usage(counts: Any, place: str) -> Usage:
+    try:
+        usage = Usage.model_validate({**NO_TOKENS.model_dump(), **counts})
+    except (ValidationError, TypeError):
+        usage = None
+    if usage is None or usage.total > MOST:
+        names = ", ".join(Usage.model_fields)
+        raise ModelUnusable(f"{place}: usage must give token counts of {names}, not {_shown(counts)}")
+    return usage
+
+
+def _failure(fail: Any, place: str) -> dict[str, Any]:
+    if not isinstance(fail, dict):
+        raise ModelUnusable(f"{place}: fail must be a mapping with `error`, not {_shown(fail)}")
+    _known(fail, _FAIL_KEYS, place)
+    error, status = fail.get("error"), fail.get("status")
+    if error not in get_args(FailureClass):
+        raise ModelUnusable(f"{place}: error {_shown(error)} is none of {', '.join(get_args(FailureClass))}")
+    if status is not None and (type(status) is not int or not 100 <= status <= 599):
+        raise ModelUnusable(f"{place}: status must be an HTTP status from 100 to 599, not {_shown(status)}")
+    return {
+        "error": error,
+        "detail": _text(fail, "detail", place) or "as the script says",
+        "status": status,
+        "retry_after_s": _seconds(fail, "retry_after_s", place),
+    }
+
+
+def _given(entry: dict[str, Any], key: str, otherwise: Any) -> Any:
+    value = entry.get(key)
+    return otherwise if value is None else value
+
+
+def _text(entry: dict[str, Any], key: str, place: str) -> str:
+    value = _given(entry, key, "")
+    if not isinstance(value, str):
+        raise ModelUnusable(f"{place}: {key} must be a text, not {_shown(value)}")
+    return storable(value)
+
+
+def _seconds(entry: dict[str, Any], key: str, place: str) -> float | None:
+    value = entry.get(key)
+    if value is None or (type(value) in (int, float) and 0 <= value <= MOST):
+        return None if value is None else float(value)
+    raise ModelUnusable(f"{place}: {key} must be a number of seconds, not {_shown(value)}")
+
+
+def _known(entry: dict[str, Any], keys: tuple[str, ...], place: str) -> None:
+    for key in entry:
+        if key not in keys:
+            raise ModelUnusable(f"{place}: unknown key {_shown(key)}; keys are {', '.join(keys)}")
+
+
+def _kind(value: Any) -> str:
+    return "empty" if value is None else f"{type(value).__name__} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except ValueError:
+        return "a number of thousands of digits"

@@ -1,0 +1,24 @@
+"""The one action as a tool: its name, its argument and its schema in the words of both OpenAI protocols.
+
+The schema is a constant: a changed byte would void every provider's prompt cache.
+"""
+
+from __future__ import annotations
+
+from trajectories.record.events import Json
+
+BASH = "bash"
+COMMAND = "command"
+
+_DESCRIPTION = "Run a bash script in the task's environment. The result is what it printed and its exit code."
+_PARAMETERS: Json = {
+    "type": "object",
+    "properties": {COMMAND: {"type": "string", "description": "The script to run."}},
+    "required": [COMMAND],
+}
+
+CHAT_TOOL: Json = {
+    "type": "function",
+    "function": {"name": BASH, "description": _DESCRIPTION, "parameters": _PARAMETERS},
+}
+RESPONSES_TOOL: Json = {"type": "function", "name": BASH, "description": _DESCRIPTION, "parameters": _PARAMETERS}

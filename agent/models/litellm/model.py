@@ -1,0 +1,277 @@
+"""A provider's model through litellm: chat completions or the Responses API, one try a call.
+
+The only module that imports litellm, and late (2 s). litellm translates between protocols; retries,
+deadlines, prices, the reading of usage and errors are ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+from agent.models import catalog as catalogue
+from agent.models.litellm import exchange, providers
+from agent.models.litellm.bash_tool import CHAT_TOOL, RESPONSES_TOOL
+from agent.models.litellm.call_ids import with_own_ids
+from agent.models.litellm.exchange import Exchange
+from agent.models.litellm.failures import failure_of, is_filtered
+from agent.models.litellm.redaction import one_line, without_secrets
+from agent.models.litellm.replies import chat_answer, raw_usage, responses_answer
+from agent.models.litellm.wire_history import WireHistory, chat_items, fresh, marker, responses_items
+from agent.models.protocol import Answer, CallFailure, ModelInfo, Request
+from agent.models.settings import Api, Settings, parse_settings
+from trajectories.record.events import Json, ModelRef, Reply
+
+_ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else importing it asks the network for prices
+    "LITELLM_MODE": "PRODUCTION",  # else importing it reads a .env file into our environment
+    # the OpenAI SDK walks the whole history at each call: 295 ms at 1,000 steps against 19 without it
+    "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
+}
+_NO_CLIENT_OF_OURS = ("azure", "azure_text", "sap", "sagemaker", "replicate", "predibase", "petals")
+"""Providers whose code in litellm takes an SDK's client instead of an HTTP handler."""
+_NO_KEY = "no-key-needed"
+CONNECT_S = 30.0
+
+_SHORTCUTS: Json = {"_skip_mcp_handler": True}
+"""Without it the first call imports the mcp package, 0.6 s, to find that no tool is an MCP server."""
+
+_WARM: Json = {"id": "warm", "object": "response", "created_at": 0, "model": "warm", "output": []}
+
+_importing = threading.Lock()
+
+
+def _litellm() -> ModuleType:
+    """litellm, imported once and told to be quiet."""
+    with _importing:
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        first = "litellm" not in sys.modules
+        import litellm
+
+        if first:
+            gc.freeze()  # with its objects a full collection takes 0.24 s, in the middle of any step
+        for message in ("Pydantic serializer warnings", ".*`ReadOnly` qualifier"):
+            warnings.filterwarnings("ignore", message, UserWarning)
+        litellm.suppress_debug_info = True
+        litellm.telemetry = False
+        litellm.drop_params = False
+        litellm.modify_params = False
+        litellm.num_retries = None
+        for handler in ("verbose_logger", "verbose_proxy_logger", "verbose_router_logger"):
+            with contextlib.suppress(ImportError, AttributeError):
+                getattr(__import__("litellm._logging", fromlist=[handler]), handler).disabled = True
+        return litellm
+
+
+def _without_callbacks() -> None:
+    """No logging after this thread's call: it goes through the whole history again, 10 ms or more at 1,000 steps."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from litellm._internal_context import is_internal_call
+
+        is_internal_call.set(True)
+
+
+class LiteLLMModel:
+    """`name` is litellm's; settings as `--model-setting` gives them, aliases' settings included.
+
+    Raises: ModelUnusable for a setting that cannot be.
+    """
+
+    def __init__(self, asked: str, name: str, settings: Mapping[str, object], api_base: str | None = None) -> None:
+        row = catalogue.row_of(name) or {}
+        default_api: Api = "responses" if row.get("mode") == "responses" else "chat"
+        self._settings = parse_settings(settings, default_api=default_api)
+        self._name = name
+        self._api_base = api_base
+        self._provider = providers.provider_of(name)
+        self._chat = self._settings.api == "chat"
+        marks = self._provider.marks(name) if self._provider and self._chat else None
+        ttl = self._settings.cache
+        self._mark = marker(marks, ttl) if marks and ttl != "off" else None
+        self._history = WireHistory(chat_items if self._chat else responses_items)
+        self._parameters = _parameters(self._settings, row if marks else {})
+        self._handler: Any = None
+        recorded = {**self._parameters, "api": self._settings.api, "cache": ttl if self._mark else "automatic"}
+        if api_base:
+            recorded["api_base"] = without_secrets(api_base)
+        self.info = ModelInfo(
+            ref=ModelRef(asked=asked, name=name, settings=dict(settings)),
+            action_format=self._settings.action,
+            parameters=recorded,
+            versions={"litellm": catalogue.litellm_version()},
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in effect."""
+        return self._settings
+
+    def check(self) -> None:
+        """Name, key and endpoint, without litellm.
+
+        Raises: ModelUnusable.
+        """
+        providers.check_name(self._name, self._provider, api_base=self._api_base, unlisted=self._settings.unlisted)
+        providers.check_key(self._name, self._provider, api_base=self._api_base)
+        providers.check_endpoint(self._name, self._provider, api_base=self._api_base)
+
+    def warm_up(self) -> None:
+        """Import litellm and what its first call imports: a call that a transport of our own answers."""
+        with contextlib.suppress(Exception):
+            _litellm()
+            import httpx
+            from litellm.llms.custom_httpx.http_handler import HTTPHandler
+
+            self._client()
+            nowhere = httpx.MockTransport(lambda request: httpx.Response(200, json=_WARM))
+            arguments = {**self._arguments(CONNECT_S), "client": HTTPHandler(client=httpx.Client(transport=nowhere))}
+            if not (self._provider and self._provider.name == "anthropic"):
+                arguments["model"] = "openai/warm-up"  # others may fetch tokens on the way
+            call = self._call_chat if self._chat else self._call_responses
+            call([{"role": "user", "content": "."}], {**arguments, "api_key": _NO_KEY})
+
+    def ask(self, request: Request) -> Answer:
+        """One try.
+
+        Raises: CallFailure.
+        """
+        timeout_s = max(0.001, min(request.timeout_s, self._settings.timeout_s))
+        items = self._history.items(request.history, self._mark)
+        _litellm()  # its import is not the provider's time
+        wire = Exchange(time.monotonic() + timeout_s)
+        call = self._ask_chat if self._chat else self._ask_responses
+        try:
+            answer = exchange.run(lambda: call(items, timeout_s, wire), wire)
+            return replace(answer, reply=with_own_ids(answer.reply, request))
+        except TimeoutError:
+            raise CallFailure("timeout", f"no whole reply within {timeout_s:g} s") from None
+        except Exception as error:
+            if is_filtered(error, wire):
+                failure = failure_of(error, wire)
+                return Answer(Reply(refusal=failure.detail), None, finish_reason="content_filter")
+            raise failure_of(error, wire) from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._handler is not None:
+            self._handler.client.close()
+            self._handler = None
+
+    def _ask_chat(self, messages: list[Json], timeout_s: float, wire: Exchange) -> Answer:
+        response = self._call_chat(messages, self._arguments(timeout_s))
+        choice = response.choices[0]
+        body = wire.body
+        message = _wire_message(body) if self._provider and self._provider.replies == "wire" else None
+        return chat_answer(
+            message or choice.message.model_dump(exclude_none=True),
+            finish_reason=choice.finish_reason,
+            usage_raw=raw_usage(body, _dumped(response.get("usage"))),
+            served=_served(body, response.model),
+            write_ttl="1h" if self._settings.cache == "1h" else "5m",
+        )
+
+    def _ask_responses(self, items: list[Json], timeout_s: float, wire: Exchange) -> Answer:
+        response = self._call_responses(items, self._arguments(timeout_s))
+        body = wire.body
+        if response.status == "failed" or response.error:
+            raise ValueError(one_line(str(response.error)))
+        output = body.get("output")
+        if not isinstance(output, list):
+            output = [
+                item if isinstance(item, dict) else item.model_dump(exclude_unset=True) for item in response.output
+            ]
+        return responses_answer(
+            output,
+            incomplete=response.incomplete_details.reason if response.incomplete_details else None,
+            usage_raw=raw_usage(body, _dumped(response.usage)),
+            served=_served(body, response.model),
+        )
+
+    def _call_chat(self, messages: list[Json], arguments: Json) -> Any:
+        litellm = _litellm()
+        _without_callbacks()
+        return litellm.completion(messages=messages, **arguments)
+
+    def _call_responses(self, items: list[Json], arguments: Json) -> Any:
+        litellm = _litellm()
+        _without_callbacks()
+        return litellm.responses(input=items, **arguments)
+
+    def _arguments(self, timeout_s: float) -> Json:
+        import httpx
+
+        arguments: Json = {
+            "model": self._name,
+            "timeout": httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
+            "max_retries": 0,
+            "num_retries": 0,
+            **_SHORTCUTS,
+            **fresh(self._parameters),
+        }
+        if self._api_base:
+            arguments["api_base"] = self._api_base
+            arguments["api_key"] = (self._provider and self._provider.key()) or _NO_KEY
+        if self._provider is None or self._provider.name not in _NO_CLIENT_OF_OURS:
+            arguments["client"] = self._client()
+        return arguments
+
+    def _client(self) -> Any:
+        """litellm's own handler (its TLS and proxy settings), with our hook on every answer."""
+        if self._handler is None:
+            from litellm.llms.custom_httpx.http_handler import HTTPHandler
+
+            handler = HTTPHandler()
+            handler.client.event_hooks = {"response": [exchange.observe]}
+            self._handler = handler
+        return self._handler
+
+
+def _parameters(settings: Settings, marked_row: Mapping[str, Any]) -> Json:
+    """What goes with every request besides the history: the tool, and what the user set."""
+    given = dict(settings.parameters)
+    if settings.api == "chat":
+        parameters: Json = {"tools": [CHAT_TOOL]} if settings.action == "tool" else {}
+        if not {"max_tokens", "max_completion_tokens"} & set(given) and marked_row.get("max_output_tokens"):
+            # Anthropic demands a maximum; litellm would fill in the same without saying so
+            given["max_tokens"] = marked_row["max_output_tokens"]
+        return {**parameters, **given}
+    parameters = {"tools": [RESPONSES_TOOL]} if settings.action == "tool" else {}
+    parameters |= {"store": False, "include": ["reasoning.encrypted_content"]}
+    effort = given.pop("reasoning_effort", None)
+    if effort is not None:
+        given["reasoning"] = {**given.get("reasoning", {}), "effort": effort}
+    if "max_tokens" in given:
+        given["max_output_tokens"] = given.pop("max_tokens")
+    # as a body, because litellm leaves out what it does not know without a word
+    return {**parameters, **({"extra_body": given} if given else {})}
+
+
+def _wire_message(body: Json) -> Json | None:
+    """The assistant's message as an OpenAI-like provider wrote it."""
+    try:
+        message = body["choices"][0]["message"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return message if isinstance(message, dict) and message.get("role") == "assistant" else None
+
+
+def _served(body: Json, otherwise: object) -> str | None:
+    model = body.get("model") or otherwise
+    return str(model) if model else None
+
+
+def _dumped(usage: Any) -> Json | None:
+    if usage is None:
+        return None
+    found = usage.model_dump(exclude_none=True)
+    return found if isinstance(found, dict) else None

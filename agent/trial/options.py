@@ -1,0 +1,69 @@
+"""What a user asked of `agent solve`, parsed and not resolved, and its form in the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.models.litellm.redaction import without_secrets
+from environments.protocol import Kind, Shell
+
+
+@dataclass(frozen=True)
+class Options:
+    """`agent solve`'s options, parsed but not resolved; None is "not given"."""
+
+    model: str
+    task: str | None = None
+    instruction: str | None = None
+    image: str | None = None
+    workspace: Path | None = None
+    env: Kind | None = None
+    shell: Shell = "fresh"
+    variants: tuple[str, ...] = ()
+    """Ablations of the task, by the names that its benchmark has for them."""
+    prompt: str | None = None
+    plan: Path | None = None
+    step_limit: int | None = None
+    time_limit_s: float | None = None
+    token_limit: int | None = None
+    cost_limit_usd: float | None = None
+    command_timeout_s: float | None = None
+    platform: str | None = None
+    api_base: str | None = None
+    model_settings: Mapping[str, Any] = field(default_factory=dict)
+    keep: bool = False
+    checkpoint_every: int | None = None
+    """Commit the whole container after every so many steps; docker only."""
+    prices: str | None = None
+    """A price snapshot's name; None is the table inside the litellm wheel."""
+    evaluate: bool = True
+    runs: Path = Path("runs")
+    batch: str = "single"
+
+    def recorded(self) -> dict[str, Any]:
+        """What was given, as JSON, paths made absolute. Plan and prompt are kept with the trial as they were read."""
+        given = {
+            key: value
+            for key, value in asdict(self).items()
+            if value not in (None, {}, ()) and key not in ("runs", "batch", "keep", "plan")
+        }
+        if self.workspace is not None:
+            given["workspace"] = str(self.workspace.resolve())
+        if self.api_base is not None:
+            given["api_base"] = without_secrets(self.api_base)
+        scheme, _, path = self.model.partition(":")
+        if scheme in ("script", "replay") and path:
+            given["model"] = f"{scheme}:{Path(path).resolve()}"
+        return given
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, Any], **changes: Any) -> Options:
+        """Options as a record has them; what this version does not know is left out."""
+        known = {key: value for key, value in recorded.items() if key in cls.__dataclass_fields__} | changes
+        if known.get("workspace") is not None:
+            known["workspace"] = Path(known["workspace"])
+        known["variants"] = tuple(known.get("variants", ()))
+        return cls(**known)

@@ -1,0 +1,148 @@
+"""Keeps the workspace of a running trial: after each step, what that step changed.
+
+The environment lists and reads, `trajectories.workspace.snapshot_writer` stores. This file decides when, what is
+read, and what is not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tarfile
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import Literal
+
+from agent.trial.chunks import as_file
+from environments.listing.listing import Changed, Listing
+from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
+from trajectories.interrupts import interruptible
+from trajectories.record.events import Checkpoint, Snapshot
+from trajectories.workspace.snapshot_writer import CONTENT_BYTES, SnapshotWriter
+from trajectories.writing.recorder import Recorder
+
+IGNORED = frozenset(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
+"""Directories that are never kept: caches, which what they belong to makes anew."""
+
+_PIECE_BYTES = 1 << 20
+
+
+class Snapshots:
+    """The snapshots, and checkpoints where they were asked for, of one trial.
+
+    Raises: RecordFull, EnvironmentFault; KeyboardInterrupt where the user interrupts.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        recorder: Recorder,
+        *,
+        checkpoint_every: int | None = None,
+        after: int | None = None,
+    ) -> None:
+        """`after`: the step whose snapshot the record ends with, in the state that the environment is in."""
+        self._environment = environment
+        self._recorder = recorder
+        self._every = checkpoint_every
+        self._step = -1 if after is None else after
+        self._mark = Listing() if after is None else environment.listing()
+
+    def begin(self) -> None:
+        """Keep the state that the trial begins with, all of it."""
+        self.after_step(0)
+
+    def after_step(self, step: int) -> None:
+        """Keep what changed since the last snapshot, unless this step's is kept already."""
+        if step <= self._step:
+            return
+        with interruptible():
+            self._keep(step)
+        self._step = step
+        if self._every is not None and step and step % self._every == 0:
+            if not isinstance(self._environment, Checkpointing):
+                raise EnvironmentUnavailable(f"{self._environment.spec.kind} environments cannot be kept as an image")
+            with interruptible():
+                # trials of other runs directories may have the same name
+                name = f"{self._recorder.directory.name}-{step}-{secrets.token_hex(4)}"
+                image = self._environment.checkpoint(name)
+            self._recorder.append(Checkpoint(step=step, image=image))
+
+    def _keep(self, step: int) -> Snapshot:
+        with SnapshotWriter(self._recorder, step) as writer:
+            listing = self._environment.listing()
+            changed = [one for one in listing.since(self._mark) if not ignored(one.entry.path)]
+            for skipped in listing.unlisted:
+                writer.unread(os.fsencode(skipped.path), skipped.why)
+            there = {one.entry.path: one for one in changed if one.change != "deleted"}
+            for one in changed:
+                if one.change == "deleted":
+                    entry = one.entry
+                    writer.deleted(os.fsencode(entry.path), entry.type, mode=entry.mode, size=entry.size)
+            self._contents(writer, there)
+            self._large(writer, there)
+            for path, one in there.items():
+                _without_content(writer, path, one)
+            snapshot = writer.finish()
+        self._mark = listing
+        return snapshot
+
+    def _contents(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
+        """Files and links, as one archive; what was kept is taken out of `there`."""
+        wanted = [
+            path
+            for path, one in there.items()
+            if one.entry.type == "symlink" or (one.entry.type == "file" and one.entry.size <= CONTENT_BYTES)
+        ]
+        if not wanted:
+            return
+        stream = as_file(self._environment.get_files(wanted))
+        with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
+            for member in archive:
+                archive.members.clear()  # type: ignore[attr-defined]  # it would hold every header
+                name = member.name.removeprefix("./")
+                one = there.pop(name, None)
+                if one is None:
+                    continue
+                path, mtime_ns = os.fsencode(name), _mtime_ns(member)
+                if member.issym():
+                    link = os.fsencode(member.linkname)
+                    writer.changed(path, _change(one), "symlink", mode=member.mode, mtime_ns=mtime_ns, link=link)
+                elif member.isfile():
+                    content = archive.extractfile(member)
+                    assert content is not None
+                    pieces = iter(lambda content=content: content.read(_PIECE_BYTES), b"")  # type: ignore[misc]
+                    writer.changed(path, _change(one), "file", mode=member.mode, mtime_ns=mtime_ns, content=pieces)
+                else:
+                    there[name] = one
+
+    def _large(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
+        """Files whose content is not kept, but its hash."""
+        large = [path for path, one in there.items() if one.entry.type == "file" and one.entry.size > CONTENT_BYTES]
+        if not large:
+            return
+        for path, digest in self._environment.digests(large).items():
+            one = there.pop(path)
+            entry = one.entry
+            writer.changed(os.fsencode(path), _change(one), "file", mode=entry.mode, size=entry.size, sha256=digest)
+
+
+def ignored(path: str) -> bool:
+    """Whether a path lies in a directory that is never kept."""
+    return not IGNORED.isdisjoint(PurePosixPath(path).parts)
+
+
+def _mtime_ns(member: tarfile.TarInfo) -> int:
+    """As the archive says it: the float that `tarfile` makes of it is some hundred nanoseconds off."""
+    return int(Decimal(member.pax_headers.get("mtime") or member.mtime) * 10**9)
+
+
+def _without_content(writer: SnapshotWriter, path: str, one: Changed) -> None:
+    """A directory, a pipe; or a file that is gone again or cannot be read, whose content stays unknown."""
+    entry = one.entry
+    size = entry.size if entry.type == "file" else None
+    writer.changed(os.fsencode(path), _change(one), entry.type, mode=entry.mode, size=size)
+
+
+def _change(one: Changed) -> Literal["created", "modified"]:
+    return "created" if one.change == "created" else "modified"

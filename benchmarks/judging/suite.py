@@ -1,0 +1,134 @@
+"""The evaluator of our own tasks: a hidden pytest suite drives the submission as a program.
+
+The order of things and the verdict live here. `suite_container` and `suite_host` know how to do it
+in docker, and in the sandbox or locally; `judge/drive.py` is what runs beside the candidate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from benchmarks.judging import junit
+from benchmarks.judging.inside.config import PARTS
+from benchmarks.judging.submission import EvaluatorFailed, Judged, Make, Submission
+from benchmarks.task import taskdir, tree
+from benchmarks.task.task import Task, TaskError
+from environments.protocol import EnvironmentFault, Kind
+from trajectories.record.verdict import Evaluator, Verdict
+
+NAME = "pytest-suite"
+VERSION = "1"
+"""Raised when the same submission could get another verdict."""
+LEFT_BEHIND = ("build.log", "suite.log", "collected.json", "results.xml")
+"""What is written into `scratch`."""
+
+
+class Collected(BaseModel):
+    """What `drive.py` says it collected: node ids, and with which versions."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    pytest: str
+    python: str
+    cases: tuple[str, ...]
+
+
+def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None = None) -> Verdict:
+    """Judge an exported workspace (tar.zst) in a fresh environment of this kind.
+
+    `make` makes the environment, by default `environments.choose.make`. The evaluator's own failure
+    is a verdict with status "error"; a build that fails is a score of 0 with every case missing.
+    """
+    started = time.monotonic()
+    inputs = {"task": task.digest}
+    isolation = "none: nothing ran"
+    version = VERSION
+    try:
+        submission = _submission(task, workspace, kind, scratch, make)
+        inputs["suite"] = tree.digest(tree.scan(_suite(submission), taskdir.CACHES))
+        inputs["judge"] = hashlib.sha256(b"".join(part.read_bytes() for part in PARTS)).hexdigest()
+        inputs["workspace"] = _sha256(workspace)
+        if kind == "docker":
+            from benchmarks.judging import suite_container as where
+        else:
+            from benchmarks.judging import suite_host as where  # type: ignore[no-redef]
+        judged = where.judge(submission)
+        isolation = judged.isolation
+        inputs.update(judged.inputs)
+        collected, results = _results(scratch, judged)
+        inputs.update(python=collected.python)
+        version = f"{VERSION}+pytest-{collected.pytest}"
+        cases = junit.cases(collected.cases, results, judged.build_failed)
+        expected = submission.found.file.evaluation.cases if submission.found.file.evaluation else None
+        if not cases or (expected is not None and expected != len(cases)):
+            raise EvaluatorFailed(f"the suite has {len(cases)} cases, {taskdir.TASK_FILE} says {expected}")
+        passed = sum(case.status == "passed" for case in cases)
+        return Verdict(
+            status="scored",
+            passed=passed == len(cases),
+            quality=passed / len(cases),
+            cases=cases,
+            evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
+            isolation=isolation,
+            seconds=time.monotonic() - started,
+            notes=judged.notes + ((judged.build_failed,) if judged.build_failed else ()),
+        )
+    except (EvaluatorFailed, EnvironmentFault, TaskError, junit.JUnitError, OSError, tarfile.TarError) as error:
+        return _error(str(error) or type(error).__name__, version, inputs, isolation, started)
+
+
+def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None) -> Submission:
+    if task.directory is None or not task.evaluable:
+        raise EvaluatorFailed(f"{task.id} has no hidden suite, so nothing can be evaluated")
+    if kind not in task.kinds:
+        raise EvaluatorFailed(f"{task.id} is not evaluated in {kind}, only in {', '.join(task.kinds)}")
+    found = taskdir.read(task.directory, Path("/"))  # where its parts may lie was checked when it was loaded
+    if make is None:
+        from environments.choose import make as make_environment
+
+        make = make_environment
+    scratch.mkdir(parents=True, exist_ok=True)
+    for name in LEFT_BEHIND:  # of an evaluation that was cut off: not to be taken for this one's
+        (scratch / name).unlink(missing_ok=True)
+    return Submission(task, found, workspace, kind, scratch, make)
+
+
+def _suite(submission: Submission) -> Path:
+    if submission.found.suite is None:
+        raise EvaluatorFailed(f"{submission.task.id} has no hidden suite any more")
+    return submission.found.suite
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.Result]]:
+    try:
+        collected = Collected.model_validate_json((scratch / "collected.json").read_bytes())
+        if judged.build_failed:
+            return collected, {}
+        return collected, junit.parse((scratch / "results.xml").read_bytes())
+    except FileNotFoundError as error:
+        raise EvaluatorFailed(f"the suite left no {Path(error.filename).name}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        why = f"{where}: {first['msg']}" if where else first["msg"]
+        raise EvaluatorFailed(f"the suite left a collected.json that is no list of cases: {why}") from None
+
+
+def _error(why: str, version: str, inputs: dict[str, str], isolation: str, started: float) -> Verdict:
+    return Verdict(
+        status="error",
+        evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
+        isolation=isolation,
+        seconds=time.monotonic() - started,
+        error=why.splitlines()[0],
+    )

@@ -1,0 +1,150 @@
+"""Judging in the sandbox or locally: the suite runs on the host with our own pytest.
+
+The submission is unpacked into a fresh directory and built in an environment of that kind. In the
+sandbox each run of the candidate has its own bubblewrap, which shows it the workspace and its
+run's directory; locally nothing separates the two, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.judging.inside import config
+from benchmarks.judging.submission import Judged, Submission, build_failure, build_script, check_ended
+from environments.leftovers.owner import this_process
+from environments.leftovers.removal import remove_tree
+from environments.protocol import EnvironmentSpec, Execution
+from environments.sandbox import seccomp
+from environments.sandbox.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
+from trajectories.interrupts import held
+
+_GRACE_S = 60.0
+_RUN = "{cwd}"
+"""drive.py puts a run's own directory here."""
+
+
+def judge(submission: Submission) -> Judged:
+    """Judge in the sandbox or locally; results and logs go to `submission.scratch`.
+
+    Raises: EvaluatorFailed, EnvironmentFault.
+    """
+    base: Path | None = None
+    try:
+        with held():  # a signal between the two would leave the directory behind
+            base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
+        return _judge(submission, base)
+    finally:
+        if base:
+            remove_tree(base)
+
+
+def _judge(submission: Submission, base: Path) -> Judged:
+    task, evaluation = submission.task, submission.found.file.evaluation
+    assert evaluation is not None
+    assert submission.found.suite is not None
+    sandboxed = submission.kind == "sandbox"
+    workspace, directory = base / "workspace", base / "judge"
+    workspace.mkdir()
+    directory.mkdir(mode=0o700)
+    owner = NOBODY if sandboxed and os.geteuid() == 0 else None
+    if owner is not None:
+        base.chmod(0o711)
+        os.chown(workspace, owner, owner)
+    spec = replace(task.spec, kind=submission.kind, network=False, keep=False, workspace=workspace)
+    environment = submission.make(spec)
+    failed = ""
+    try:
+        started = environment.start()
+        failed = submission.put_into(environment, started.workdir)
+        script = build_script(evaluation)
+        if script and not failed:
+            execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
+            (submission.scratch / "build.log").write_bytes(bytes(execution.output))
+            failed = build_failure(execution, evaluation.build_timeout)
+    finally:
+        environment.stop()
+    told = config.configuration(
+        evaluation,
+        workdir=str(spec.workdir) if sandboxed else str(workspace),
+        workspace=str(workspace),
+        directory=str(directory),
+        runs=str(base / "runs"),
+        env={"PATH": PATH, **({"HOME": "/home"} if sandboxed else {}), **task.spec.env},
+        launcher=_one_run(spec, base, workspace, owner) if sandboxed else (),
+        owner=owner,
+        collect_only=bool(failed),
+    )
+    with tarfile.open(fileobj=config.archive(submission.found.suite, {"config.json": told})) as tar:
+        tar.extractall(directory)
+    _drive(directory, evaluation.timeout + _GRACE_S, submission.scratch)
+    for name in ("collected.json", "results.xml"):
+        if (directory / "out" / name).is_file():
+            shutil.copyfile(directory / "out" / name, submission.scratch / name)
+    return Judged(
+        isolation=(
+            "fresh directory, suite on the host, each run of the candidate in its own bubblewrap, network off"
+            if sandboxed
+            else "none: suite and candidate ran on the host as the same user"
+        ),
+        build_failed=failed,
+        inputs=(("kind", submission.kind),),
+    )
+
+
+def _one_run(spec: EnvironmentSpec, base: Path, workspace: Path, owner: int | None) -> list[str]:
+    """What stands before the program: a sandbox of its own, with the limits that an action has there."""
+    limits = [f"--as={spec.memory_bytes}"] if spec.memory_bytes else []
+    limits += [f"--nproc={spec.pids}"] if spec.pids else []
+    sandbox = bwrap_prefix(spec, workspace, binds=[(_RUN, _RUN)], chdir=_RUN, filtered=True)
+    prefix = [*as_user(owner), *seccomp.behind(base / "seccomp"), *sandbox]
+    return [*prefix, "prlimit", *limits, "--"] if limits else prefix
+
+
+def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
+    """Run drive.py with this interpreter. It dies with us, and takes the candidate with it."""
+    kept = ("PATH", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR")
+    env = {name: os.environ[name] for name in kept if name in os.environ}
+    log = scratch / "suite.log"
+    began = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(directory / "drive.py"), str(directory / "config.json")],
+            cwd=directory,
+            env={**env, "LANG": "C.UTF-8", "HOME": str(directory)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        ended = True
+        try:
+            process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            ended = False
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+    output_bytes = log.read_bytes()
+    check_ended(
+        Execution(
+            ended="exited" if ended else "deadline",
+            output=output_bytes,
+            counted=len(output_bytes),
+            duration_s=time.monotonic() - began,
+            exit_code=process.returncode,
+        )
+    )

@@ -1,0 +1,114 @@
+"""What an export or a listing leaves out and says: what cannot be unpacked elsewhere, what tar or find did not get."""
+
+from __future__ import annotations
+
+import re
+
+from environments.archives.archive import SPECIAL, Member
+from trajectories.record.events import Skipped
+from trajectories.record.text import storable
+
+PATH_BYTES = 3840
+"""Of a name that can be unpacked: PATH_MAX without the 256 bytes left for where it is unpacked.
+
+tar itself does not go deeper than a directory of such a name (`supervisor/50-archives.sh`).
+"""
+COMPONENT_BYTES = 255
+_SHOWN = 200
+
+
+class Unpackable:
+    """A judge that leaves out devices, named pipes, names that are too long, and hard links to those.
+
+    It keeps count. What lies below a directory that is left out is not listed by itself.
+    """
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.skipped: list[Skipped] = []
+        self._left_out: dict[bytes, str] = {}
+        self._below: bytes | None = None
+
+    def __call__(self, member: Member) -> bool:
+        why = self._left_out.get(member.link, "") if member.type == b"1" else SPECIAL.get(member.type, "")
+        why = why or _too_long(member.name)
+        if not why:
+            self.entries += 1
+            return True
+        if member.type != b"5":
+            self._left_out[member.name] = why
+        if self._below is None or not member.name.startswith(self._below):
+            path = member.shown.removeprefix("./")
+            path = path if len(member.name) <= PATH_BYTES else f"{path[:_SHOWN]}..."
+            self.skipped.append(Skipped(path=path, why=why))
+            if member.type == b"5":
+                self._below = member.name.rstrip(b"/") + b"/"
+        return False
+
+
+def _too_long(name: bytes) -> str:
+    if len(name) > PATH_BYTES:
+        return f"its path has more than {PATH_BYTES} bytes"
+    longest = max(map(len, name.split(b"/")))
+    return f"its name has more than {COMPONENT_BYTES} bytes" if longest > COMPONENT_BYTES else ""
+
+
+def is_harmless(why: str) -> bool:
+    """Whether what was left out for this reason has no content, or could be unpacked nowhere.
+
+    Else a file was not read as it was: it changed, shrank or went meanwhile, or tar warned of it.
+    """
+    return why in SPECIAL.values() or why == "socket" or _TOO_LONG.fullmatch(why) is not None
+
+
+_TOO_LONG = re.compile(r"its (path|name) has more than \d+ bytes")
+_COMPLAINT = re.compile(
+    r"^(?:\S*/)?tar: (.*): (socket ignored|file changed as we read it|[Ff]ile removed before we read it"
+    r"|File shrank by \d+ bytes?; padding with zeros|Warning: Cannot .*)$",
+    re.M,
+)
+
+
+def complaints(words: str) -> tuple[list[Skipped], list[str]]:
+    """What tar said on standard error: paths that are not (as they were) in the archive, and everything else."""
+    found = _COMPLAINT.findall(words)
+    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in found]
+    rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
+    return skipped, rest
+
+
+_VANISHED = re.compile(
+    r"tar: .*: Cannot (stat|open|readlink|read): |tar: .*: No such file|tar: Error is not recoverable"
+)
+
+
+def is_tolerable(complaint: str) -> bool:
+    """Whether tar only says that one of the files that it was asked for is gone, or must not be read."""
+    return _VANISHED.search(complaint) is not None
+
+
+_UNLISTED = re.compile(r"(?:find|stat|cd)[^:]*: (.*): ([^:]+)$")
+_GONE = ("No such file or directory", "Not a directory")
+
+
+def unlisted(words: str) -> tuple[tuple[Skipped, ...], list[str]]:
+    """What a lister said on standard error: what it could not look into, and everything else. What is gone is gone."""
+    skipped: list[Skipped] = []
+    rest: list[str] = []
+    for line in words.splitlines():
+        found = _UNLISTED.search(line)
+        if not found:
+            rest.append(line)
+        elif found[2] not in _GONE:
+            path = re.sub(r"^'?(?:\./)?(.*?)'?$", r"\1", found[1])
+            skipped.append(Skipped(path=storable(path), why=found[2]))
+    return tuple(skipped), rest
+
+
+def _unescaped(path: str) -> str:
+    """tar's --quoting-style=escape, shown like the names that `Member.shown` gives."""
+    raw = path.removeprefix("./").encode("utf-8", "surrogateescape")
+    raw = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), raw)
+    for code, char in ((b"n", b"\n"), (b"t", b"\t"), (b"r", b"\r"), (b"\\", b"\\")):
+        raw = raw.replace(b"\\" + code, char)
+    return raw.decode("utf-8", "backslashreplace")

@@ -1,0 +1,78 @@
+"""The base of the images that we build ourselves: a registry's, else one made here from Debian's packages."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from environments.docker import daemon, stored_images
+from environments.leftovers import owner
+from environments.protocol import EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+SUITE = "bookworm"
+REPOSITORY, TAG = "retrace-base", SUITE
+MADE = f"{REPOSITORY}:{TAG}"
+MAKE_S = 900
+
+
+def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable[[str], None]) -> str:
+    """What to build on: `wanted`, if it is here or can be pulled; else a Debian made with mmdebstrap.
+
+    Raises: EnvironmentUnavailable, DiskFull.
+    """
+    if stored_images.look_up(api, wanted):
+        return wanted
+    if stored_images.look_up(api, MADE):
+        return MADE
+    try:
+        stored_images.pull(api, wanted, platform, progress)
+        return wanted
+    except EnvironmentUnavailable as error:
+        if not shutil.which("mmdebstrap"):
+            raise EnvironmentUnavailable(
+                f"{error}; or install mmdebstrap (apt-get install mmdebstrap), and a base image is made here"
+            ) from None
+        if platform is not None:
+            raise EnvironmentUnavailable(f"{error}; for {platform} no base image can be made here") from None
+        progress(str(error))
+    with stored_images.one_at_a_time("base"):
+        if not stored_images.look_up(api, MADE):
+            make(api, progress)
+    return MADE
+
+
+def make(api: APIClient, progress: Callable[[str], None]) -> None:
+    """Import a minimal Debian as `MADE`.
+
+    Raises: EnvironmentUnavailable, DiskFull.
+    """
+    progress(f"making {MADE} with mmdebstrap")
+    with tempfile.TemporaryFile() as tree, tempfile.TemporaryFile() as errors:
+        command = ["mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates", SUITE, "-"]
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=tree, stderr=errors, timeout=MAKE_S, check=False
+            )
+            status: Any = done.returncode
+        except subprocess.TimeoutExpired:
+            status = f"no end after {MAKE_S} s"
+        if status:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip().splitlines()
+            why = f"mmdebstrap could not make a base image ({status}): {' '.join(said[-2:])}"
+            raise EnvironmentUnavailable(f"{why}; bring one with `docker load`")
+        tree.seek(0)
+        labels = {stored_images.BUILT_LABEL: "base", **owner.this_process().labels()}
+        with daemon.told(f"importing {MADE}"):
+            api.import_image_from_stream(
+                iter(lambda: tree.read(1 << 20), b""),  # the SDK sends chunks; a file object would go out unchunked
+                repository=REPOSITORY,
+                tag=TAG,
+                changes=[*(f'LABEL {name}="{value}"' for name, value in labels.items()), 'CMD ["bash"]'],
+            )

@@ -1,0 +1,264 @@
+"""Actions in a container: the supervisor is its first process, reached by attach.
+
+When the harness dies, the container's standard input ends, the supervisor leaves and the daemon removes the rest.
+Podman works through its Docker-compatible socket (DOCKER_HOST).
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from environments import limits
+from environments.archives import exporting
+from environments.docker import container_state, daemon, images, rescue, watch
+from environments.leftovers import owner
+from environments.link import AttachLink, Closing
+from environments.promises import Promise, supervised
+from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
+from environments.supervised import START_S, Supervised
+from environments.wire.channel import Channel, Ready
+from environments.wire.program import BOOT
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+    from environments.wire.terminal import Spawn
+
+RUN = "/run/retrace"
+HOSTNAME = "retrace"
+REMOVE_S = 10.0
+COMMIT_S = 600
+CHECKPOINT = "retrace-checkpoint"
+"""Repository of the images that checkpoints make."""
+APPEAR_S = 1.0
+"""A container whose making was interrupted may still turn up for so long."""
+_SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
+"""What the supervisor needs where a task drops ALL."""
+OOM_S = 0.5
+"""An `oom` event may come so long after the action that it is about."""
+
+_log = logging.getLogger(__name__)
+
+
+class DockerEnvironment(Supervised):
+    """A container that lives from `start` to `stop`."""
+
+    def __init__(self, spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> None:
+        """`progress` gets the lines of a pull or a build."""
+        super().__init__(spec)
+        self._progress = progress or _log.info
+        self._api: APIClient | None = None
+        self._name = _new_name()
+        """Known before the daemon is asked, so that a request whose answer never came leaves nothing."""
+        self._asked = False
+        self._container: str | None = None
+        self._image: images.Image | None = None
+        self._limits = limits.Given()
+        self._link: AttachLink | None = None
+        self._exec: Closing | None = None
+        """What holds a persistent shell's socket open."""
+        self._heard = watch.Watched()
+        self._last_end_s = 0.0
+        """When the last action ended, by the container's clock."""
+
+    def check(self) -> None:
+        if self.spec.image is None and self.spec.build is None:
+            raise EnvironmentUnavailable("a docker environment needs an image; give --image or a task that has one")
+        if self._api is None:
+            self._api = daemon.connect()
+
+    def _open(self, channel: Channel) -> Ready:
+        self.check()
+        assert self._api is not None
+        api = self._api
+        image = self._image = images.make_available(api, self.spec, self._progress)
+        user = self.spec.user or image.user or "0"
+        home = self.spec.env.get("HOME") or image.env.get("HOME", "")
+        text = channel.text(self._settings() | {"run": RUN, "drop": "user", "user": user, "home": home})
+        self._limits = limits.of_container(self.spec, daemon.facts(api))
+        self._output_bytes = self._limits.output_bytes
+        while True:
+            try:
+                self._launch(api, image, channel, text)
+                break
+            except EnvironmentUnavailable as error:
+                if not limits.without_refused(self._limits, str(error), str(daemon.facts(api).get("Driver"))):
+                    raise
+                if self._container is not None:
+                    self._remove_container(api)
+                self._name = _new_name()
+        return channel.ready(START_S)
+
+    def _launch(self, api: APIClient, image: images.Image, channel: Channel, text: bytes) -> None:
+        self._container = None
+        self._container = self._create(api, image, ["-p", "-c", BOOT, "retrace", str(len(text))])
+        with daemon.told(f"attaching to a container of {image.reference}"):
+            streams = api.attach_socket(self._container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        self._link = AttachLink(getattr(streams, "_sock", streams), streams)
+        self._heard = watch.watch(api, self._container, self._link.wake)
+        channel.send_text(self._link, text)
+        with daemon.told(f"starting a container of {image.reference} (it needs bash)"):
+            api.start(self._container)
+
+    def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:
+        from docker.types import LogConfig
+
+        spec = self.spec
+        host = api.create_host_config(
+            auto_remove=not spec.keep,
+            network_mode="default" if spec.network else "none",
+            cap_drop=list(spec.cap_drop),
+            cap_add=list(_SUPERVISOR_CAPS) if "ALL" in map(str.upper, spec.cap_drop) else None,
+            security_opt=["no-new-privileges:true"],
+            init=False,
+            # Nothing that an action prints may reach the daemon's log, and with it the host's disk.
+            log_config=LogConfig(type="none", config={}),
+            tmpfs={RUN: f"mode=0711,size={self._limits.room_bytes}"},
+            **self._limits.options,
+        )
+        self._asked = True
+        with daemon.told(f"creating a container of {image.reference}"):
+            made = api.create_container(
+                image.id,
+                command,
+                name=self._name,
+                entrypoint=["bash"],
+                user="0",
+                working_dir="/",
+                hostname=HOSTNAME,
+                environment=dict(spec.env),
+                stdin_open=True,
+                stop_signal="SIGKILL",
+                healthcheck={"test": ["NONE"]},
+                labels={**spec.labels, **owner.this_process().labels(), **({owner.KEEP: "1"} if spec.keep else {})},
+                platform=spec.platform,
+                host_config=host,
+            )
+        return str(made["Id"])
+
+    def _started(self, ready: Ready) -> Started:
+        assert self._image is not None
+        assert self._api is not None
+        promises = supervised(ready.lost, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR, *self._limits.promises]
+        more, lost = self._resources(ready)
+        promises += more
+        if ready.counts_oom or Promise.MEMORY_LIMIT in promises:
+            promises.append(Promise.OOM_REPORTED)
+        if "storage_opt" in self._limits.options:
+            promises.append(Promise.DISK_LIMIT)
+        if not self.spec.network:
+            promises.append(Promise.NETWORK_OFF)
+        if ready.dropped:
+            promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+        return Started(
+            kind="docker",
+            workdir=self.workdir,
+            promises=tuple(promises),
+            container=self._container,
+            image=self._image.reference,
+            image_digest=self._image.digest,
+            user=ready.user,
+            lost=(*self._limits.lost, *lost),
+            lowered=tuple(self._limits.lowered),
+            versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
+        )
+
+    def checkpoint(self, name: str) -> str:
+        api, image = self._api, self._image
+        if api is None or image is None or self._container is None:
+            raise EnvironmentLost("the environment was not started")
+        user = f"USER {image.user or 'root'}"
+        self._heard.expect_pause()  # a commit pauses the container
+        with daemon.told(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
+            api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
+        return f"{CHECKPOINT}:{name.lower()}"
+
+    def _judged(self, done: Execution, channel: Channel) -> Execution:
+        """Where the supervisor cannot see the kernel's count of kills for memory, the daemon's event tells.
+
+        Its time must lie after the action's begin, and too late for what ended before: a late event is never
+        booked on a later action. Only where something was killed is it waited for.
+        """
+        assert self._ready is not None
+        began_s, ended_s = channel.span_s
+        if self._ready.counts_oom or not began_s:
+            return done
+        since_s, self._last_end_s = max(began_s, self._last_end_s + OOM_S), ended_s
+        killed = done.signal == 9 or done.exit_code == 137
+        ours = self._heard.wait(lambda heard: any(at >= since_s for at in heard.ooms), OOM_S if killed else 0)
+        return replace(done, ended="oom") if ours and done.ended == "exited" else done
+
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        from pexpect.socket_pexpect import SocketSpawn
+
+        assert self._api is not None
+        with daemon.told("opening a terminal in the container"):
+            made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
+            stream: Any = self._api.exec_start(made["Id"], tty=True, socket=True)
+        raw: Any = getattr(stream, "_sock", stream)
+        raw.settimeout(None)
+        self._close_exec()
+        self._exec = stream
+        return cast("Spawn", SocketSpawn(raw))
+
+    def _close_exec(self) -> None:
+        if self._exec is not None:
+            self._exec.close()
+
+    def _trouble(self) -> str | None:
+        if self._container is None or self._api is None:
+            return None
+        return container_state.trouble(self._api, self._container, self._heard)
+
+    def _rescue(self) -> exporting.Archive:
+        """Through the daemon: from a paused, a stopped and a running container alike."""
+        if self._container is None or self._api is None:
+            raise EnvironmentLost("there is no container")
+        return rescue.of_container(self._api, self._container, self.workdir)
+
+    def _watched(self) -> Sequence[Path]:
+        """The daemon's own directory, where it is on this machine."""
+        root = daemon.facts(self._api).get("DockerRootDir") if self._api else None
+        return (Path(root),) if root and daemon.is_local(self._api) else ()
+
+    def _remove(self) -> None:
+        if self._api is not None:
+            self._remove_container(self._api)
+            self._close_exec()
+            self._api.close()
+
+    def _remove_container(self, api: APIClient) -> None:
+        if not self._asked:
+            return
+        if self._container is not None:
+            watch.forget(api, self._container)
+        until = time.monotonic() + REMOVE_S
+        appears = time.monotonic() + (APPEAR_S if self._container is None else 0)
+        while time.monotonic() < until:
+            try:
+                with daemon.patience(api, daemon.QUICK_S):
+                    if self.spec.keep:
+                        api.kill(self._name)
+                    else:
+                        api.remove_container(self._name, force=True, v=True)
+                return
+            except daemon.not_found():
+                if time.monotonic() > appears:
+                    return
+                time.sleep(0.05)
+            except OSError as error:
+                if "is not running" in str(error):
+                    return
+                time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
+        _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)
+
+
+def _new_name() -> str:
+    return f"retrace-{secrets.token_hex(6)}"

@@ -1,0 +1,131 @@
+"""Make an image available: it is here, or it is built or pulled. What is built is found again by its content.
+
+A Dockerfile of ours starts with `ARG BASE=...` / `FROM ${BASE}`: where no registry answers, `base_image` makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from environments.docker import base_image, daemon
+from environments.docker.stored_images import (
+    BUILT_LABEL,
+    Image as Image,
+    Progress,
+    look_up as look_up,
+    one_at_a_time,
+    pull as pull,
+)
+from environments.leftovers import owner
+from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+BUILD_S = 3600
+BUILT = "retrace-build"
+
+
+def make_available(api: APIClient, spec: EnvironmentSpec, progress: Progress) -> Image:
+    """The image that a spec asks for, on this daemon.
+
+    Raises: EnvironmentUnavailable, DiskFull.
+    """
+    if spec.build is not None:
+        return _built(api, spec, spec.build, progress)
+    assert spec.image is not None
+    found = look_up(api, spec.image)
+    if found is None:
+        pull(api, spec.image, spec.platform, progress)
+        found = look_up(api, spec.image)
+    if found is None:
+        raise EnvironmentUnavailable(f"image {spec.image} was pulled but is not there; look at the daemon's log")
+    return found
+
+
+def _built(api: APIClient, spec: EnvironmentSpec, build: Build, progress: Progress) -> Image:
+    if not (build.context / build.dockerfile).is_file():
+        raise EnvironmentUnavailable(f"no {build.dockerfile} in {build.context} to build an image from")
+    content = content_hash(build, spec.platform)
+    tag = f"{BUILT}:{content[:24]}"
+    with one_at_a_time(content):
+        if look_up(api, tag) is None:
+            _build(api, spec, build, content, tag, progress)
+        found = look_up(api, tag)
+    if found is None:
+        raise EnvironmentUnavailable(f"image {tag} was built but is not there; look at the daemon's log")
+    if spec.image:
+        repository, _, name = spec.image.partition(":")
+        with daemon.told(f"naming {tag} {spec.image}"):
+            api.tag(found.id, repository, name or None, force=True)
+    return Image(spec.image or tag, found.id, found.digest, found.user, found.env)
+
+
+def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, tag: str, progress: Progress) -> None:
+    args = dict(build.args)
+    base = _declared_base(build)
+    if base and "BASE" not in args:
+        args["BASE"] = base_image.choose(api, base, spec.platform, progress)
+    progress(f"building {spec.image or tag}")
+    said: list[str] = []
+    doing = f"building {spec.image or tag} from {build.context / build.dockerfile}"
+    with daemon.told(doing), daemon.patience(api, BUILD_S):
+        for line in api.build(
+            path=str(build.context),
+            dockerfile=build.dockerfile,
+            tag=tag,
+            buildargs=args,
+            platform=spec.platform,
+            network_mode=None if api.networks(names=["bridge"]) else "host",  # a daemon may run without a bridge
+            labels={BUILT_LABEL: content, **owner.this_process().labels()},
+            rm=True,
+            forcerm=True,
+            decode=True,
+        ):
+            if "error" in line:
+                raise OSError("; ".join([*said[-2:], line["error"].strip()]))
+            for text in line.get("stream", "").splitlines():
+                if text.strip() and not text.startswith((" ---> ", "Removing intermediate container")):
+                    said.append(text.strip())
+                    progress(text.rstrip())
+
+
+_BASE = re.compile(r"^\s*ARG\s+BASE=(\S+)\s*$", re.I | re.M)
+
+
+def _declared_base(build: Build) -> str | None:
+    text = (build.context / build.dockerfile).read_text("utf-8", "replace")
+    found = _BASE.search(text)
+    return found[1].strip("\"'") if found and re.search(r"^\s*FROM\s+\$\{?BASE\}?", text, re.I | re.M) else None
+
+
+def content_hash(build: Build, platform: str | None) -> str:
+    """sha256 over what a build depends on: its files (names, executable bits, bytes), arguments, platform."""
+    digest = hashlib.sha256(repr((build.dockerfile, sorted(build.args.items()), platform)).encode())
+    for path in sorted(_files(build.context)):
+        mode = path.lstat().st_mode
+        name = os.fsencode(path.relative_to(build.context))
+        if stat.S_ISLNK(mode):
+            body = os.fsencode(os.readlink(path))
+        elif stat.S_ISREG(mode):
+            with path.open("rb") as file:
+                body = hashlib.file_digest(file, "sha256").digest()
+        else:
+            continue
+        digest.update(b"%d %d %d %d\0" % (stat.S_IFMT(mode), mode & 0o111, len(name), len(body)) + name + body)
+    return digest.hexdigest()
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for entry in os.scandir(directory):
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name != "__pycache__":
+                yield from _files(Path(entry.path))
+        else:
+            yield Path(entry.path)

@@ -1,0 +1,44 @@
+"""A workspace read out of a container by its daemon, where the supervisor no longer answers.
+
+Works for a container that runs, is paused, or has stopped and is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from environments.archives import archive as tar
+from environments.archives.exporting import Archive
+from environments.docker import daemon
+from environments.protocol import EnvironmentLost
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+PAUSE_S = 10
+IDLE_S = 60
+_CHUNK_BYTES = 1 << 20
+
+
+def of_container(api: APIClient, container: str, directory: str) -> Archive:
+    """What is in a directory, owned by 0:0; the container is paused first, so that nothing changes meanwhile.
+
+    Raises: EnvironmentLost.
+    """
+    try:
+        with daemon.patience(api, PAUSE_S):
+            api.pause(container)
+    except daemon.not_found():
+        raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
+    except OSError:
+        pass  # it is paused already, or it has ended
+    try:
+        with daemon.patience(api, IDLE_S):
+            # `/.` makes the daemon name the members relative to the directory.
+            chunks, _ = api.get_archive(container, f"{directory.rstrip('/')}/.", chunk_size=_CHUNK_BYTES)
+            yield from tar.filtered(chunks, lambda member: True, (0, 0))
+    except daemon.not_found():
+        raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
+    except OSError as error:
+        raise EnvironmentLost(f"the daemon gives no files of it ({daemon.reason(error)})") from None
+    return 0, ""

@@ -1,0 +1,186 @@
+"""Actions in a bubblewrap sandbox: own namespaces, a short list of the system read-only, no root needed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from environments.archives import exporting
+from environments.leftovers.owner import Owner, this_process
+from environments.leftovers.removal import remove_tree
+from environments.link import ProcessLink
+from environments.promises import Promise, supervised
+from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
+from environments.sandbox import seccomp
+from environments.sandbox.bubblewrap import (
+    NOBODY,
+    PATH,
+    UID,
+    as_user,
+    bwrap_prefix as bwrap_prefix,
+    keeps_namespaces,
+    obstacle,
+    options,
+    outer_user,
+    system,
+    version,
+)
+from environments.supervised import START_S, Supervised, command_environment
+from environments.wire.channel import Channel, Ready
+from environments.wire.spawn import end, first_process, spawn
+from environments.wire.terminal import Pty, Spawn
+from trajectories.interrupts import held
+
+RUN = "/run/retrace"
+
+
+class SandboxEnvironment(Supervised):
+    """A process tree in its own namespaces, over a host directory as the workspace."""
+
+    def __init__(self, spec: EnvironmentSpec) -> None:
+        super().__init__(spec)
+        self._link: ProcessLink | None = None
+        self._first: Owner | None = None
+        self._place: Path | None = None
+        self._pty: Pty | None = None
+
+    def check(self) -> None:
+        workspace = self.spec.workspace
+        if workspace is not None and not workspace.is_dir():
+            raise EnvironmentUnavailable(f"the workspace {workspace} is not a directory; make it first")
+        user = outer_user(workspace)
+        if user == 0:
+            raise EnvironmentUnavailable(
+                f"the workspace {workspace} is root's, and a sandbox never runs as root; "
+                f"give it to another user (chown -R {NOBODY} {workspace})"
+            )
+        why = obstacle(user)
+        if why:
+            raise EnvironmentUnavailable(why)
+
+    def _open(self, channel: Channel) -> Ready:
+        self.check()
+        spec = self.spec
+        user = outer_user(spec.workspace)
+        with held():  # a signal between the two would leave the directory behind
+            self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
+        for name in ("etc", "home", "tmp", "workspace"):
+            (self._place / name).mkdir()
+        (self._place / "tmp").chmod(0o1777)
+        self._write_accounts(self._place / "etc")
+        if user is not None:
+            for path in (self._place, *self._place.rglob("*")):
+                os.chown(path, user, user)
+        settings = self._settings() | {
+            "run": RUN,
+            "drop": "caps",
+            "memory_kb": str((spec.memory_bytes or 0) >> 10),
+            "pids": str(spec.pids or 0),
+        }
+        if spec.shell == "persistent":
+            self._pty = Pty(user)
+            settings["tty"] = "/dev/console"
+        text = channel.text(settings)
+        env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
+        call_filter = seccomp.opened()
+        try:
+            command = [*as_user(user), *self._command(self._place, call_filter)]
+            self._link = spawn(command, len(text), env, pass_fds=(call_filter,))
+        finally:
+            os.close(call_filter)
+        channel.send_text(self._link, text)
+        ready = channel.ready(START_S)
+        self._first = first_process(self._link)
+        return ready
+
+    @property
+    def _name(self) -> str:
+        name = (self.spec.user or "").partition(":")[0]
+        return name if name.isalnum() and not name.isdigit() and name != "root" else "agent"
+
+    def _write_accounts(self, etc: Path) -> None:
+        name = self._name
+        (etc / "passwd").write_text(
+            f"root:x:0:0::/root:/bin/bash\n{name}:x:{UID}:{UID}::/home/{name}:/bin/bash\n"
+            f"nobody:x:{NOBODY}:{NOBODY}::/nonexistent:/usr/sbin/nologin\n"
+        )
+        (etc / "group").write_text(f"root:x:0:\n{name}:x:{UID}:\nnogroup:x:{NOBODY}:\n")
+        (etc / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
+
+    def _command(self, place: Path, call_filter: int) -> list[str]:
+        spec = self.spec
+        workspace = spec.workspace.resolve() if spec.workspace else place / "workspace"
+        command = system(spec, self._pty.name if self._pty else None)
+        # The supervisor alone keeps this: it reads what actions made unreadable, and they cannot look into it.
+        command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1", "--seccomp", str(call_filter)]
+        for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
+            command += ["--ro-bind", str(place / "etc" / name), f"/etc/{name}"]
+        command += ["--bind", str(place / "tmp"), "/tmp", "--bind", str(place / "home"), f"/home/{self._name}"]
+        command += ["--symlink", "/tmp", "/var/tmp"]
+        if "--size" in options():
+            command += ["--size", str(2 * spec.output_bytes + (64 << 20))]
+        command += ["--tmpfs", RUN, "--bind", str(workspace), self.workdir]
+        return [*command, "--remount-ro", "/", "--chdir", "/", "--"]
+
+    def _started(self, ready: Ready) -> Started:
+        spec = self.spec
+        promises = supervised(ready.lost, own_pids=True)
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
+        promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+        more, lost = self._resources(ready)
+        promises += more
+        if "--size" in options():
+            promises.append(Promise.SHM_LIMIT)
+        elif spec.shm_bytes is not None:
+            lost.append("shm_bytes: this bubblewrap cannot limit /dev/shm")
+        if spec.disk_bytes is not None:
+            lost.append("disk_bytes: not limited")
+        if not spec.network:
+            promises.append(Promise.NETWORK_OFF)
+        else:
+            lost.append("network: this machine's own, with what listens on its loopback and on abstract sockets")
+        if not keeps_namespaces():
+            lost.append("user namespaces: an action can make one and be root in it (bubblewrap 0.8 prevents that)")
+        if spec.memory_bytes is not None:
+            promises.append(Promise.MEMORY_LIMIT_PER_PROCESS)
+            lost.append("memory: the limit holds for each process by itself, not for all together")
+        if spec.cpus is not None:
+            lost.append("cpus: not limited")
+        if spec.pids is not None:
+            promises.append(Promise.PIDS_LIMIT)
+        return Started(
+            kind="sandbox",
+            workdir=self.workdir,
+            promises=tuple(promises),
+            user=ready.user,
+            lost=tuple(lost),
+            versions={"bash": ready.bash, "bubblewrap": version() or ""},
+        )
+
+    def _terminal(self, command: Sequence[str]) -> Spawn:
+        assert self._pty is not None
+        return self._pty.spawn()
+
+    def _trouble(self) -> str | None:
+        if self._link and (status := self._link.process.poll()) is not None:
+            return f"the sandbox ended with status {status}"
+        return None
+
+    def _rescue(self) -> exporting.Archive:
+        if self._link:
+            end(self._link, self._first)
+        return exporting.of_directory(Path(self.spec.workspace or (self._place or Path()) / "workspace"))
+
+    def _watched(self) -> Sequence[Path]:
+        own = self._place or Path(tempfile.gettempdir())  # its /tmp and home
+        return (own, self.spec.workspace) if self.spec.workspace else (own,)
+
+    def _remove(self) -> None:
+        if self._link:
+            end(self._link, self._first)
+        if self._pty:
+            self._pty.close()
+        if self._place:
+            remove_tree(self._place)

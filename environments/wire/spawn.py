@@ -1,0 +1,109 @@
+"""Supervisors that are child processes of the harness: started out of reach of its terminal's Ctrl-C.
+
+`--die-with-parent` and `--kill-child` mean the *thread* that forked (prctl(2), PR_SET_PDEATHSIG), so all of them
+are forked by one thread that lives as long as the process.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+
+from environments.leftovers.owner import Owner, boot_id, start_time
+from environments.link import ProcessLink
+from environments.wire.program import BOOT
+from trajectories.interrupts import held
+
+KILL_S = 2.0
+
+Start = Callable[[], "subprocess.Popen[bytes]"]
+
+
+class _Forker(threading.Thread):
+    """Forks for everyone. A daemon, so that a process that was interrupted in here still ends."""
+
+    def __init__(self) -> None:
+        super().__init__(name="retrace-forker", daemon=True)
+        self.pid = os.getpid()
+        self.jobs: SimpleQueue[tuple[Start, Future[subprocess.Popen[bytes]]]] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            start, done = self.jobs.get()
+            try:
+                done.set_result(start())
+            except BaseException as error:
+                done.set_exception(error)
+
+
+_lock = threading.Lock()
+_forker: _Forker | None = None
+
+
+def _forked(start: Start) -> subprocess.Popen[bytes]:
+    global _forker
+    with held():
+        with _lock:
+            if _forker is None or _forker.pid != os.getpid():
+                _forker = _Forker()
+        done: Future[subprocess.Popen[bytes]] = Future()
+        _forker.jobs.put((start, done))
+        return done.result()
+
+
+def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> ProcessLink:
+    """Start `prefix` in front of a supervisor's bash that will read `text_bytes` of program.
+
+    Raises: OSError.
+    """
+    errors = tempfile.TemporaryFile()  # noqa: SIM115
+
+    def fork() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*prefix, "bash", "-p", "-c", BOOT, "retrace", str(text_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=dict(env),
+            cwd="/",
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
+
+    return ProcessLink(_forked(fork), errors)
+
+
+def first_process(link: ProcessLink) -> Owner | None:
+    """The first process of the process namespace that a link's command has made; None if there is none."""
+    pid = link.process.pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return None
+    begun = start_time(int(children[0])) if len(children) == 1 else None
+    return None if begun is None else Owner(boot_id(), int(children[0]), begun)
+
+
+def end(link: ProcessLink, first: Owner | None = None) -> None:
+    """Close its input, which ends a supervisor and all it started; kill what did not listen. Never raises.
+
+    `first` is waited for: it is gone only when the kernel has ended all others of its namespace.
+    """
+    link.close()
+    try:
+        link.process.wait(KILL_S)
+    except subprocess.TimeoutExpired:
+        link.process.kill()
+        link.process.wait()
+    until = time.monotonic() + KILL_S
+    while first is not None and start_time(first.pid) == first.start and time.monotonic() < until:
+        time.sleep(0.001)
+    link.ended()

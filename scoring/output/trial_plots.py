@@ -1,0 +1,155 @@
+"""Pictures that need the trials themselves: curves over budgets, step scores, scores by the number of steps."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from scoring.agentmeter.curves import quality_within_budgets
+from scoring.agentmeter.tiers import TIERS
+from scoring.families import longcli
+from scoring.output.plot_parts import Drawing, legend_or_note, plain_dollars
+from scoring.selection import outcome
+from scoring.statistics.intervals import wilson
+from trajectories.record.text import counted
+
+_STEPS = (10, 25, 50, 100, 200, 400)
+_FEWEST = 1e-4
+"""US dollars: where a logarithmic axis of budgets begins at the earliest."""
+
+
+def budget_curves(figure: Any, drawing: Drawing) -> None:
+    """Mean quality within a budget, a panel a tier: dots on the grid, a dashed line at the threshold tau."""
+    figure.set_size_inches(9.5, 4)
+    panels = figure.subplots(1, 3, sharey=True)
+    tiers = drawing.report.task_tiers
+    curves = {(row.setup, row.score.tier): row.score.curve for row in drawing.report.tiers}
+    highest = 0.0
+    for axes, tier in zip(panels, TIERS, strict=True):
+        tasks = [task for task, each in tiers.items() if each == tier]
+        budgets = drawing.report.profile.tiers[tier]
+        least = max(_FEWEST, budgets.grid_usd[0] / 3)
+        most = max(budgets.grid_usd[-1], budgets.expensive_failure_usd) * 2
+        for one in drawing.configurations:
+            grid = curves.get((one.setup, tier))
+            if grid is None:
+                continue
+            steps = quality_within_budgets(drawing.outcomes[one.setup], tasks)
+            before = max((quality for cost, quality in steps if cost <= least), default=0.0)
+            inside = [(cost, quality) for cost, quality in steps if least < cost <= most]
+            xs = [least, *(cost for cost, _ in inside), most]
+            ys = [100 * quality for quality in (before, *(quality for _, quality in inside))]
+            ys.append(ys[-1])
+            highest = max(highest, ys[-1])
+            colour, name = drawing.colour(one.setup), drawing.name(one.setup)
+            axes.step(
+                xs, ys, where="post", color=colour, linestyle=drawing.dashes(one.setup), label=name, linewidth=1.4
+            )
+            axes.plot(
+                [point.budget_usd for point in grid],
+                [100 * point.quality for point in grid],
+                "o",
+                color=colour,
+                markersize=3,
+            )
+        tau = budgets.expensive_failure_usd
+        axes.axvline(tau, color="0.5", linewidth=1, linestyle="--", zorder=0)
+        axes.annotate(
+            "τ",
+            (tau, 1),
+            (2, -2),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            va="top",
+            color="0.4",
+        )
+        axes.set_xscale("log")
+        axes.set_xlim(least, most)
+        plain_dollars(axes)
+        axes.tick_params(axis="x", labelrotation=45, labelsize=7)
+        axes.set(title=f"{tier} ({counted(len(tasks), 'task')})", xlabel="budget of a task, US dollars")
+    panels[1].set_xlabel("budget of a task, US dollars\n(dots: the profile's grid; dashed: its threshold τ)")
+    panels[0].set(ylabel="mean quality within the budget, %", ylim=(0, max(10.0, highest * 1.08)))
+    legend_or_note(figure, drawing, len(curves), "no AMS: not every task has a tier")
+
+
+def step_scores(figure: Any, drawing: Drawing) -> None:
+    """Trials by their step score, as LongCLI-Bench's Table 2 has it; of other benchmarks, by their quality."""
+    axes = figure.subplots()
+    names = [*(name for _, name in longcli.BUCKETS), longcli.FULL]
+    by_f2p = {row.setup: row.f2p_steps for row in drawing.report.longcli}
+    shades = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
+    shown = [one for one in drawing.configurations if any(row.judged for row in drawing.members[one.setup])][::-1]
+    for at, one in enumerate(shown):
+        counts = by_f2p.get(one.setup) or _buckets(
+            [outcome(row)[1] for row in drawing.members[one.setup] if row.judged or row.infrastructure]
+        )
+        total, left = sum(counts.values()) or 1, 0.0
+        for name, shade in zip(names, shades, strict=True):
+            width = 100 * counts[name] / total
+            axes.barh(at, width, 0.75, left=left, color=shade, label=name)
+            if width >= 4:
+                dark = shade in shades[:3]
+                axes.text(
+                    left + width / 2,
+                    at,
+                    counts[name],
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color="white" if dark else "black",
+                )
+            left += width
+    axes.set_yticks(range(len(shown)), [drawing.name(one.setup) for one in shown])
+    kind = "F2P step score" if by_f2p else "quality"
+    axes.set(xlabel="share of trials, % (numbers: trials)", xlim=(0, 100), title=f"Trials by {kind}")
+    axes.grid(False)
+    legend_or_note(figure, drawing, len(shown), "no trial has a verdict")
+
+
+def _buckets(scores: list[float]) -> dict[str, int]:
+    counts = {name: 0 for _, name in longcli.BUCKETS} | {longcli.FULL: 0}
+    for score in scores:
+        counts[next((name for limit, name in longcli.BUCKETS if score < limit), longcli.FULL)] += 1
+    return counts
+
+
+def score_by_steps(figure: Any, drawing: Drawing) -> None:
+    """Quality and passes by the number of steps that trials took, over all configurations."""
+    axes = figure.subplots()
+    rows = [
+        row
+        for one in drawing.configurations
+        for row in drawing.members[one.setup]
+        if row.judged and not row.infrastructure
+    ]
+    most = max((row.steps for row in rows), default=0)
+    limits = [*_STEPS, float("inf")]
+    limits = limits[: 1 + next(at for at, limit in enumerate(limits) if most <= limit)]
+    ticks = []
+    for at, limit in enumerate(limits):
+        least = limits[at - 1] if at else 0
+        some = [outcome(row) for row in rows if least < row.steps <= limit or (not at and row.steps == 0)]
+        words = f"> {least:g}" if limit == float("inf") else f"{least + (at > 0):g} to {limit:g}"
+        ticks.append(f"{words}\nn={len(some)}")
+        if some:
+            passes = sum(passed for passed, _ in some)
+            share = 100 * passes / len(some)
+            low, high = (100 * bound for bound in wilson(passes, len(some), drawing.report.level))
+            axes.bar(
+                at - 0.19, 100 * fmean(quality for _, quality in some), 0.36, color="#56B4E9", label="mean quality"
+            )
+            axes.bar(at + 0.19, share, 0.36, color="#0072B2", label="passed")
+            axes.errorbar(
+                at + 0.19, share, [[max(0, share - low)], [max(0, high - share)]], color="black", capsize=2, linewidth=1
+            )
+    axes.set_xticks(range(len(limits)), ticks)
+    axes.tick_params(axis="x", length=0)
+    axes.grid(False, axis="x")
+    axes.set(
+        xlabel="steps of a trial (n: trials)",
+        ylabel="mean quality and pass rate, %",
+        ylim=(0, 103),
+        title="Score by the number of steps",
+    )
+    legend_or_note(figure, drawing, len(rows), "no trial has a verdict")

@@ -1,0 +1,178 @@
+"""Content-addressed blobs: zstd files named by the sha256 of what they hold.
+
+A trial's folder stays whole by itself: its blobs are hard links into the batch's pool, or copies
+where the file system has no hard links. Writing many at once is `trajectories.blobs.batch`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import zstandard
+
+from trajectories.errors import RecordError
+
+LEVEL = 3
+TEMPORARY = ".new-"
+"""What the name of a file begins with that is being written; a dead writer's may be left."""
+_PIECE = 1 << 20
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+def sync_directory(directory: Path) -> None:
+    """Make new names in a directory survive a power failure."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class BlobStore:
+    """`<trial>/blobs/ab/cdef....zst`, shared over trials through `<batch>/.pool`."""
+
+    def __init__(self, directory: Path, pool: Path | None = None) -> None:
+        self.directory = directory
+        self._here = os.fspath(directory)
+        self._shared = None if pool is None else os.fspath(pool)
+        self._new_directories = True
+
+    def put(self, data: bytes) -> str:
+        """Store the bytes durably and return their sha256 in hex."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self.path(digest)
+        if path.exists():
+            return digest
+        if self.has(digest):
+            sync_directory(path.parent)
+            return digest
+        return self.put_pieces((data,))
+
+    def put_pieces(self, pieces: Iterable[bytes]) -> str:
+        """The same for what does not fit into memory."""
+        digest = hashlib.sha256()
+        compressor = zstandard.ZstdCompressor(level=LEVEL).compressobj()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self.directory, prefix=TEMPORARY)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for piece in pieces:
+                    digest.update(piece)
+                    file.write(compressor.compress(piece))
+                file.write(compressor.flush())
+                file.flush()
+                os.fdatasync(file.fileno())
+            name = digest.hexdigest()
+            if self.has(name):
+                os.unlink(temporary)
+            else:
+                self.publish(temporary, name)
+            sync_directory(self.path(name).parent)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return name
+
+    def get(self, digest: str, most_bytes: int = 1 << 30) -> bytes:
+        """The bytes with this sha256, at most `most_bytes` of them.
+
+        Raises: RecordError if the blob is missing, damaged, larger, or not what its name says.
+        """
+        return b"".join(self.pieces(digest, most_bytes))
+
+    def pieces(self, digest: str, most_bytes: int = 1 << 30) -> Iterator[bytes]:
+        """The same piece by piece, in constant memory; what is wrong is said at the latest after the last piece.
+
+        Raises: RecordError as `get` does.
+        """
+        path = self._at(self._here, digest)
+        hashed = hashlib.sha256()
+        size = 0
+        try:
+            with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+                while piece := reader.read(min(_PIECE, most_bytes - size + 1)):
+                    size += len(piece)
+                    if size > most_bytes:
+                        raise RecordError(f"{path}: the blob holds more than {most_bytes} bytes")
+                    hashed.update(piece)
+                    yield piece
+        except FileNotFoundError:
+            raise RecordError(f"{path}: the blob is missing") from None
+        except (zstandard.ZstdError, IsADirectoryError) as error:
+            raise RecordError(f"{path}: the blob is damaged ({error})") from None
+        if hashed.hexdigest() != digest:
+            raise RecordError(f"{path}: the blob's content does not have the hash that its name says")
+
+    def has(self, digest: str) -> bool:
+        """Whether the trial has the blob, or could be given it from the pool just now (then it has it).
+
+        A blob that a power failure may have torn never has its final name.
+        """
+        path = self._at(self._here, digest)
+        if os.path.exists(path):
+            return True
+        return self._shared is not None and self._link(self._at(self._shared, digest), path)
+
+    def publish(self, temporary: str, digest: str) -> None:
+        """Give a written and synced file its name, here and in the pool.
+
+        The trial's name comes first: in the pool a blob that nobody links is what `agent gc` removes.
+        """
+        path = self._at(self._here, digest)
+        if self._shared is None or not self._link(temporary, path):  # the latter: no hard links here
+            self._make_parent(path)
+            os.replace(temporary, path)
+            return
+        pooled = self._at(self._shared, digest)
+        try:
+            self._with_parent(os.replace, temporary, pooled)
+        except OSError:  # the pool is on another file system
+            os.unlink(temporary)
+
+    def path(self, digest: str) -> Path:
+        """Where the trial's blob is.
+
+        Raises: RecordError for what is no sha256: it comes from a record, and names a file.
+        """
+        return Path(self._at(self._here, digest))
+
+    def sync_directories(self) -> None:
+        """Make the names of the directories that blobs are in survive a power failure, if any may be new."""
+        if self._new_directories:
+            sync_directory(self.directory)
+            sync_directory(self.directory.parent)
+            self._new_directories = False
+
+    @staticmethod
+    def _at(root: str, digest: str) -> str:
+        if not _SHA256.fullmatch(digest):
+            raise RecordError(f"{digest[:80]!r} is no sha256, so there is no blob of it")
+        return f"{root}/{digest[:2]}/{digest[2:]}.zst"
+
+    def _link(self, source: str, path: str) -> bool:
+        """Whether there is such a file at `path` now."""
+        if not os.path.exists(source):
+            return False
+        try:
+            self._with_parent(os.link, source, path)
+        except FileExistsError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def _with_parent(self, make: Callable[[str, str], None], source: str, path: str) -> None:
+        try:
+            make(source, path)
+        except FileNotFoundError:
+            self._make_parent(path)
+            make(source, path)
+
+    def _make_parent(self, path: str) -> None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self._new_directories = True

@@ -1,0 +1,147 @@
+"""How an output that came again differs from the one that was recorded. Pure.
+
+Two outputs are identical, or equal once named kinds of noise are taken out of both, or different. What was taken out is
+always said: a difference is never counted as equal without its name. Only lines that differ are looked at, and outputs
+of more than `NORMALISED_BYTES` are compared to the byte alone, so that time and memory stay bounded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from trajectories.comparison.noise import NORMALISERS, Span as Span
+
+DIFFERENT = "output"
+"""The class of outputs that differ whatever is taken out."""
+UNORDERED = "unordered listing"
+"""The same lines in another order."""
+NORMALISED_BYTES = 8 << 20
+_SAMPLE = 50
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two outputs; `noise` names what had to be taken out of both to make them equal."""
+
+    identical: bool
+    equal: bool
+    """Also when identical."""
+    noise: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The class of the difference; empty if there is none."""
+        return "" if self.identical else " + ".join(self.noise) or DIFFERENT
+
+
+_DIFFER = Comparison(identical=False, equal=False)
+
+
+def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Span | None = None) -> Comparison:
+    """Compare two outputs, byte by byte first; the spans say when they came."""
+    if then == now:
+        return Comparison(identical=True, equal=True)
+    if max(len(then), len(now)) > NORMALISED_BYTES:
+        return _DIFFER
+    first, second = (data.decode("utf-8", "surrogateescape").split("\n") for data in (then, now))
+    if len(first) != len(second):
+        return _DIFFER
+    spans = (then_span, now_span)
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
+    names = _needed(pairs, spans)
+    if names is not None:
+        return Comparison(identical=False, equal=True, noise=names)
+    left, right = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    rest = (sorted((left - right).elements()), sorted((right - left).elements()))
+    if not any(rest):
+        return Comparison(identical=False, equal=True, noise=(UNORDERED,))
+    every = tuple(NORMALISERS)
+    ours, theirs = (
+        [(_without(line, every, span), line) for line in lines] for lines, span in zip(rest, spans, strict=True)
+    )
+    names = _needed([(a, b) for (_, a), (_, b) in zip(sorted(ours), sorted(theirs), strict=True)], spans)
+    return _DIFFER if names is None else Comparison(identical=False, equal=True, noise=(*names, UNORDERED))
+
+
+def _needed(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | None]) -> tuple[str, ...] | None:
+    """The kinds of noise without which all pairs are equal; None if there is no such set.
+
+    Found with a few pairs, tried with the rest; what fails is looked at in turn.
+    """
+    needed: set[str] = set()
+    todo: Sequence[tuple[str, str]] = pairs
+    while todo:
+        more = _fewest(todo[:_SAMPLE], spans)
+        if more is None:
+            return None
+        needed |= more
+        names = tuple(name for name in NORMALISERS if name in needed)
+        left = [pair for pair in todo[_SAMPLE:] if not _equal(pair, names, spans)]
+        if len(left) == len(todo):
+            return None
+        todo = left
+    return tuple(name for name in NORMALISERS if name in needed)
+
+
+def _fewest(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | None]) -> set[str] | None:
+    names = tuple(NORMALISERS)
+    if not all(_equal(pair, names, spans) for pair in pairs):
+        return None
+    for name in NORMALISERS:
+        fewer = tuple(other for other in names if other != name)
+        if all(_equal(pair, fewer, spans) for pair in pairs):
+            names = fewer
+    return set(names)
+
+
+def _equal(pair: tuple[str, str], names: tuple[str, ...], spans: tuple[Span | None, Span | None]) -> bool:
+    return _without(pair[0], names, spans[0]) == _without(pair[1], names, spans[1])
+
+
+def _without(line: str, names: tuple[str, ...], span: Span | None) -> str:
+    for name in names:
+        line = NORMALISERS[name](line, span)
+    return line
+
+
+def parting(then: Iterable[bytes], now: Iterable[bytes]) -> int | None:
+    """At which byte two outputs part, read piece by piece; None if they are the same."""
+    at = 0
+    mine, theirs = _chunks(then), _chunks(now)
+    while True:
+        a, b = next(mine, b""), next(theirs, b"")
+        if a != b:
+            return at + next(
+                (index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+            )
+        if not a:
+            return None
+        at += len(a)
+
+
+def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces of one size."""
+    waiting = bytearray()
+    for piece in pieces:
+        waiting += piece
+        whole = len(waiting) - len(waiting) % _CHUNK
+        for start in range(0, whole, _CHUNK):
+            yield bytes(waiting[start : start + _CHUNK])
+        del waiting[:whole]
+    if waiting:
+        yield bytes(waiting)
+
+
+def first_difference(then: bytes, now: bytes, width: int = 60) -> str:
+    """Where two outputs part, in one line for people."""
+    at = parting((then,), (now,))
+    if at is None:
+        return "nothing"
+    line = then.count(b"\n", 0, at) + 1
+    start = max(then.rfind(b"\n", 0, at) + 1, at - width // 2)
+    old, new = (data[start : start + width].split(b"\n")[0] for data in (then, now))
+    shown = [repr(part.decode("utf-8", "backslashreplace")) for part in (old, new)]
+    return f"line {line}: {shown[0]} then, {shown[1]} now"

@@ -1,0 +1,96 @@
+"""Reads a trial's events, also while they are being written.
+
+A torn last line is what a crash leaves and is passed over; anything else that does not parse is an
+error with its line. Unknown fields are ignored, an unknown major version is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from trajectories.errors import RecordError
+from trajectories.reading.lines import complete_lines
+from trajectories.record.events import EVENT, SCHEMA_VERSION, Event, TrialStarted, Unknown
+from trajectories.writing.recorder import EVENTS
+
+_MAJOR = SCHEMA_VERSION.partition(".")[0]
+
+
+def events_file(trial: Path) -> Path:
+    """The events of a trial, given its directory or the file itself.
+
+    Raises: RecordError if there is none.
+    """
+    path = trial if trial.is_file() else trial / EVENTS
+    if not path.is_file():
+        raise RecordError(f"{trial}: no trial there (no {EVENTS})")
+    return path
+
+
+def read_events(trial: Path) -> Iterator[Event]:
+    """The events of a trial in order.
+
+    Raises: RecordError, naming file and line, where an event does not parse.
+    """
+    path = events_file(trial)
+    for number, line in complete_lines(path):
+        yield parse_event(line, f"{path}:{number}", first=number == 1)
+
+
+def first_event(trial: Path) -> TrialStarted:
+    """Event 0.
+
+    Raises: RecordError.
+    """
+    return after_first(trial, read_events(trial))[0]
+
+
+def after_first(trial: Path, events: Iterable[Event]) -> tuple[TrialStarted, Iterator[Event]]:
+    """Event 0 of a trial's events, and those after it.
+
+    Raises: RecordError if there are none, or the first is no `trial_started`.
+    """
+    stream = iter(events)
+    start = next(stream, None)
+    if not isinstance(start, TrialStarted):
+        raise RecordError(f"{trial}: the record is empty")
+    return start, stream
+
+
+def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
+    """One line as an event; `place` is named in errors, `first` demands a `trial_started`.
+
+    Raises: RecordError.
+    """
+    try:
+        event = EVENT.validate_json(line)
+    except ValidationError as error:
+        if first:
+            _refuse_foreign_version(line, place)
+        problem = error.errors(include_url=False)[0]
+        if problem["type"] == "union_tag_invalid" and not first:
+            with suppress(ValidationError):
+                return Unknown.model_validate_json(line)
+        where = ".".join(str(part) for part in problem["loc"])
+        raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({where})' if where else ''}") from None
+    if first:
+        if not isinstance(event, TrialStarted):
+            raise RecordError(f"{place}: a record begins with trial_started, this one with {event.type}")
+        _refuse_foreign_version(line, place)
+    return event
+
+
+def _refuse_foreign_version(line: bytes, place: str) -> None:
+    try:
+        version = str(json.loads(line).get("schema_version", SCHEMA_VERSION))
+    except (ValueError, AttributeError, RecursionError):
+        return
+    if version.partition(".")[0] != _MAJOR:
+        raise RecordError(
+            f"{place}: schema version {version}; this is Retrace for version {_MAJOR}.x, use one that reads {version}"
+        )

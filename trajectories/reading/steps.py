@@ -1,0 +1,50 @@
+"""Which events belong to which step.
+
+Step 0 is everything before the first call; step k is call k with its tries, actions and messages. What follows the exit
+belongs to none, unless the trial was resumed after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from trajectories.errors import RecordError
+from trajectories.reading.reader import first_event, read_events
+from trajectories.record.events import CallStarted, Event, Exited, Resumed
+
+
+def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
+    """Each event with its step."""
+    current = 0
+    after_exit: list[Event] | None = None
+    for event in events:
+        if isinstance(event, Exited):
+            after_exit = []
+        if isinstance(event, CallStarted):
+            current = event.step
+        if after_exit is None:
+            yield current, event
+            continue
+        after_exit.append(event)
+        if isinstance(event, Resumed):
+            yield from ((current, one) for one in after_exit)
+            after_exit = None
+
+
+def read_step(trial: Path, step: int) -> list[Event]:
+    """The events of one step of a trial.
+
+    Raises: RecordError, also for a step that the trial has not.
+    """
+    first_event(trial)
+    numbered = list(_with_steps(read_events(trial)))
+    last = max(current for current, _ in numbered)
+    if not 0 <= step <= last:
+        raise RecordError(f"{trial}: there is no step {step}; the last is {last}")
+    return [event for current, event in numbered if current == step]
+
+
+def until_step(events: Iterable[Event], step: int) -> list[Event]:
+    """The events up to the end of a step, its snapshot and checkpoint included."""
+    return [event for current, event in _with_steps(events) if current <= step]

@@ -1,0 +1,120 @@
+"""Writes what a step changed in the workspace: contents as blobs, then the `snapshot` event, in that order on disk.
+
+Contents are kept to the byte, secrets in them included: a masked file would be another file, and a fork or a replay
+would run on it. Who shares a record shares its workspaces; masking is for what is shown and said. Paths are masked
+by the recorder like all words, each the same way in every event.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Literal, Self
+
+from trajectories.blobs.batch import BlobBatch
+from trajectories.record.events import Snapshot
+from trajectories.record.parts import Change, Skipped
+from trajectories.record.paths import to_text
+from trajectories.writing.recorder import Recorder
+
+CONTENT_BYTES = 64 << 20
+"""The content of a larger file is not kept, only its hash."""
+
+
+class SnapshotWriter:
+    """`with SnapshotWriter(recorder, step) as writer:` changes in any order, then `writer.finish()`.
+
+    Every method raises RecordFull when there is no space; then nothing of the snapshot is in the record.
+    """
+
+    def __init__(self, recorder: Recorder, step: int, *, cap_bytes: int = CONTENT_BYTES) -> None:
+        self._recorder = recorder
+        self._step = step
+        self._cap_bytes = cap_bytes
+        self._batch = BlobBatch(recorder.blobs)
+        self._changes: dict[str, Change] = {}
+        self._unread: list[Skipped] = []
+        self._began = time.monotonic()
+
+    def changed(
+        self,
+        path: bytes | str,
+        change: Literal["created", "modified"],
+        type: Literal["file", "directory", "symlink", "other"],
+        *,
+        mode: int | None = None,
+        size: int | None = None,
+        mtime_ns: int | None = None,
+        link: bytes | str | None = None,
+        content: Iterable[bytes] | None = None,
+        sha256: str | None = None,
+    ) -> None:
+        """A path that is there now, relative to the workspace, as bytes or as `os.fsdecode` gives it.
+
+        Of a file `content` is read to its end, piece by piece; `size` is then what was read. Without content, `sha256`
+        is what the environment found out; the content counts as kept only if the store has it from elsewhere.
+        """
+        kept = True
+        if type == "file":
+            if content is not None:
+                try:
+                    stored = self._batch.put(content, self._cap_bytes)
+                except OSError as error:
+                    raise self._recorder.full(error) from None
+                sha256, size, kept = stored.sha256, stored.size, stored.kept
+            else:
+                kept = sha256 is not None and self._batch.has(sha256)
+        text = to_text(os.fsencode(path))
+        self._changes[text] = Change(
+            path=text,
+            change=change,
+            type=type,
+            mode=mode,
+            size=size,
+            mtime_ns=mtime_ns,
+            link=None if link is None else to_text(os.fsencode(link)),
+            sha256=sha256 if type == "file" else None,
+            kept=kept,
+        )
+
+    def deleted(
+        self,
+        path: bytes | str,
+        type: Literal["file", "directory", "symlink", "other"] = "file",
+        *,
+        mode: int | None = None,
+        size: int | None = None,
+    ) -> None:
+        """A path that is gone, with what is known of what was there."""
+        text = to_text(os.fsencode(path))
+        self._changes[text] = Change(path=text, change="deleted", type=type, mode=mode, size=size)
+
+    def unread(self, path: bytes | str, why: str) -> None:
+        """A path whose state could not be found out."""
+        self._unread.append(Skipped(path=to_text(os.fsencode(path)), why=why))
+
+    def finish(self) -> Snapshot:
+        """Make the contents durable and append the event; returns it as it was written."""
+        try:
+            self._batch.commit()
+        except OSError as error:
+            raise self._recorder.full(error) from None
+        return self._recorder.append(
+            Snapshot(
+                step=self._step,
+                changes=tuple(self._changes[path] for path in sorted(self._changes)),
+                unread=tuple(self._unread),
+                seconds=round(time.monotonic() - self._began, 6),
+            )
+        )
+
+    def __enter__(self) -> Self:
+        self._batch.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._batch.__exit__(kind, error, trace)

@@ -1,0 +1,77 @@
+"""The files beside a trial's events that only save reading them: all rebuilt from the events.
+
+`trial.json` is the summary, `verdict.json` the verdict with its cases (`standing_verdict`), `score.json` quality
+against cost.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from trajectories.reading.reader import events_file, read_events
+from trajectories.reading.summary import StoredSummary, Summary, summarize
+from trajectories.record.events import Evaluated, Event, PriceRef, TrialStarted
+from trajectories.record.usage import Costs, Usage
+from trajectories.record.verdict import standing_verdict
+
+
+class Score(BaseModel):
+    """Quality against cost, with the prices it was computed from."""
+
+    quality: float | None
+    passed: bool | None
+    usage: Usage
+    cost_usd: Costs
+    prices: PriceRef | None
+
+
+def write_conveniences(directory: Path) -> Summary:
+    """Write the three files from the events and return the summary; what cannot be written is left out.
+
+    Raises: RecordError if the events cannot be read.
+    """
+    path = events_file(directory)
+    size = path.stat().st_size
+    contents = derived(directory, list(read_events(directory)))
+    summary = contents["trial.json"]
+    assert isinstance(summary, Summary)
+    contents["trial.json"] = StoredSummary(**dict(summary), events_bytes=size)
+    for name, content in contents.items():
+        try:
+            _replace(directory / name, content)
+        except OSError:
+            pass  # a full or read-only disk: the events hold it all
+    return summary
+
+
+def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
+    """The content of each file, by its name; no `verdict.json` without a verdict.
+
+    Raises: RecordError if the events do not begin with `trial_started`.
+    """
+    summary = summarize(directory, events)
+    start = events[0]
+    contents: dict[str, BaseModel] = {
+        "trial.json": summary,
+        "score.json": Score(
+            quality=summary.verdict.quality if summary.verdict else None,
+            passed=summary.verdict.passed if summary.verdict else None,
+            usage=summary.usage,
+            cost_usd=summary.cost_usd,
+            prices=start.prices if isinstance(start, TrialStarted) else None,
+        ),
+    }
+    verdict = standing_verdict(event.verdict for event in events if isinstance(event, Evaluated))
+    if verdict is not None:
+        contents["verdict.json"] = verdict
+    return contents
+
+
+def _replace(path: Path, content: BaseModel) -> None:
+    temporary = path.with_suffix(".new")
+    temporary.write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
