@@ -1,0 +1,87 @@
+"""Names of the files in a trial's folder and in a batch's, each spelled once.
+
+`events.jsonl` is the record. `blobs`, the workspace and the evaluation are what it refers to. The three JSON files are
+derived from it, and can be deleted. A batch keeps the contents that its trials share in `.pool`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+EVENTS = "events.jsonl"
+BLOBS = "blobs"
+WORKSPACE = "workspace.tar.zst"
+EVALUATION = "evaluation"
+LOCK = "lock"
+RESERVE = ".reserve"
+POOL = ".pool"
+SUMMARY = "trial.json"
+VERDICT = "verdict.json"
+SCORE = "score.json"
+
+
+@dataclass(frozen=True)
+class TrialFolder:
+    """The paths of one trial. Nothing is read or made."""
+
+    path: Path
+
+    @property
+    def events(self) -> Path:
+        """The record: one line of JSON for each event."""
+        return self.path / EVENTS
+
+    @property
+    def blobs(self) -> Path:
+        """Contents that events refer to by sha256."""
+        return self.path / BLOBS
+
+    @property
+    def pool(self) -> Path:
+        """Contents that the trials of the batch share."""
+        return self.path.parent / POOL
+
+    @property
+    def workspace(self) -> Path:
+        """The exported workspace."""
+        return self.path / WORKSPACE
+
+    @property
+    def evaluation(self) -> Path:
+        """What the evaluator left behind: logs and raw results."""
+        return self.path / EVALUATION
+
+    @property
+    def evaluation_before(self) -> Path:
+        """The evaluation of the standing verdict, while another evaluation runs."""
+        return self.path / f".{EVALUATION}-before"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the process that writes the record."""
+        return self.path / LOCK
+
+    @property
+    def reserve(self) -> Path:
+        """Space that is kept free for the last events of a trial whose disk is full."""
+        return self.path / RESERVE
+
+    @property
+    def summary(self) -> Path:
+        """The derived summary."""
+        return self.path / SUMMARY
+
+    @property
+    def verdict(self) -> Path:
+        """The derived verdict with its cases."""
+        return self.path / VERDICT
+
+    @property
+    def score(self) -> Path:
+        """The derived quality and cost."""
+        return self.path / SCORE
+
+    def is_trial(self) -> bool:
+        """Return True if the folder holds a record."""
+        return self.events.is_file()
