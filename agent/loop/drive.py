@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 
 from agent.loop.loop import Ask, Loop, Run, Say, Stop
-from agent.models.protocol import Answer, AssistantTurn, CallFailure, Model, Request
+from agent.models.protocol import AssistantTurn, CallFailure, Completion, Model, Request
 from agent.models.retries import RetryPolicy
 from agent.trial.snapshots import Snapshots
 from environments.protocol import DiskFull, Environment, EnvironmentLost, Execution
@@ -167,7 +167,7 @@ class Driver:
         self._loop.feed(started)
         request = Request(ask.step, ask.try_, self._history, ask.within_s or _NO_TIME_LIMIT_S)
         began = time.monotonic()
-        answer: Answer | None = None
+        answer: Completion | None = None
         try:
             with interruptible():
                 answer = self._model.ask(request)
@@ -183,7 +183,7 @@ class Driver:
         else:
             self._answered(ask, answer, time.monotonic() - began)
 
-    def _answered(self, ask: Ask, answer: Answer, latency_s: float) -> None:
+    def _answered(self, ask: Ask, answer: Completion, latency_s: float) -> None:
         requested = self._model.info.ref.name
         finished = self._recorder.append(
             CallFinished(

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from agent.models.litellm.providers import key_is_set as key_is_set
     from agent.models.protocol import (
         ActionFormat as ActionFormat,
-        Answer as Answer,
         AssistantTurn as AssistantTurn,
         CallFailure as CallFailure,
+        Completion as Completion,
         Model as Model,
         ModelInfo as ModelInfo,
         ModelUnusable as ModelUnusable,
@@ -33,7 +33,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "litellm.providers": ["key_is_set"],
         "protocol": [
             "ActionFormat",
-            "Answer",
+            "Completion",
             "AssistantTurn",
             "CallFailure",
             "Model",

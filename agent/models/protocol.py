@@ -37,7 +37,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Completion:
     """A completed call. `usage` None is unknown; a model that costs nothing says so with `Costs(...0)`."""
 
     reply: Reply
@@ -107,7 +107,7 @@ class Model(Protocol):
     def warm_up(self) -> None:
         """Slow imports; called in a thread while the environment starts. Never raises."""
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """One try, no retries of its own.
 
         Raises: CallFailure.

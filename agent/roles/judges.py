@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.errors import UserError
-from agent.models.protocol import Answer as Answered, AssistantTurn, CallFailure, Model, Request
+from agent.models.protocol import AssistantTurn, CallFailure, Completion, Model, Request
 from agent.models.retries import RetryPolicy
 from prompts import Prompt
 from scoring.pricing.cost import price_call
@@ -102,7 +102,7 @@ class ModelJudge:
 
     def _ask(
         self, turn: int, history: Sequence[Message | AssistantTurn], sitting: Sitting, asks: list[Ask]
-    ) -> Answered | None:
+    ) -> Completion | None:
         """One reply, with retries as in a trial; None if none came. Every request joins `asks`."""
         try_ = 1
         while sitting.may_ask():
@@ -120,7 +120,7 @@ class ModelJudge:
                 return reply
         return None
 
-    def _answered(self, reply: Answered, latency_s: float) -> Ask:
+    def _answered(self, reply: Completion, latency_s: float) -> Ask:
         ask = Ask(
             text=storable(reply.reply.text),
             refusal=storable(reply.reply.refusal),

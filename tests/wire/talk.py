@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterable, Iterator
 
 from agent.models.choose import make_model
-from agent.models.protocol import Answer, AssistantTurn, Model, Request
-from tests.wire.replies import Answer as Scripted, Script
+from agent.models.protocol import AssistantTurn, Completion, Model, Request
+from tests.wire.replies import Answer, Script
 from tests.wire.server import WireServer
 from trajectories.record.events import Message
 
@@ -32,7 +32,7 @@ class Talk:
         message = Message(id=f"m{len(self.history)}", role=role, content=content, why=why, tool_call_id=call)
         self.history.append(message)
 
-    def ask(self, timeout_s: float = 20.0, try_: int = 1) -> Answer:
+    def ask(self, timeout_s: float = 20.0, try_: int = 1) -> Completion:
         """One try; a reply and the results of its calls join the history."""
         answer = self.model.ask(Request(self.step + 1, try_, self.history, timeout_s))
         self.step += 1
@@ -52,7 +52,7 @@ class Talk:
 
 @contextlib.contextmanager
 def talking(
-    protocol: str, script: Iterable[Scripted] | Script, *, name: str | None = None, **settings: object
+    protocol: str, script: Iterable[Answer] | Script, *, name: str | None = None, **settings: object
 ) -> Iterator[Talk]:
     """A server with these answers and a model that talks to it."""
     _, default_name, fixed = PROTOCOLS[protocol]

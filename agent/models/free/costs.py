@@ -6,7 +6,7 @@ import json
 
 from agent.models.litellm.bash_tool import BASH, COMMAND
 from agent.models.litellm.call_ids import with_own_ids
-from agent.models.protocol import Answer, AssistantTurn, Request
+from agent.models.protocol import AssistantTurn, Completion, Request
 from trajectories.record.events import Reply, ToolCall
 from trajectories.record.usage import Costs, Usage
 
@@ -14,9 +14,9 @@ FREE = Costs(billed=0.0, computed=0.0, list=0.0)
 NO_TOKENS = Usage(input=0, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=0, reasoning=0)
 
 
-def answer(command: str, request: Request, served: str) -> Answer:
+def answer(command: str, request: Request, served: str) -> Completion:
     """One command as the call of a model that costs nothing; its id is one that the history does not have."""
     turns = sum(isinstance(entry, AssistantTurn) for entry in request.history)
     call = ToolCall(id=f"call_{turns + 1}", name=BASH, arguments=json.dumps({COMMAND: command}))
     reply = with_own_ids(Reply(tool_calls=(call,)), request)  # a fork's history has another model's ids
-    return Answer(reply, NO_TOKENS, model_served=served, finish_reason="tool_calls")
+    return Completion(reply, NO_TOKENS, model_served=served, finish_reason="tool_calls")

@@ -21,7 +21,7 @@ from agent.config import config_dir
 from agent.loop.actions import SUBMIT
 from agent.models.free.bash_syntax import is_whole
 from agent.models.free.costs import FREE, answer
-from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
+from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from environments.leftovers.owner import this_process
 from trajectories.record.events import Message, ModelRef
 from trajectories.record.text import printable, storable
@@ -59,7 +59,7 @@ class HumanModel:
             if sys.stdin.isatty():
                 import prompt_toolkit  # noqa: F401
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """Show what is new and wait for a command; the request's time-out does not apply to a person.
 
         Raises: CallFailure: `gave_up`. KeyboardInterrupt.

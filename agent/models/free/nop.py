@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.loop.actions import SUBMIT
 from agent.models.free.costs import FREE, answer
-from agent.models.protocol import Answer, ModelInfo, Request
+from agent.models.protocol import Completion, ModelInfo, Request
 from trajectories.record.events import ModelRef
 
 NOP = "nop"
@@ -22,7 +22,7 @@ class NopModel:
     def warm_up(self) -> None:
         """Nothing is slow."""
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """The submission."""
         return answer(SUBMIT, request, NOP)
 

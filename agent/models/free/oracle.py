@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from agent.loop.actions import SUBMIT, Command, parse
 from agent.models.free.costs import FREE, answer
-from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, Request
+from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, Request
 from trajectories.record.events import Message, ModelRef
 
 ORACLE = "oracle"
@@ -50,7 +50,7 @@ class OracleModel:
     def warm_up(self) -> None:
         """Nothing is slow."""
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """The command that is due.
 
         Raises: CallFailure: `gave_up` where the solution could not be unpacked, or was submitted already.

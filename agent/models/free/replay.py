@@ -12,9 +12,9 @@ from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.litellm.call_ids import with_own_ids
 from agent.models.protocol import (
     ActionFormat,
-    Answer,
     AssistantTurn,
     CallFailure,
+    Completion,
     ModelInfo,
     ModelUnusable,
     Request,
@@ -52,7 +52,7 @@ class ReplayModel:
     def warm_up(self) -> None:
         """Nothing is slow."""
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """The recorded reply that is due; the history says which.
 
         Raises: CallFailure: `gave_up` after the last one.
@@ -61,7 +61,7 @@ class ReplayModel:
         if due >= len(self._calls):
             raise CallFailure("gave_up", "the recording has no reply left")
         call = self._calls[due]
-        return Answer(
+        return Completion(
             with_own_ids(call.reply, request),
             NO_TOKENS,
             model_served=call.model_served or call.model_requested,

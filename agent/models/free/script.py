@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.litellm.bash_tool import BASH, COMMAND
-from agent.models.protocol import Answer, AssistantTurn, CallFailure, ModelInfo, ModelUnusable, Request
+from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
 from trajectories.record.text import storable
@@ -72,7 +72,7 @@ class ScriptModel:
     def warm_up(self) -> None:
         """Nothing is slow."""
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """The turn that is due.
 
         Raises: CallFailure as the script says; `gave_up` after its last turn.
@@ -95,7 +95,7 @@ class ScriptModel:
         )
         reply = Reply(text=turn.text, tool_calls=calls, refusal=turn.refusal)
         finish_reason = turn.finish_reason or ("tool_calls" if calls else "stop")
-        return Answer(reply, turn.usage, model_served="script", finish_reason=finish_reason)
+        return Completion(reply, turn.usage, model_served="script", finish_reason=finish_reason)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -27,7 +27,7 @@ from agent.models.litellm.failures import failure_of, is_filtered
 from agent.models.litellm.redaction import one_line, without_secrets
 from agent.models.litellm.replies import chat_answer, raw_usage, responses_answer
 from agent.models.litellm.wire_history import WireHistory, chat_items, fresh, marker, responses_items
-from agent.models.protocol import Answer, CallFailure, ModelInfo, Request
+from agent.models.protocol import CallFailure, Completion, ModelInfo, Request
 from agent.models.settings import Api, Settings, parse_settings
 from trajectories.record.events import Json, ModelRef, Reply
 
@@ -140,7 +140,7 @@ class LiteLLMModel:
             call = self._call_chat if self._chat else self._call_responses
             call([{"role": "user", "content": "."}], {**arguments, "api_key": _NO_KEY})
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Completion:
         """One try.
 
         Raises: CallFailure.
@@ -158,7 +158,7 @@ class LiteLLMModel:
         except Exception as error:
             if is_filtered(error, wire):
                 failure = failure_of(error, wire)
-                return Answer(Reply(refusal=failure.detail), None, finish_reason="content_filter")
+                return Completion(Reply(refusal=failure.detail), None, finish_reason="content_filter")
             raise failure_of(error, wire) from error
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ class LiteLLMModel:
             self._handler.client.close()
             self._handler = None
 
-    def _ask_chat(self, messages: list[Json], timeout_s: float, wire: Exchange) -> Answer:
+    def _ask_chat(self, messages: list[Json], timeout_s: float, wire: Exchange) -> Completion:
         response = self._call_chat(messages, self._arguments(timeout_s))
         choice = response.choices[0]
         body = wire.body
@@ -180,7 +180,7 @@ class LiteLLMModel:
             write_ttl="1h" if self._settings.cache == "1h" else "5m",
         )
 
-    def _ask_responses(self, items: list[Json], timeout_s: float, wire: Exchange) -> Answer:
+    def _ask_responses(self, items: list[Json], timeout_s: float, wire: Exchange) -> Completion:
         response = self._call_responses(items, self._arguments(timeout_s))
         body = wire.body
         if response.status == "failed" or response.error:

@@ -1,4 +1,4 @@
-"""What a provider answered, as an `Answer`: from litellm's message for chat, from the raw items for Responses.
+"""What a provider answered, as a `Completion`: from litellm's message for chat, from the raw items for Responses.
 
 What comes out can be recorded and sent back. Pure; knows the two shapes and no client.
 
@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from agent.models.protocol import Answer
+from agent.models.protocol import Completion
 from trajectories.formats.provider_usage import billed_usd, known_shape, to_usage
 from trajectories.record import bounds
 from trajectories.record.events import Json, Reply, ToolCall
@@ -29,7 +29,7 @@ def chat_answer(
     usage_raw: Json | None,
     served: str | None,
     write_ttl: Literal["5m", "1h"] = "5m",
-) -> Answer:
+) -> Completion:
     """From a chat completion's message, in litellm's words, so that litellm can send it back."""
     message = _clean(_tidied(message))
     text = _text(message.get("content"))
@@ -51,7 +51,7 @@ def responses_answer(
     usage_raw: Json | None,
     served: str | None,
     write_ttl: Literal["5m", "1h"] = "5m",
-) -> Answer:
+) -> Completion:
     """From a Responses object's output items, kept as they came."""
     output = _clean(list(output))
     parts = [
@@ -77,8 +77,8 @@ def responses_answer(
 
 def _answer(
     reply: Reply, finish_reason: str | None, usage_raw: Json | None, served: str | None, write_ttl: Literal["5m", "1h"]
-) -> Answer:
-    return Answer(
+) -> Completion:
+    return Completion(
         reply=reply,
         usage=to_usage(usage_raw, write_ttl=write_ttl),
         usage_raw=_clean(usage_raw, finite=False),
