@@ -39,7 +39,7 @@ def make_model(
     """
     if asked.startswith((SCRIPT, REPLAY)) or asked in (HUMAN, ORACLE, NOP):
         return _local(asked, settings, api_base, solution)
-    from agent.models import catalog as catalogue
+    from agent.models import catalog
     from agent.models.aliases import load_aliases
     from agent.models.litellm.model import LiteLLMModel
 
@@ -47,8 +47,8 @@ def make_model(
     if asked in known:
         alias = known[asked]
         return LiteLLMModel(asked, alias.name, {**alias.settings, **settings}, api_base)
-    if "/" not in asked and not api_base and catalogue.table() and catalogue.row_of(asked) is None:
-        near = [*difflib.get_close_matches(asked, [*known, HUMAN, ORACLE, NOP], 2, 0.6), *catalogue.near_names(asked)]
+    if "/" not in asked and not api_base and catalog.table() and catalog.row_of(asked) is None:
+        near = [*difflib.get_close_matches(asked, [*known, HUMAN, ORACLE, NOP], 2, 0.6), *catalog.near_names(asked)]
         hint = f"; near names: {', '.join(near)}" if near else ""
         raise ModelUnusable(
             f"unknown model {asked!r}: write an alias (`agent models list`), PROVIDER/MODEL, "

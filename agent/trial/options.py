@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent.models.litellm.redaction import without_secrets
+from agent.models.redaction import without_secrets
 from environments.protocol import Kind, Shell
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from agent.models import catalog as catalogue
+from agent.models import catalog
 from agent.models.aliases import load_aliases
 from agent.models.choose import make_model
 from agent.models.litellm.providers import key_is_set, provider_of, providers
@@ -38,7 +38,7 @@ def own_config(tmp_path, monkeypatch):
 
 def test_every_alias_names_a_model_of_the_table_with_a_known_key():
     for alias in load_aliases().values():
-        row = catalogue.row_of(alias.name)
+        row = catalog.row_of(alias.name)
         assert row is not None, alias
         assert row["mode"] in ("chat", "responses"), alias
         assert row["supports_function_calling"], alias

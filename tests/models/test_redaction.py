@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.models.litellm.redaction import without_secrets
+from agent.models.redaction import without_secrets
 from agent.trial.options import Options
 
 

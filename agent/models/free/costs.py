@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from agent.models.litellm.bash_tool import BASH, COMMAND
-from agent.models.litellm.call_ids import with_own_ids
+from agent.models.bash_tool import BASH, COMMAND
+from agent.models.call_ids import with_own_ids
 from agent.models.protocol import AssistantTurn, Completion, Request
 from trajectories.record.events import Reply, ToolCall
 from trajectories.record.usage import Costs, Usage

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agent.models.call_ids import with_own_ids
 from agent.models.free.costs import FREE, NO_TOKENS
-from agent.models.litellm.call_ids import with_own_ids
 from agent.models.protocol import (
     ActionFormat,
     AssistantTurn,

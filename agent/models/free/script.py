@@ -22,8 +22,8 @@ from typing import Any, get_args
 import yaml
 from pydantic import ValidationError
 
+from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free.costs import FREE, NO_TOKENS
-from agent.models.litellm.bash_tool import BASH, COMMAND
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall

@@ -15,9 +15,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agent.models.litellm.exchange import Exchange
-from agent.models.litellm.redaction import one_line
 from agent.models.litellm.replies import raw_usage
 from agent.models.protocol import CallFailure
+from agent.models.redaction import one_line
 from trajectories.formats.provider_usage import billed_usd, to_usage
 from trajectories.record import bounds
 from trajectories.record.events import FailureClass, Json

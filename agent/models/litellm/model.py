@@ -18,17 +18,17 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from agent.models import catalog as catalogue
+from agent.models import catalog
+from agent.models.bash_tool import CHAT_TOOL, RESPONSES_TOOL
+from agent.models.call_ids import with_own_ids
 from agent.models.litellm import exchange, providers
-from agent.models.litellm.bash_tool import CHAT_TOOL, RESPONSES_TOOL
-from agent.models.litellm.call_ids import with_own_ids
 from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.failures import failure_of, is_filtered
-from agent.models.litellm.redaction import one_line, without_secrets
 from agent.models.litellm.replies import chat_answer, raw_usage, responses_answer
+from agent.models.litellm.settings import Api, Settings, parse_settings
 from agent.models.litellm.wire_history import WireHistory, chat_items, fresh, marker, responses_items
 from agent.models.protocol import CallFailure, Completion, ModelInfo, Request
-from agent.models.settings import Api, Settings, parse_settings
+from agent.models.redaction import one_line, without_secrets
 from trajectories.record.events import Json, ModelRef, Reply
 
 _ENVIRONMENT = {
@@ -88,7 +88,7 @@ class LiteLLMModel:
     """
 
     def __init__(self, asked: str, name: str, settings: Mapping[str, object], api_base: str | None = None) -> None:
-        row = catalogue.row_of(name) or {}
+        row = catalog.row_of(name) or {}
         default_api: Api = "responses" if row.get("mode") == "responses" else "chat"
         self._settings = parse_settings(settings, default_api=default_api)
         self._name = name
@@ -108,7 +108,7 @@ class LiteLLMModel:
             ref=ModelRef(asked=asked, name=name, settings=dict(settings)),
             action_format=self._settings.action,
             parameters=recorded,
-            versions={"litellm": catalogue.litellm_version()},
+            versions={"litellm": catalog.litellm_version()},
         )
 
     @property

@@ -17,9 +17,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import yaml
 
-from agent.models import catalog as catalogue
-from agent.models.litellm.redaction import without_secrets
+from agent.models import catalog
 from agent.models.protocol import ModelUnreachable, ModelUnusable
+from agent.models.redaction import without_secrets
 
 CONNECT_S = 3.0
 
@@ -77,11 +77,11 @@ def provider_of(model: str) -> Provider | None:
     prefix, slash, _ = model.partition("/")
     if slash and prefix in providers():
         return providers()[prefix]
-    row = catalogue.row_of(model)
+    row = catalog.row_of(model)
     if row is not None:
-        name = catalogue.provider_of_row(row)
+        name = catalog.provider_of_row(row)
         return providers().get(name) or Provider(name)
-    listed = slash and any(name.startswith(prefix + "/") for name in catalogue.talking_names())
+    listed = slash and any(name.startswith(prefix + "/") for name in catalog.talking_names())
     return Provider(prefix) if listed else None
 
 
@@ -93,21 +93,21 @@ def key_is_set(model: str) -> bool | None:
 
 def check_name(model: str, provider: Provider | None, *, api_base: str | None, unlisted: bool) -> None:
     """Raises: ModelUnusable for a name that no provider is known to serve."""
-    if unlisted or not catalogue.table():
+    if unlisted or not catalog.table():
         return
     if provider is None and api_base:
         raise ModelUnusable(
             f"unknown provider in {model!r}: with --api-base write openai/{model}, or say --model-setting unlisted=true"
         )
-    near = ", ".join(catalogue.near_names(model))
+    near = ", ".join(catalog.near_names(model))
     hint = f"; near names: {near}" if near else ""
     if provider is None:
         raise ModelUnusable(
             f"unknown model {model!r}: write an alias, PROVIDER/MODEL, or openai/MODEL with --api-base{hint}"
         )
-    if provider.names == "listed" and not api_base and catalogue.row_of(model) is None:
+    if provider.names == "listed" and not api_base and catalog.row_of(model) is None:
         raise ModelUnusable(
-            f"unknown model {model!r}: not in the table of litellm {catalogue.litellm_version()}{hint}; "
+            f"unknown model {model!r}: not in the table of litellm {catalog.litellm_version()}{hint}; "
             "if the provider has it, say --model-setting unlisted=true"
         )
 
