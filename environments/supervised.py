@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from environments import limits
 from environments.archives import archive as tar, exporting, left_out
+from environments.archives.chunks import read_chunks
 from environments.listing.lister import Lister, whole
 from environments.listing.listing import Listing
 from environments.promises import Promise
@@ -158,7 +159,7 @@ class Supervised(ABC):
         assert ready is not None
         self._guard_space()
         missing: list[bytes] = []
-        members = tar.filtered(tar.read_chunks(archive), tar.inside_only(missing.append), (ready.uid, ready.gid))
+        members = tar.filtered(read_chunks(archive), tar.inside_only(missing.append), (ready.uid, ready.gid))
         try:
             channel.put(_gathered(members), self._inside(directory), missing)
         except OSError as error:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from agent.continuation.standing import Standing
-from agent.trial.chunks import as_file
 from agent.trial.order import Order
 from agent.trial.snapshots import ignored
+from environments.archives.chunks import as_file
 from environments.listing.listing import Entry as Found
 from environments.protocol import Environment, EnvironmentFault
 from trajectories.record.events import Warned

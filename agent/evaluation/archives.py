@@ -17,14 +17,12 @@ import zstandard
 from agent.continuation.standing import Standing
 from agent.errors import UserError
 from agent.trial.run import WORKSPACE
-from environments.archives.archive import read_chunks
+from environments.archives.chunks import read_chunks
+from environments.archives.open import archive_kind, open_archive
 from trajectories.record.events import Warned, WorkspaceExported
 from trajectories.workspace.states import State, state_at
 from trajectories.workspace.tar_stream import archive_of, left_out, require_contents
 from trajectories.writing.recorder import Recorder
-
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_USTAR_AT = 257
 
 
 def require_export(directory: Path, found: Standing) -> WorkspaceExported | None:
@@ -92,21 +90,16 @@ def as_workspace_archive(source: Path, to: Path) -> Path:
         except TaskError as error:
             raise UserError(str(error)) from None
         return to
-    with source.open("rb") as file:
-        head = file.read(512)
-        file.seek(0)
-        if head.startswith(_ZSTD):
-            return source
-        if head.startswith(_GZIP):
-            try:
-                with gzip.open(file) as plain:
-                    compress(read_chunks(plain), to)  # type: ignore[arg-type]
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                raise UserError(f"{source}: is no whole tar.gz ({error})") from None
-        elif head[_USTAR_AT : _USTAR_AT + 5] == b"ustar":
-            compress(read_chunks(file), to)
-        else:
-            raise UserError(f"{source}: is neither a directory nor a tar, tar.gz or tar.zst")
+    kind = archive_kind(source)
+    if kind is None:
+        raise UserError(f"{source} is neither a directory nor a tar, tar.gz or tar.zst file")
+    if kind == "tar.zst":
+        return source
+    try:
+        with open_archive(source) as plain:
+            compress(read_chunks(plain), to)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(f"{source} is not a complete {kind} file ({error})") from None
     return to
 
 

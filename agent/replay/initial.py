@@ -7,13 +7,13 @@ import tempfile
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
 
 from agent.continuation.recorded_order import order_of
 from agent.continuation.restore import restore
 from agent.errors import UserError
 from agent.trial.options import Options
 from agent.trial.order import Order, resolve
+from environments.archives.open import open_archive
 from environments.leftovers.owner import this_process
 from environments.protocol import Environment, Kind
 from trajectories.reading.lines import complete_lines, kind_of
@@ -49,8 +49,8 @@ class Initial:
         skipped = self.order.benchmark.prepare(self.order.task, environment)
         lost = [f"{one.path}: {one.why}" for one in skipped]
         if self.archive is not None:
-            with _opened(self.archive) as file:
-                environment.put(file, ".")  # type: ignore[arg-type]
+            with open_archive(self.archive) as file:
+                environment.put(file, ".")
         if not self.own_state:
             try:
                 lost += restore(environment, state_at(self.trial, 0))
@@ -131,7 +131,7 @@ def _check_archive(path: Path) -> None:
     import zstandard
 
     try:
-        with _opened(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
+        with open_archive(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
             for member in archive:
                 if member.name.startswith("/") or ".." in member.name.split("/"):
                     raise UserError(f"--workspace {path}: {member.name[:200]!r} in it leads out of the workspace")
@@ -139,18 +139,3 @@ def _check_archive(path: Path) -> None:
         raise UserError(
             f"--workspace {path}: neither a directory nor a whole tar, tar.gz or tar.zst ({error})"
         ) from None
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """An archive, decompressed as it is read: tar, tar.gz, tar.zst."""
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == b"\x28\xb5\x2f\xfd":
-        import zstandard
-
-        return zstandard.open(path, "rb")  # type: ignore[no-any-return]
-    if magic[:2] == b"\x1f\x8b":
-        import gzip
-
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return path.open("rb")

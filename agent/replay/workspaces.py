@@ -6,8 +6,8 @@ import os
 import tarfile
 from collections.abc import Iterable, Mapping
 
-from agent.trial.chunks import as_file
 from agent.trial.snapshots import ignored
+from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Environment
 from trajectories.record.events import Change

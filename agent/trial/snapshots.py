@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Literal
 
-from agent.trial.chunks import as_file
+from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
 from trajectories.interrupts import interruptible

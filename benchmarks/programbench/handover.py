@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from benchmarks.programbench.parallel_gzip import compressed
-from environments.archives.archive import BadArchive, Judge, Member, filtered, inside_only, read_chunks
+from environments.archives.archive import BadArchive, Judge, Member, filtered, inside_only
 from environments.archives.archive_digests import digests
+from environments.archives.chunks import read_chunks
 from environments.archives.left_out import is_harmless
 from trajectories.record.parts import Skipped
 from trajectories.record.paths import to_text

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from environments.protocol import EnvironmentFault
 
@@ -41,12 +40,6 @@ class Member:
 
 Judge = Callable[[Member], bool]
 """Whether a member goes through; raises BadArchive to refuse the whole."""
-
-
-def read_chunks(stream: BinaryIO, size: int = 1 << 20) -> Iterator[bytes]:
-    """A file's bytes in pieces."""
-    while piece := stream.read(size):
-        yield piece
 
 
 def inside_only(implied: Callable[[bytes], None]) -> Judge:

@@ -275,7 +275,7 @@ def test_mistakes_are_one_line(work: Path) -> None:
         ("mine",): "--task TASK",
         ("mine", "--task", "demo/nothing"): "unknown task",
         ("text", "--task", "mine", "--env", "local"): "neither a directory nor a tar",
-        ("torn.tar.gz", "--task", "mine", "--env", "local"): "no whole tar.gz",
+        ("torn.tar.gz", "--task", "mine", "--env", "local"): "not a complete tar.gz",
         ("mine", "--task", "mine", "--env", "docker"): "allows: sandbox, local",
         ("mine", "--task", "mine", "--env", "cloud"): "is none of",
         (str(trial), "--output", "out"): "leave it out",

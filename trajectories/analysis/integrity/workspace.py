@@ -22,6 +22,7 @@ from trajectories.analysis.code.languages import ignored
 from trajectories.analysis.commands.reference import BUILD_SCRIPT, Reference
 from trajectories.analysis.integrity.wrapping import builds, builds_nothing, calls, is_build_script
 from trajectories.record.events import Change
+from trajectories.workspace.compression import compression_of
 
 _TEXT_BYTES = 1 << 20
 _BYTES = 64 << 20
@@ -80,14 +81,15 @@ def _told(files: dict[str, Change], reference: Reference, read: Reading) -> froz
 
 def _unpacked(data: bytes) -> bytes | None:
     """What a compressed file holds, up to a bound; None if it is none."""
+    compression = compression_of(data[:16])
     try:
-        if data.startswith(b"\x1f\x8b"):
+        if compression == "gzip":
             return zlib.decompressobj(31).decompress(data, _BYTES)
-        if data.startswith(b"BZh"):
+        if compression == "bzip2":
             return bz2.BZ2Decompressor().decompress(data, _BYTES)
-        if data.startswith(b"\xfd7zXZ\x00"):
+        if compression == "xz":
             return lzma.LZMADecompressor().decompress(data, _BYTES)
-        if data.startswith(b"\x28\xb5\x2f\xfd"):
+        if compression == "zstd":
             with zstandard.ZstdDecompressor().stream_reader(data) as reader:
                 return reader.read(_BYTES)
     except (zlib.error, OSError, lzma.LZMAError, zstandard.ZstdError, EOFError, ValueError):

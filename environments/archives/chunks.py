@@ -1,4 +1,4 @@
-"""An iterator of bytes as a file that can be read once, from its beginning to its end."""
+"""Conversions between a binary file and an iterator over its bytes, both in constant memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import BinaryIO, cast
 _BUFFER_BYTES = 1 << 18
 
 
+def read_chunks(stream: BinaryIO, size: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces of at most `size` bytes."""
+    while piece := stream.read(size):
+        yield piece
+
+
 def as_file(chunks: Iterable[bytes]) -> BinaryIO:
-    """The chunks one after the other; what is read of them is all that is held."""
+    """Return a file that can be read once, front to back, and whose content is the chunks in order.
+
+    Only the chunk that is being read is held in memory.
+    """
     return cast(BinaryIO, io.BufferedReader(_Chunks(chunks), _BUFFER_BYTES))
 
 
