@@ -13,8 +13,9 @@ from benchmarks.task.registry import resolve_task
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import summarize
 from trajectories.record.events import CallFinished, Evaluated, Message
+from trajectories.record.layout import TrialFolder
 from trajectories.workspace.exported import archive_manifest
-from trajectories.workspace.states import ARCHIVE, state_at
+from trajectories.workspace.states import state_at
 
 
 @dataclass
@@ -81,7 +82,7 @@ def facts_of(trial: Path) -> Facts:
         },
         exported={
             path: (entry.type, entry.mode, entry.size, entry.link, entry.sha256)
-            for path, entry in archive_manifest(trial / ARCHIVE).items()
+            for path, entry in archive_manifest(TrialFolder(trial).workspace).items()
         },
         verdict={case.id: case.status for verdict in verdicts[-1:] for case in verdict.cases},
         exit=str(summary.exit.cause if summary.exit else None),

@@ -21,13 +21,14 @@ from agent.loop.drive import Driver
 from agent.loop.loop import Loop, Say
 from agent.reports.prices import other_prices
 from agent.trial.order import Order
-from agent.trial.run import POOL, Outcome, drive, evaluate, export, start, work
+from agent.trial.run import Outcome, drive, evaluate, export, start, work
 from agent.trial.snapshots import Snapshots
 from environments.protocol import Environment, EnvironmentFault
 from trajectories.interrupts import held, interruptible
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.summary import Summary, summarize
 from trajectories.record.events import BaseEvent, CallFinished, Paused, Resumed, Warned
+from trajectories.record.layout import POOL
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import require_contents
 from trajectories.writing.derived import write_conveniences

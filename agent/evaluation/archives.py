@@ -16,10 +16,10 @@ import zstandard
 
 from agent.continuation.standing import Standing
 from agent.errors import UserError
-from agent.trial.run import WORKSPACE
 from environments.archives.chunks import read_chunks
 from environments.archives.open import archive_kind, open_archive
 from trajectories.record.events import Warned, WorkspaceExported
+from trajectories.record.layout import WORKSPACE
 from trajectories.workspace.states import State, state_at
 from trajectories.workspace.tar_stream import archive_of, left_out, require_contents
 from trajectories.writing.recorder import Recorder

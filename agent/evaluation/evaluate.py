@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from agent.continuation.standing import standing
 from agent.errors import MachineError, UserError
 from agent.evaluation.archives import as_workspace_archive, exported_again, require_export
-from agent.trial.run import EVALUATION, INTERRUPTED, POOL, Outcome, evaluate, verdict_on
+from agent.trial.run import INTERRUPTED, Outcome, evaluate, verdict_on
 from benchmarks.task.task import Benchmark, Task
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
@@ -26,11 +26,12 @@ from trajectories.reading.reader import read_events
 from trajectories.reading.runs import find_trial
 from trajectories.reading.summary import VerdictSummary
 from trajectories.record.events import BaseEvent, Evaluated, EvaluationStarted, Exited, TrialStarted, Warned
+from trajectories.record.layout import EVALUATION, EVENTS, POOL
 from trajectories.record.verdict import Verdict
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker
-from trajectories.writing.recorder import EVENTS, Recorder
+from trajectories.writing.recorder import Recorder
 
 
 class Evaluation(BaseModel):

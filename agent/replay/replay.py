@@ -19,7 +19,6 @@ from typing import Any
 from agent.errors import UserError
 from agent.replay.initial import Initial
 from agent.replay.workspaces import Workspaces, whole
-from agent.trial.run import WORKSPACE
 from agent.trial.snapshots import ignored
 from environments.protocol import Environment, Execution
 from trajectories.blobs.spooled import Spooled
@@ -28,6 +27,7 @@ from trajectories.comparison.compare import NORMALISED_BYTES, Comparison, Span, 
 from trajectories.interrupts import interruptible
 from trajectories.reading.reader import read_events
 from trajectories.record.events import CUT_OFF, ActionFinished, ActionStarted, BaseEvent, Event, Output, Snapshot
+from trajectories.record.layout import WORKSPACE
 from trajectories.workspace.exported import archive_manifest
 from trajectories.workspace.manifest import compare as differences
 from trajectories.workspace.states import NoSnapshots, state_at

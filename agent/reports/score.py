@@ -22,7 +22,7 @@ from scoring.selection import Duplicates, Infrastructure, counted
 from scoring.statistics import denominators, rank_agreement as rankings
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from trajectories.reading.runs import directories_named
-from trajectories.writing.recorder import EVENTS
+from trajectories.record.layout import EVENTS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from trajectories.analysis.integrity.transcript import Transcript, transcript
 from trajectories.interrupts import held, interruptible
 from trajectories.reading.reader import read_events
 from trajectories.record.events import Ask, EnvStarted, Exited, PanelStarted, PriceRef, TextRef, TrialStarted, Voted
+from trajectories.record.layout import TrialFolder
 from trajectories.record.panel import INTEGRITY, KINDS
 from trajectories.record.usage import Costs
 from trajectories.writing.lock import TrialLock
@@ -28,7 +29,6 @@ from trajectories.writing.recorder import Recorder
 
 _AT_ONCE = 4
 """Requests of a panel that are under way together."""
-_POOL = ".pool"
 
 
 class NotJudged(Exception):
@@ -52,7 +52,7 @@ def sit(directory: Path, found: TrialIntegrity, bench: Bench, say: Callable[[str
         workdir = next((event.workdir for event in events if isinstance(event, EnvStarted)), "not known")
         case = _case(bench.prompt, start, found, read, workdir)
         numbers = [event.panel for event in events if isinstance(event, PanelStarted)]
-        pool = directory.parent / _POOL
+        pool = TrialFolder(directory).pool
         recorder = Recorder(
             directory, masker=Masker.from_environment(), pool=pool if pool.is_dir() else None, after=last
         )

@@ -34,17 +34,13 @@ from trajectories.record.events import (
 )
 from trajectories.record.exits import Exit
 from trajectories.record.identity import claim_directory, configuration_hash, sha256_of
+from trajectories.record.layout import EVALUATION, POOL, WORKSPACE
 from trajectories.record.verdict import Verdict
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder
 
-WORKSPACE = "workspace.tar.zst"
-POOL = ".pool"
-"""Of a batch: the contents that its trials share."""
-EVALUATION = "evaluation"
-"""Folder of a trial with what its evaluator left behind: logs, raw results."""
 INTERRUPTED = "interrupted by the user"
 
 

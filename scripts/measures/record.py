@@ -32,11 +32,12 @@ from trajectories.record.events import (
     Reply,
     Snapshot,
 )
+from trajectories.record.layout import EVENTS, POOL, SUMMARY
 from trajectories.record.usage import Usage
 from trajectories.workspace.checkout import check_out
 from trajectories.workspace.snapshot_writer import SnapshotWriter
 from trajectories.workspace.states import state_at
-from trajectories.writing.recorder import EVENTS, Recorder
+from trajectories.writing.recorder import Recorder
 
 STEPS = 10_000
 FILES = 5_000
@@ -60,7 +61,7 @@ class Long:
 
     def __init__(self, directory: Path, template: Path) -> None:
         directory.mkdir(parents=True)
-        self.recorder = Recorder(directory, pool=directory.parent / ".pool")
+        self.recorder = Recorder(directory, pool=directory.parent / POOL)
         self.recorder.append(first_event(template))
         self._conversation = Conversation()
         self._messages = 0
@@ -229,7 +230,7 @@ def list_time(folder: Path, trial: Path) -> Figure:
     for number in range(TRIALS):
         to = runs / f"batch-{number % 10}" / f"{trial.name}-{number}"
         to.mkdir(parents=True)
-        for name in (EVENTS, "trial.json"):
+        for name in (EVENTS, SUMMARY):
             shutil.copy2(trial / name, to / name)
     assert any(isinstance(event, Exited) for event in read_events(trial))
     agent = str(Path(sys.executable).with_name("agent"))
@@ -243,7 +244,7 @@ def snapshot_time() -> Iterator[Figure]:
     with started("docker") as (docker, _), tempfile.TemporaryDirectory() as folder:
         trial = Path(folder, "batch", "trial")
         trial.mkdir(parents=True)
-        recorder = Recorder(trial, pool=trial.parent / ".pool")
+        recorder = Recorder(trial, pool=trial.parent / POOL)
         snapshots = Snapshots(docker, recorder)
         make = "for d in {1..50}; do mkdir $d; for f in {1..100}; do echo $d.$f >$d/$f; done; done"
         assert docker.execute(make, deadline_s=120).exit_code == 0

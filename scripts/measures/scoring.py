@@ -26,10 +26,10 @@ from trajectories.record.events import (
     TrialStarted,
 )
 from trajectories.record.exits import Exit
+from trajectories.record.layout import EVENTS
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import Case, Evaluator, Verdict
 from trajectories.writing.derived import write_conveniences
-from trajectories.writing.recorder import EVENTS
 
 MODELS, TASKS, ATTEMPTS = 25, 200, 2
 _CASES = tuple(Case(id=f"case {number}", group="all", status="passed") for number in range(20))

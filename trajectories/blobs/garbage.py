@@ -15,8 +15,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from trajectories.blobs.store import TEMPORARY
+from trajectories.record.layout import POOL, TrialFolder
 
-POOL = ".pool"
 _ABANDONED_S = 3600.0
 """A temporary file that nobody has written to for so long has no writer."""
 _FOLDER = re.compile("[0-9a-f]{2}")
@@ -46,7 +46,7 @@ def collect_garbage(runs: Path, *, dry_run: bool = False) -> Collected:
             if _BLOB.fullmatch(entry.name) and stat.st_nlink == 1:
                 done.blobs += _removed(entry, stat, done)
         for trial in _folders(Path(batch.path)):
-            place = Path(trial.path) if trial.name == POOL else Path(trial.path) / "blobs"
+            place = Path(trial.path) if trial.name == POOL else TrialFolder(Path(trial.path)).blobs
             for entry in _files(place):
                 stat = entry.stat(follow_symlinks=False)
                 if entry.name.startswith(TEMPORARY) and now - stat.st_mtime > _ABANDONED_S:

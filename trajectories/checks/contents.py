@@ -8,6 +8,7 @@ from pathlib import Path
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.record.events import Output
+from trajectories.record.layout import TrialFolder
 
 _PIECE = 1 << 20
 _MOST_BYTES = 1 << 30
@@ -17,7 +18,7 @@ class Contents:
     """The blobs of a trial."""
 
     def __init__(self, directory: Path) -> None:
-        self._blobs = BlobStore(directory / "blobs")
+        self._blobs = BlobStore(TrialFolder(directory).blobs)
         self._known: dict[str, int | str] = {}
 
     def problem(self, digest: str, size: int | None) -> str:

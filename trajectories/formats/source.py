@@ -23,6 +23,7 @@ from trajectories.record.events import (
     TrialStarted,
 )
 from trajectories.record.exits import Exit
+from trajectories.record.layout import TrialFolder
 
 BASH_TOOL = {
     "type": "function",
@@ -109,7 +110,7 @@ class Source:
 
         Raises: RecordError.
         """
-        return BlobStore(self.directory / "blobs").get(sha256)
+        return BlobStore(TrialFolder(self.directory).blobs).get(sha256)
 
 
 def unix_s(event: Event) -> float | None:

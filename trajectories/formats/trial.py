@@ -29,9 +29,10 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.identity import claim_directory, sha256_of
+from trajectories.record.layout import EVENTS, TrialFolder
 from trajectories.record.text import storable
 from trajectories.writing.derived import write_conveniences
-from trajectories.writing.recorder import EVENTS, Recorder
+from trajectories.writing.recorder import Recorder
 
 _IMPORT = "import of a file"
 
@@ -71,7 +72,7 @@ def import_file(path: Path, folder: Path) -> ImportedTrial:
         os.chmod(unfinished, 0o755)
         directory, attempt = claim_directory(folder, run.task, run.model, identity)
         try:
-            _write(unfinished, run, document, identity, directory.name, attempt, folder / ".pool")
+            _write(unfinished, run, document, identity, directory.name, attempt)
             os.replace(unfinished, directory)
         except BaseException:
             directory.rmdir()
@@ -93,11 +94,12 @@ def _earlier(runs: Path, identity: str) -> Path | None:
     return None
 
 
-def _write(directory: Path, run: Run, document: Document, identity: str, name: str, attempt: int, pool: Path) -> None:
+def _write(directory: Path, run: Run, document: Document, identity: str, name: str, attempt: int) -> None:
     clock = Clock()
-    recorder = Recorder(directory, pool=pool, clock=clock.read)
+    folder = TrialFolder(directory)
+    recorder = Recorder(directory, pool=folder.pool, clock=clock.read)
     try:
-        BlobStore(directory / "blobs", pool).put(document.data)
+        BlobStore(folder.blobs, folder.pool).put(document.data)
         submission = None if run.submission is None else output_of(recorder, run.submission)
         recorder.append(
             TrialStarted(

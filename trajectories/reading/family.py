@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trajectories.reading.runs import trial_directories
+from trajectories.record.layout import EVENTS
 from trajectories.record.parts import Parent
-from trajectories.writing.recorder import EVENTS
 
 _FIRST_LINE_BYTES = 1 << 20
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines
 from trajectories.record.events import EVENT, SCHEMA_VERSION, Event, TrialStarted, Unknown
-from trajectories.writing.recorder import EVENTS
+from trajectories.record.layout import EVENTS
 
 _MAJOR = SCHEMA_VERSION.partition(".")[0]
 

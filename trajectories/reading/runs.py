@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from trajectories.errors import RecordError
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, summarize
-from trajectories.writing.recorder import EVENTS
+from trajectories.record.layout import EVENTS, TrialFolder
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def listed(directory: Path) -> Listed:
 
     A `trial.json` without the number of bytes that it was made of is an older version's, and is not believed.
     """
-    convenience = directory / "trial.json"
+    folder = TrialFolder(directory)
     try:
-        events = (directory / EVENTS).stat()
-        if convenience.stat().st_mtime_ns >= events.st_mtime_ns:
-            stored = StoredSummary.model_validate_json(convenience.read_bytes())
+        events = folder.events.stat()
+        if folder.summary.stat().st_mtime_ns >= events.st_mtime_ns:
+            stored = StoredSummary.model_validate_json(folder.summary.read_bytes())
             if stored.events_bytes == events.st_size:
                 return Listed(directory, Summary(**dict(stored)))
     except (OSError, ValidationError):
@@ -75,7 +75,7 @@ def find_trial(name: str, runs: Path) -> Path:
     Raises: RecordError if none or several are meant.
     """
     path = Path(name)
-    if (path / EVENTS).is_file():
+    if TrialFolder(path).is_trial():
         return path
     if path.name == EVENTS and path.is_file():
         return path.parent
@@ -100,7 +100,7 @@ def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set
     of_batches: set[Path] = set()
     for name in names:
         path = next((place for place in (Path(name), runs / name) if place.is_dir()), Path(name))
-        if path.is_dir() and not (path / EVENTS).is_file():
+        if path.is_dir() and not TrialFolder(path).is_trial():
             batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
             if not batch:
                 raise RecordError(f"{name}: neither a trial nor a batch of trials (no {EVENTS} in it or right below)")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from trajectories.reading.reader import events_file, parse_event
 from trajectories.record.events import Event
+from trajectories.record.layout import TrialFolder
 
 _POLL_S = 0.2
 
@@ -40,7 +41,7 @@ def follow(trial: Path) -> Iterator[Event]:
 
 def _is_live(directory: Path) -> bool:
     try:
-        with (directory / "lock").open() as lock:
+        with TrialFolder(directory).lock.open() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

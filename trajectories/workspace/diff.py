@@ -13,10 +13,11 @@ from pydantic import BaseModel
 
 from trajectories.errors import RecordError
 from trajectories.reading.reader import events_file
+from trajectories.record.layout import WORKSPACE, TrialFolder
 from trajectories.workspace.exported import archive_contents, archive_manifest
 from trajectories.workspace.line_diff import unified
 from trajectories.workspace.manifest import Difference, Entry, Manifest, compare, total_bytes
-from trajectories.workspace.states import ARCHIVE, NoSnapshots, State, state_at
+from trajectories.workspace.states import NoSnapshots, State, state_at
 
 MOST_TEXT_BYTES = 256 << 10
 """Larger files are not compared line by line."""
@@ -80,9 +81,9 @@ class Workspace:
         except NoSnapshots as none:
             if step is not None:
                 raise
-            if not (self.trial / ARCHIVE).is_file():
-                raise RecordError(f"{none}, and there is no {ARCHIVE}: nothing to compare") from None
-            self.manifest = archive_manifest(self.trial / ARCHIVE)
+            if not TrialFolder(self.trial).workspace.is_file():
+                raise RecordError(f"{none}, and there is no {WORKSPACE}: nothing to compare") from None
+            self.manifest = archive_manifest(TrialFolder(self.trial).workspace)
 
     def contents(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The contents of these paths, as far as they are known and not large.
@@ -90,7 +91,7 @@ class Workspace:
         Raises: RecordError for a damaged blob.
         """
         if self._state is None:
-            return archive_contents(self.trial / ARCHIVE, set(paths), MOST_TEXT_BYTES)
+            return archive_contents(TrialFolder(self.trial).workspace, set(paths), MOST_TEXT_BYTES)
         found = {}
         for path in paths:
             entry = self.manifest[path]

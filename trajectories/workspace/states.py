@@ -15,11 +15,10 @@ from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines, kind_of
 from trajectories.reading.reader import events_file, parse_event
 from trajectories.record.events import ActionStarted, CallFinished, Event, InheritedReply, Snapshot
+from trajectories.record.layout import WORKSPACE, TrialFolder
 from trajectories.record.parts import Skipped
 from trajectories.workspace.manifest import Manifest, apply
 
-ARCHIVE = "workspace.tar.zst"
-"""The exported workspace, beside the events."""
 _STEP = re.compile(rb'"type":"(?:call_finished|action_started)",(?:"action":"[^"\\]*",)?"step":(\d+)')
 _PARSED = frozenset({"trial_started", "snapshot", None})
 _COUNTED = frozenset({"call_finished", "action_started"})
@@ -48,6 +47,7 @@ def state_at(trial: Path, step: int | None = None) -> State:
     recorded (a crash came first), and for a record that cannot be read.
     """
     path = events_file(trial)
+    folder = TrialFolder(path.parent)
     manifest: Manifest = {}
     unread: dict[str, Skipped] = {}
     known, at, last, last_action = -1, 0, 0, 0
@@ -65,7 +65,7 @@ def state_at(trial: Path, step: int | None = None) -> State:
             if event.action and (step is None or event.number <= step):
                 last_action = max(last_action, event.number)
     if known < 0:
-        archive = f"; only its end, in {ARCHIVE}" if (path.parent / ARCHIVE).is_file() else ""
+        archive = f"; only its end, in {WORKSPACE}" if folder.workspace.is_file() else ""
         raise NoSnapshots(f"{path.parent}: the record holds no snapshots of the workspace{archive}")
     last = max(last, known)
     if step is not None and not 0 <= step <= last:
@@ -74,7 +74,7 @@ def state_at(trial: Path, step: int | None = None) -> State:
         step = at if at < last_action else last
     elif at < last_action:
         raise RecordError(f"{path.parent}: the workspace after step {step} was not recorded; that after step {at} was")
-    return State(path.parent, step, manifest, BlobStore(path.parent / "blobs"), tuple(unread.values()))
+    return State(path.parent, step, manifest, BlobStore(folder.blobs), tuple(unread.values()))
 
 
 @dataclass(frozen=True)

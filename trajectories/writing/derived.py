@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from trajectories.reading.reader import events_file, read_events
 from trajectories.reading.summary import StoredSummary, Summary, summarize
 from trajectories.record.events import Evaluated, Event, PriceRef, TrialStarted
+from trajectories.record.layout import SCORE, SUMMARY, VERDICT
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import standing_verdict
 
@@ -37,9 +38,9 @@ def write_conveniences(directory: Path) -> Summary:
     path = events_file(directory)
     size = path.stat().st_size
     contents = derived(directory, list(read_events(directory)))
-    summary = contents["trial.json"]
+    summary = contents[SUMMARY]
     assert isinstance(summary, Summary)
-    contents["trial.json"] = StoredSummary(**dict(summary), events_bytes=size)
+    contents[SUMMARY] = StoredSummary(**dict(summary), events_bytes=size)
     for name, content in contents.items():
         try:
             _replace(directory / name, content)
@@ -56,8 +57,8 @@ def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
     summary = summarize(directory, events)
     start = events[0]
     contents: dict[str, BaseModel] = {
-        "trial.json": summary,
-        "score.json": Score(
+        SUMMARY: summary,
+        SCORE: Score(
             quality=summary.verdict.quality if summary.verdict else None,
             passed=summary.verdict.passed if summary.verdict else None,
             usage=summary.usage,
@@ -67,7 +68,7 @@ def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
     }
     verdict = standing_verdict(event.verdict for event in events if isinstance(event, Evaluated))
     if verdict is not None:
-        contents["verdict.json"] = verdict
+        contents[VERDICT] = verdict
     return contents
 
 

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from trajectories.errors import TrialInUse
+from trajectories.record.layout import TrialFolder
 
 _TRIES = 5
 
@@ -32,7 +33,7 @@ class TrialLock:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._path = directory / "lock"
+        self._path = TrialFolder(directory).lock
 
     def __enter__(self) -> Self:
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

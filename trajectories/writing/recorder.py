@@ -22,11 +22,10 @@ from trajectories.blobs.store import BlobStore, sync_directory
 from trajectories.errors import RecordFull
 from trajectories.interrupts import held
 from trajectories.record.events import BaseEvent, Output
+from trajectories.record.layout import TrialFolder
 from trajectories.record.text import ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
 
-EVENTS = "events.jsonl"
-_RESERVE = ".reserve"
 _RESERVE_BYTES = 256 << 10
 """Kept free for the last words of a trial whose disk is full."""
 
@@ -54,16 +53,17 @@ class Recorder:
         `clock` gives `t` and `mono_s` of the next event, for a record of something that happened before.
         """
         self.directory = directory
+        self._folder = TrialFolder(directory)
         self._masker = masker or Masker()
-        self.blobs = BlobStore(directory / "blobs", pool)
+        self.blobs = BlobStore(self._folder.blobs, pool)
         self._observer = observer
         self._clock = clock or self._now
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
         if after is None:
-            self._fd = os.open(directory / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(self._folder.events, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         else:
-            self._fd = os.open(directory / EVENTS, os.O_RDWR | os.O_CLOEXEC)
+            self._fd = os.open(self._folder.events, os.O_RDWR | os.O_CLOEXEC)
             whole = _whole_lines(self._fd)
             os.ftruncate(self._fd, whole)
             os.lseek(self._fd, whole, os.SEEK_SET)
@@ -170,7 +170,7 @@ class Recorder:
         finally:
             os.close(self._fd)
             self._fd = -1
-            (self.directory / _RESERVE).unlink(missing_ok=True)
+            self._folder.reserve.unlink(missing_ok=True)
 
     def _write(self, line: bytes) -> RecordFull | None:
         """Returns, instead of raising, that the disk is full if the line could be written all the same."""
@@ -203,11 +203,11 @@ class Recorder:
         """
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise error
-        (self.directory / _RESERVE).unlink(missing_ok=True)
+        self._folder.reserve.unlink(missing_ok=True)
         return RecordFull(f"{self.directory}: no space left for the record; free some and start the trial again")
 
     def _make_reserve(self) -> None:
-        reserve = os.open(self.directory / _RESERVE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        reserve = os.open(self._folder.reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(reserve, 0, _RESERVE_BYTES)
         except OSError as error:

@@ -16,8 +16,8 @@ from trajectories.analysis.code.languages import LARGEST_SOURCE_BYTES, ignored
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.record.events import Change
+from trajectories.record.layout import TrialFolder
 
-ARCHIVE = "workspace.tar.zst"
 _MOST_BYTES = 4 << 30
 """Of an archive, unpacked; what follows is not looked at."""
 _MOST_FILES = 200_000
@@ -36,7 +36,7 @@ class Contents:
     """The contents that a trial's snapshots name by hash."""
 
     def __init__(self, trial: Path) -> None:
-        self._store = BlobStore(trial / "blobs")
+        self._store = BlobStore(TrialFolder(trial).blobs)
 
     def of(self, change: Change) -> bytes | None:
         """The content of a changed file; None if it was not kept, is missing, damaged or too large to be source."""
@@ -54,7 +54,7 @@ class Contents:
 
 def archived_files(trial: Path) -> Iterator[StoredFile] | None:
     """The regular files of the exported workspace; None if there is none."""
-    path = trial / ARCHIVE
+    path = TrialFolder(trial).workspace
     return _unpacked(path) if path.is_file() else None
 
 
