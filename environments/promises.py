@@ -1,7 +1,8 @@
 """What an environment can be trusted with: every promise in one line, and which kind makes which.
 
 `Started.promises` is what a started environment keeps; `DECLARED` is what its kind can keep, and on what condition.
-`docs/environments.md` has the table of it (`scripts/promises`), and the conformance kit has checks for each promise.
+`scripts/docs` writes the table in `docs/reference/environments.md` from it. The conformance kit has checks for each
+promise.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def test_a_trial_that_goes_on_after_litellm_was_changed_says_so(work: Path) -> N
 
 def test_the_file_that_the_documentation_shows(tmp_path: Path) -> None:
     shown = (
-        (Path(__file__).parents[2] / "docs" / "scoring.md")
+        (Path(__file__).parents[2] / "docs" / "reference" / "scoring.md")
         .read_text(encoding="utf-8")
         .split("```yaml\n")[1]
         .split("```")[0]

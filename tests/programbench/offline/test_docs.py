@@ -1,4 +1,4 @@
-"""docs/programbench.md: what it says to type works, or at least exists."""
+"""docs/howto/programbench.md: what it says to type works, or at least exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tests.programbench.offline.conftest import OFFLINE, ROOT
 from tests.solve.command import environment
 
-DOC = ROOT / "docs" / "programbench.md"
+DOC = ROOT / "docs" / "howto" / "programbench.md"
 BLOCKS = re.findall(r"(<!-- executed by [^\n]*-->\n)?```sh\n(.*?)```", DOC.read_text(), re.S)
 TOLD = [line for marked, block in BLOCKS if not marked for line in block.splitlines() if line.strip()]
 AGENT = "import sys; sys.argv[0] = 'agent'; from agent.cli.main import main; main()"

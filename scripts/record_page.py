@@ -1,0 +1,204 @@
+"""The reference page of the record, made from the models in `trajectories/record`.
+
+The prose is that of the models: a class's docstring, and the string under each field. Examples are lines of real
+records; the first record that has an event of a type gives its example.
+"""
+
+import ast
+import inspect
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from trajectories.record.base_event import BaseEvent
+from trajectories.record.events import SCHEMA_VERSION, Known
+
+RECORDS = ("docs/recordings", "tests/records")
+SHOWN_CHARACTERS = 48
+SHOWN_ITEMS = 2
+
+UNITS = {
+    r".*_s|seconds": "seconds",
+    r".*_ns": "nanoseconds",
+    r"bytes|.*_bytes|size|kept": "bytes",
+    r".*_usd|billed|computed|list": "US dollars",
+    r"tokens|input|output|reasoning|cache_.*": "tokens",
+}
+
+INTRODUCTION = f"""\
+# The record
+
+<!-- written by scripts/docs from trajectories/record; change the docstrings there -->
+
+A trial is a folder. Its `events.jsonl` is the only source of truth: one JSON object a line, appended in the order in
+which things happened. This page describes schema version {SCHEMA_VERSION}; `agent schema`
+prints it as JSON Schema.
+
+## Promises
+
+- A record of an older minor version can be read by every later version of Retrace.
+- Fields and types of event may be added at any time. A reader ignores fields that it does not know, and keeps events
+  of a type that it does not know in their place.
+- A type of event, a field and the meaning of a field are never removed or changed within a major version. A new word in
+  a closed set, for example a new cause of an exit, needs a new major version.
+- `null` means unknown. It never means 0.
+- Events are append-only. A message is written once, and later calls refer to it.
+- Contents that do not stand in an event are files in `blobs/`, named by their sha256.
+- Identities of trials never change.
+
+In the tables, a field without a default is always present. The unit is given if the type alone does not tell it.
+Examples come from real records; long texts and lists in them are cut, which is marked with `...`.
+"""
+
+
+def record_page() -> str:
+    """Return the whole page, in Markdown."""
+    events = get_args(get_args(Known)[0])
+    examples = _examples()
+    parts = [INTRODUCTION, "## Fields of every event\n", _table(BaseEvent, own=True)]
+    parts.append("## Events\n")
+    for event in events:
+        name = event.model_fields["type"].default
+        parts += [f"### `{name}`\n", f"{_prose(event)}\n", _table(event, own=True)]
+        if name in examples:
+            parts.append(f"```json\n{examples[name]}\n```\n")
+    parts.append("## Records inside events\n")
+    for model in sorted(_nested(events), key=lambda model: model.__name__):
+        parts += [f"### {model.__name__}\n", f"{_prose(model)}\n", _table(model)]
+    parts.append("## Closed sets of words\n")
+    for name, words in sorted(_word_sets((*events, *_nested(events))).items()):
+        listed = textwrap.fill(", ".join(f"`{word}`" for word in words), 110, break_on_hyphens=False)
+        parts += [f"### {name}\n", f"{listed}\n"]
+    return "\n".join(parts)
+
+
+def _prose(model: type[BaseModel]) -> str:
+    return textwrap.fill(" ".join(inspect.cleandoc(model.__doc__ or "").split()), 118, break_on_hyphens=False)
+
+
+def _table(model: type[BaseModel], *, own: bool = False) -> str:
+    """Return a table of the fields; `own` leaves out `type` and the fields of every event."""
+    inherited = set(BaseEvent.model_fields) | {"type"} if own and model is not BaseEvent else set()
+    fields = {name: field for name, field in model.model_fields.items() if name not in inherited}
+    if not fields:
+        return "No fields of its own.\n"
+    documented, annotations = _source(model)
+    rows = ["| field | type | unit | default | meaning |", "|---|---|---|---|---|"]
+    for name, field in fields.items():
+        kind = annotations.get(name, "")
+        default = "" if model is BaseEvent else _default(field)
+        cells = (f"`{field.alias or name}`", f"`{kind}`", _unit(name, kind), default, documented.get(name, ""))
+        rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def _source(model: type[BaseModel]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the docstrings and the annotations of a model's fields, as they stand in its source and its bases'."""
+    documented: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if not issubclass(base, BaseModel) or base is BaseModel:
+            continue
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(definition, ast.ClassDef)
+        field = ""
+        for statement in definition.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                field = statement.target.id
+                annotations[field] = ast.unparse(statement.annotation).replace("'", '"')
+                continue
+            if field and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                documented[field] = " ".join(str(statement.value.value).split())
+            field = ""
+    return documented, annotations
+
+
+def _unit(name: str, kind: str) -> str:
+    if not re.search(r"\b(int|float|Tokens)\b", kind):
+        return ""
+    return next((unit for pattern, unit in UNITS.items() if re.fullmatch(pattern, name)), "")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return ""
+    if field.default_factory is not None:
+        return "empty"
+    value = field.default
+    if isinstance(value, BaseModel):
+        return "all unknown"
+    return "empty" if value in ((), "") else f"`{json.dumps(value)}`"
+
+
+def _nested(events: tuple[type[BaseModel], ...]) -> set[type[BaseModel]]:
+    """Return the models that the fields of events hold, directly or in one another."""
+    nested: set[type[BaseModel]] = set()
+    waiting: list[Any] = [field.annotation for event in events for field in event.model_fields.values()]
+    while waiting:
+        annotation = waiting.pop()
+        waiting += get_args(annotation)
+        if inspect.isclass(annotation) and issubclass(annotation, BaseModel) and annotation not in nested:
+            nested.add(annotation)
+            waiting += [field.annotation for field in annotation.model_fields.values()]
+    return nested
+
+
+def _word_sets(models: tuple[type[BaseModel], ...]) -> dict[str, tuple[str, ...]]:
+    """Return the named sets of words that the fields of the models are declared with."""
+    sets: dict[str, tuple[str, ...]] = {}
+    for model in models:
+        for annotation in _source(model)[1].values():
+            for name in re.findall(r"\w+", annotation):
+                declared = getattr(sys.modules[model.__module__], name, None)
+                if get_origin(declared) is Literal:
+                    sets[name] = get_args(declared)
+    return sets
+
+
+def _examples() -> dict[str, str]:
+    """Return one shortened line for each type of event that a stored record has."""
+    examples: dict[str, str] = {}
+    for event in _recorded():
+        if event["type"] not in examples:
+            examples[event["type"]] = json.dumps(_shortened(event), ensure_ascii=False)
+    return {name: "\n".join(_wrapped(line)) for name, line in examples.items()}
+
+
+def _recorded() -> Iterator[dict[str, Any]]:
+    for folder in RECORDS:
+        for path in sorted(Path(folder).rglob("events.jsonl")):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(event, dict) and "type" in event:
+                    yield event
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= SHOWN_CHARACTERS else value[: SHOWN_CHARACTERS - 3] + "..."
+    if isinstance(value, list):
+        return [*map(_shortened, value[:SHOWN_ITEMS]), *(["..."] if len(value) > SHOWN_ITEMS else [])]
+    if isinstance(value, dict):
+        return {key: _shortened(item) for key, item in value.items()}
+    return value
+
+
+def _wrapped(line: str) -> list[str]:
+    """Break a line of JSON after commas between values, so that no line of the page is long."""
+    lines = [""]
+    for piece in re.split(r'(?<=, )(?=["{\[])', line):
+        if lines[-1] and len(lines[-1]) + len(piece) > 110:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(" ")
+        lines[-1] += piece
+    return lines
