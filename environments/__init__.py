@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from environments.archives.archive import BadArchive as BadArchive
     from environments.choose import make as make
     from environments.host import Daemon as Daemon, Host as Host, survey as survey
+    from environments.kinds import KINDS as KINDS, Kind as Kind
     from environments.leftovers.owner import Owner as Owner, this_process as this_process
-    from environments.listing.listing import Changed as Changed, Entry as Entry, Listing as Listing
+    from environments.listing.listing import Changed as Changed, ListedPath as ListedPath, Listing as Listing
     from environments.promises import Promise as Promise
     from environments.protocol import (
-        KINDS as KINDS,
         Build as Build,
         DiskFull as DiskFull,
         Environment as Environment,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         EnvironmentUnavailable as EnvironmentUnavailable,
         Execution as Execution,
         Export as Export,
-        Kind as Kind,
         Started as Started,
         SupervisorLost as SupervisorLost,
     )
@@ -36,8 +35,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "archives.archive": ["BadArchive"],
         "choose": ["make"],
         "host": ["Daemon", "Host", "survey"],
+        "kinds": ["KINDS", "Kind"],
         "leftovers.owner": ["Owner", "this_process"],
-        "listing.listing": ["Changed", "Entry", "Listing"],
+        "listing.listing": ["Changed", "ListedPath", "Listing"],
         "promises": ["Promise"],
         "protocol": [
             "Build",
@@ -49,8 +49,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "EnvironmentUnavailable",
             "Execution",
             "Export",
-            "KINDS",
-            "Kind",
             "Started",
             "SupervisorLost",
         ],

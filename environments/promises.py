@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from environments.protocol import Kind
+from environments.kinds import Kind
 
 
 class Promise(StrEnum):

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
+from environments.kinds import KINDS as KINDS, Kind as Kind
 from environments.listing.listing import Listing as Listing
 from environments.promises import Promise as Promise
 from trajectories.blobs.spooled import Spooled as Spooled
 from trajectories.record.events import Ended, Lowered, Skipped
 
-Kind = Literal["docker", "sandbox", "local"]
 DIGEST_S = 300
-"""What `digests` takes at most."""
-KINDS: tuple[Kind, ...] = ("docker", "sandbox", "local")
+"""Seconds that `digests` takes at most."""
 Shell = Literal["fresh", "persistent"]
 SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
 

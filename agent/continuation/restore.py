@@ -16,7 +16,7 @@ from agent.continuation.standing import Standing
 from agent.trial.order import Order
 from agent.trial.snapshots import ignored
 from environments.archives.chunks import as_file
-from environments.listing.listing import Entry as Found
+from environments.listing.listing import ListedPath
 from environments.protocol import Environment, EnvironmentFault
 from trajectories.record.events import Warned
 from trajectories.record.paths import from_text
@@ -45,7 +45,7 @@ def restore(environment: Environment, state: State) -> list[str]:
     return [f"{skipped.path}: {skipped.why}" for skipped in left_out(missing)]
 
 
-def _same(environment: Environment, there: Mapping[str, Found], wanted: Mapping[str, Entry]) -> set[str]:
+def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Mapping[str, Entry]) -> set[str]:
     """Paths that need nothing done: directories by their mode, files by their content too."""
     alike = {
         path

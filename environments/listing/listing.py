@@ -16,20 +16,20 @@ from typing import Literal
 from environments.listing.tree import Tree, Unclear, is_directory, split
 from trajectories.record.events import Skipped
 
-EntryType = Literal["file", "directory", "symlink", "other"]
+PathType = Literal["file", "directory", "symlink", "other"]
 
-_TYPES: dict[bytes, EntryType] = {b"f": "file", b"d": "directory", b"l": "symlink"}
+_TYPES: dict[bytes, PathType] = {b"f": "file", b"d": "directory", b"l": "symlink"}
 _STRIDE = 1 << 14
 _MARGIN_NS = 50_000_000
 """So much earlier than the last listing the next one looks: some ticks of the clock that stamps files."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListedPath:
     """One path; `mode` is its permission bits, `size` in bytes (of a file; of a link its target's length)."""
 
     path: str
-    type: EntryType
+    type: PathType
     mode: int
     size: int
 
@@ -39,7 +39,7 @@ class Changed:
     """One difference. `entry` is what is there now; for a deletion, what was."""
 
     change: Literal["created", "modified", "deleted"]
-    entry: Entry
+    entry: ListedPath
 
 
 class Listing:
@@ -94,7 +94,7 @@ class Listing:
         self._records, self._tree, self._next, follower._tree = b"", None, (follower, before), tree
         return follower
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ListedPath]:
         """All of them, by path."""
         return sorted(map(_entry, self._facts().items()), key=lambda entry: entry.path)
 
@@ -221,7 +221,7 @@ def _nanoseconds(time_s: bytes) -> int:
     return int(whole) * 10**9 + int(fraction[:9].ljust(9, b"0") or b"0")
 
 
-def _entry(item: tuple[bytes, bytes]) -> Entry:
+def _entry(item: tuple[bytes, bytes]) -> ListedPath:
     path, facts = item
     kind, size, _ = facts.split(b" ", 2)
-    return Entry(os.fsdecode(path), _TYPES.get(kind[:1], "other"), int(kind[1:], 8), int(size))
+    return ListedPath(os.fsdecode(path), _TYPES.get(kind[:1], "other"), int(kind[1:], 8), int(size))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from environments.archives.left_out import unlisted
-from environments.listing.listing import Changed, Entry, Listing
+from environments.listing.listing import Changed, ListedPath, Listing
 from environments.promises import Promise
 from environments.protocol import EnvironmentLost
 from environments.wire.digests import of_lines
@@ -79,13 +79,13 @@ def test_a_change_is_seen(empty: Place, what: str) -> None:
 def test_what_an_entry_says(empty: Place) -> None:
     empty.text("printf 12345 >f; chmod 4750 f; mkdir d; chmod 1777 d; ln -s target link; mkfifo -m 600 pipe")
     assert empty.environment.listing().entries() == [
-        Entry("d", "directory", 0o1777, 0),
-        Entry("f", "file", 0o4750, 5),
-        Entry("link", "symlink", 0o777, 6),
-        Entry("pipe", "other", 0o600, 0),
+        ListedPath("d", "directory", 0o1777, 0),
+        ListedPath("f", "file", 0o4750, 5),
+        ListedPath("link", "symlink", 0o777, 6),
+        ListedPath("pipe", "other", 0o600, 0),
     ]
     (deleted,) = Listing().since(Listing(b"m\0w\0f644 7 1 1 gone\0"))
-    assert deleted == Changed("deleted", Entry("gone", "file", 0o644, 7))
+    assert deleted == Changed("deleted", ListedPath("gone", "file", 0o644, 7))
     assert Promise.CHANGED_FILES in empty.started.promises
 
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import zstandard
 
 from environments.conformance.broken.wrapper import Claims
-from environments.listing.listing import Changed, Entry, Listing
+from environments.listing.listing import Changed, ListedPath, Listing
 from environments.protocol import EnvironmentFault, EnvironmentLost, Export
 
 Pairs = Iterable[tuple[tarfile.TarInfo, bytes]]
@@ -216,10 +216,10 @@ class LostAfterGivingUp(Claims):
 class Filtered(Listing):
     """A listing without some entries or changes."""
 
-    def __init__(self, inner: Listing, keep: Callable[[Entry, str], bool]) -> None:
+    def __init__(self, inner: Listing, keep: Callable[[ListedPath, str], bool]) -> None:
         self.inner, self.keep = inner, keep
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ListedPath]:
         return [one for one in self.inner.entries() if self.keep(one, "")]
 
     def since(self, mark: Listing) -> list[Changed]:

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from environments.listing.listing import Changed, Entry, Listing
+from environments.listing.listing import Changed, ListedPath, Listing
 from environments.promises import Promise
 from environments.protocol import EnvironmentSpec, Execution, Export, Started
 
@@ -128,8 +128,8 @@ class NaiveListing(Listing):
                 facts = path.stat()
                 self.files[str(path.relative_to(top))] = (facts.st_size, facts.st_mtime_ns, facts.st_mode & 0o7777)
 
-    def entries(self) -> list[Entry]:
-        return [Entry(path, "file", mode, size) for path, (size, _, mode) in sorted(self.files.items())]
+    def entries(self) -> list[ListedPath]:
+        return [ListedPath(path, "file", mode, size) for path, (size, _, mode) in sorted(self.files.items())]
 
     def since(self, mark: Listing) -> list[Changed]:
         assert isinstance(mark, NaiveListing)
