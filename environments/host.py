@@ -8,10 +8,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.leftovers.owner import boot_id
 from environments.local import pid_namespace
 from environments.protocol import EnvironmentUnavailable
 from environments.sandbox import bubblewrap
+from trajectories.processes import boot_id
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from environments.leftovers.owner import start_time, this_process
+from environments.leftovers.owner import this_process
 from scripts.crash_facts import Facts, facts_of, script
 from scripts.kill_test import ROOT, what_is_left
 from trajectories.checks.check import check
 from trajectories.errors import RecordError
+from trajectories.processes import start_time
 from trajectories.reading.lines import kind_of
 
 AT_A_TIME = 2

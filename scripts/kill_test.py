@@ -20,8 +20,9 @@ from pathlib import Path
 
 from environments.docker import daemon
 from environments.leftovers.cleaning import SHARED_MEMORY
-from environments.leftovers.owner import PID, START, Owner, start_time, this_process
+from environments.leftovers.owner import PID, START, Owner, this_process
 from environments.protocol import EnvironmentUnavailable
+from trajectories.processes import start_time
 
 ROOT = Path(__file__).parent.parent
 RECORDING = ROOT / "docs" / "recordings" / "ledger"

@@ -33,9 +33,10 @@ from trajectories.record.events import (
     WorkspaceExported,
 )
 from trajectories.record.exits import Exit
-from trajectories.record.identity import claim_directory, configuration_hash, sha256_of
+from trajectories.record.identity import configuration_hash, sha256_of
 from trajectories.record.layout import EVALUATION, POOL, WORKSPACE
 from trajectories.record.verdict import Verdict
+from trajectories.writing.claim import claim_directory
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker

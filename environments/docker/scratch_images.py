@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from environments.docker import daemon
 from environments.leftovers.leftover import Fate, Leftover
-from environments.leftovers.owner import Owner, State, boot_id
+from environments.leftovers.owner import Owner, State
+from trajectories.processes import boot_id
 
 if TYPE_CHECKING:
     from docker import APIClient

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 from environments.docker import daemon, scratch_images
 from environments.docker.stored_images import unheld
 from environments.leftovers.leftover import Fate as Fate, Leftover as Leftover
-from environments.leftovers.owner import KEEP, PID, Owner, State, boot_id
+from environments.leftovers.owner import KEEP, PID, Owner, State
 from environments.leftovers.removal import remove_tree
 from environments.protocol import EnvironmentUnavailable
+from trajectories.processes import boot_id
 
 if TYPE_CHECKING:
     from docker import APIClient

@@ -6,13 +6,13 @@ start time and the boot it names one process for ever.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+
+from trajectories.processes import boot_id, start_time
 
 BOOT_ID = "retrace.owner.boot_id"
 PID_NS = "retrace.owner.pid_ns"
@@ -97,30 +97,12 @@ def this_process() -> Owner:
     return Owner(boot_id(), pid, start_time(pid) or 0, pid_namespace())
 
 
-@functools.cache
-def boot_id() -> str:
-    """The kernel's id of this boot; empty where it has none."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
 def pid_namespace() -> int | None:
     """The inode of this process's pid namespace; None where it cannot be seen."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:
         return None
-
-
-def start_time(pid: int) -> int | None:
-    """When a process started; None if it does not run (a zombie does not)."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
 def _hidden(pid: int) -> bool:

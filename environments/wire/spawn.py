@@ -16,10 +16,11 @@ from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 
-from environments.leftovers.owner import Owner, boot_id, start_time
+from environments.leftovers.owner import Owner
 from environments.link import ProcessLink
 from environments.wire.program import BOOT
 from trajectories.interrupts import held
+from trajectories.processes import boot_id, start_time
 
 KILL_S = 2.0
 

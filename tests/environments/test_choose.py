@@ -9,7 +9,8 @@ import pytest
 
 from environments import KINDS, EnvironmentSpec, EnvironmentUnavailable, make, survey, this_process
 from environments.choose import choose
-from environments.leftovers.owner import Owner, start_time
+from environments.leftovers.owner import Owner
+from trajectories.processes import start_time
 
 
 @pytest.mark.docker

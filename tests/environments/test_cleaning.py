@@ -19,9 +19,10 @@ import pytest
 from environments.docker import daemon, images, scratch_images
 from environments.docker.stored_images import one_at_a_time, unheld
 from environments.leftovers import cleaning
-from environments.leftovers.owner import KEEP, Owner, State, start_time, this_process
+from environments.leftovers.owner import KEEP, Owner, State, this_process
 from environments.local import pid_namespace
 from tests.alone import alone
+from trajectories.processes import start_time
 
 from .conftest import Place, environment
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from environments.leftovers.owner import Owner, start_time, this_process
+from environments.leftovers.owner import Owner, this_process
 from tests.alone import alone
+from trajectories.processes import start_time
 
 from .command import Done, agent
 

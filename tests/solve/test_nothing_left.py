@@ -15,10 +15,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from environments.leftovers.owner import Owner, start_time, this_process
+from environments.leftovers.owner import Owner, this_process
 from environments.leftovers.removal import remove_tree
 from scripts.kill_test import RECORDING, kill_one, what_is_left
 from tests.alone import alone
+from trajectories.processes import start_time
 from trajectories.reading.reader import read_events
 
 from .command import AGENT, environment, script

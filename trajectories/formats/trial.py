@@ -28,9 +28,10 @@ from trajectories.record.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.record.identity import claim_directory, sha256_of
+from trajectories.record.identity import sha256_of
 from trajectories.record.layout import EVENTS, TrialFolder
 from trajectories.record.text import storable
+from trajectories.writing.claim import claim_directory
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.recorder import Recorder
 

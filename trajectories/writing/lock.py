@@ -15,15 +15,10 @@ from types import TracebackType
 from typing import Self
 
 from trajectories.errors import TrialInUse
+from trajectories.processes import boot_id, start_time
 from trajectories.record.layout import TrialFolder
 
 _TRIES = 5
-
-
-def process_start_ticks(pid: int) -> int:
-    """When the process started, in clock ticks since boot (proc(5), field 22 of stat)."""
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    return int(stat.rpartition(")")[2].split()[19])
 
 
 class TrialLock:
@@ -41,8 +36,7 @@ class TrialLock:
             holder = _holder(os.pread(self._fd, 4096, 0))
             os.close(self._fd)
             raise TrialInUse(f"{self._path.parent}: {holder} is at work on this trial; wait for it, or end it")
-        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        owner = {"boot_id": boot_id, "pid": os.getpid(), "start_ticks": process_start_ticks(os.getpid())}
+        owner = {"boot_id": boot_id(), "pid": os.getpid(), "start_ticks": start_time(os.getpid())}
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, json.dumps(owner).encode() + b"\n", 0)
         return self

@@ -1,0 +1,51 @@
+"""Claims the directory of a new trial in its batch, so that two trials never share one.
+
+The name is made of the task, the model, the first digits of the configuration's hash and the number of the attempt.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trajectories.errors import RecordError
+
+_HASH_DIGITS = 8
+_SLUG_CHARACTERS = 40
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def claim_directory(
+    batch: Path, task: str, model: str, configuration: str, attempt: int | None = None
+) -> tuple[Path, int]:
+    """Make the directory of the next free attempt (or of `attempt`); return it with the attempt's number.
+
+    Raises: RecordError if it cannot be made or `attempt` is taken.
+    """
+    stem = f"{_slug(task)}.{_slug(model)}.{configuration[:_HASH_DIGITS]}"
+    try:
+        batch.mkdir(parents=True, exist_ok=True)
+        number = attempt or 1 + max((_number(path, stem) for path in batch.glob(f"{stem}.*")), default=0)
+        while True:
+            directory = batch / f"{stem}.{number}"
+            try:
+                directory.mkdir()
+            except FileExistsError:
+                if attempt is not None:
+                    raise RecordError(f"{directory}: attempt {attempt} exists already; choose another number") from None
+                number += 1
+            else:
+                return directory, number
+    except OSError as error:
+        raise RecordError(
+            f"cannot write trials to {batch}: {error.strerror}; choose another place with --runs"
+        ) from None
+
+
+def _number(path: Path, stem: str) -> int:
+    suffix = path.name[len(stem) + 1 :]
+    return int(suffix) if suffix.isascii() and suffix.isdecimal() else 0
+
+
+def _slug(text: str) -> str:
+    return _NOT_SLUG.sub("-", text.rpartition("/")[2].lower()).strip("-")[:_SLUG_CHARACTERS] or "x"
