@@ -18,17 +18,20 @@ from agent.cli.commands import (
     diff,
     doctor,
     evaluate,
-    exporting,
+    export,
+    fork,
     gc,
-    importing,
+    import_,
     models,
     prices,
     replay,
     resume,
+    schema,
     score,
     show,
     solve,
     tasks,
+    trials,
 )
 from trajectories import interrupts
 
@@ -43,21 +46,21 @@ app = typer.Typer(
 )
 app.command("solve")(solve.solve)
 app.command("resume")(resume.resume)
-app.command("fork")(resume.fork)
+app.command("fork")(fork.fork)
 app.command("evaluate")(evaluate.evaluate)
 app.command("replay")(replay.replay)
 app.command("show")(show.show)
-app.command("trials")(show.trials)
+app.command("trials")(trials.trials)
 app.command("score")(score.score)
 app.command("analyze")(analyze.analyze)
-app.command("import")(importing.import_)
-app.command("export")(exporting.export)
+app.command("import")(import_.import_)
+app.command("export")(export.export)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.add_typer(prices.app, name="prices")
 app.command("doctor")(doctor.doctor)
 app.command("clean")(clean.clean)
-app.command("schema")(show.schema)
+app.command("schema")(schema.schema)
 app.command("checkout")(checkout.checkout)
 app.command("diff")(diff.diff)
 app.command("gc")(gc.gc)

@@ -395,7 +395,7 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
     assert "absent.json" in done.err
     assert "Traceback" not in done.err
     again = agent(tmp_path, "import", "good.json")
-    assert (again.status, "was there already" in again.out) == (0, True)
+    assert (again.status, "exists already" in again.out) == (0, True)
 
 
 def test_looking_at_an_imported_trial(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_the_export_command(tmp_path: Path) -> None:
     for arguments, words in (
         (("--format", "html"), "html"),
         (("--format", "mini", "--json"), "give --output"),
-        (("--format", "mini", "--reasoning"), "--reasoning means nothing in mini"),
+        (("--format", "mini", "--reasoning"), "--reasoning does not apply to --format mini"),
         (("--format", "mini", "--output", "."), "is a directory"),
         (("--format", "mini", "--output", "no/such/place"), "cannot be written"),
     ):

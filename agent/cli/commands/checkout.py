@@ -1,4 +1,4 @@
-"""`agent checkout`: a recorded workspace in a directory."""
+"""`agent checkout`: write a recorded workspace into a directory."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from typing import Annotated
 
 import typer
 
+from agent.cli.options import JsonOption, RunsOption, TrialArgument
+
 
 def checkout(
-    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or an empty directory.")],
-    step: Annotated[int | None, typer.Option(min=0, help="After this step [the last].", show_default=False)] = None,
+    trial: TrialArgument,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory to write into; it must be new or empty.")],
+    step: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Step after which the workspace is taken [the last]."),
+    ] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Exit with 0 also if some content is not there.")
+        bool, typer.Option("--allow-missing", help="Exit with 0 even if some contents are missing.")
     ] = False,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    runs: RunsOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Write the workspace as it was after a step into a directory."""
     from agent.cli.output import emit_json
@@ -26,15 +31,15 @@ def checkout(
     from trajectories.workspace.checkout import check_out
     from trajectories.workspace.states import state_at
 
-    done = check_out(state_at(find_trial(trial, runs_dir(runs)), step), directory)
-    for kind, paths in (("missing", done.missing), ("unknown", done.unread)):
+    result = check_out(state_at(find_trial(trial, runs_dir(runs)), step), directory)
+    for kind, paths in (("missing", result.missing), ("unknown", result.unread)):
         for path in paths:
             typer.echo(f"{kind}: {printable(path.path)}: {printable(path.why)}", err=True)
     if json:
-        emit_json(done)
+        emit_json(result)
     else:
-        nouns = {"file": done.files, "directory": done.directories, "link": done.links, "byte": done.bytes}
+        nouns = {"file": result.files, "directory": result.directories, "link": result.links, "byte": result.bytes}
         counts = ", ".join(counted(count, noun) for noun, count in nouns.items())
-        typer.echo(printable(f"{done.directory}: the workspace after step {done.step}: {counts}"))
-    if (done.missing or done.unread) and not allow_missing:
+        typer.echo(printable(f"{result.directory}: the workspace after step {result.step}: {counts}"))
+    if (result.missing or result.unread) and not allow_missing:
         raise typer.Exit(1)

@@ -1,31 +1,40 @@
-"""`agent diff`: two recorded workspaces compared."""
+"""`agent diff`: compare two recorded workspaces."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from agent.cli.options import JsonOption, RunsOption, TrialArgument
 
 if TYPE_CHECKING:
     from trajectories.workspace.diff import WorkspaceDiff
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
-    b: Annotated[str | None, typer.Argument(metavar="TRIAL", help="Another one.", show_default=False)] = None,
+    a: TrialArgument,
+    b: Annotated[
+        str | None, typer.Argument(metavar="TRIAL", help="Second trial: a directory, or the beginning of an id.")
+    ] = None,
     step: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Of the first: after this step [of one trial 0, of two the last].", show_default=False
+            min=0,
+            metavar="N",
+            help="Step of the first trial after which its workspace is taken [0 if only one trial is named, otherwise "
+            "the last].",
         ),
     ] = None,
     to: Annotated[
-        int | None, typer.Option(min=0, help="Of the second: after this step [the last].", show_default=False)
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="Step of the second trial after which its workspace is taken [the last]."
+        ),
     ] = None,
-    content: Annotated[bool, typer.Option("--content", help="Show the lines of text files, too.")] = False,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    content: Annotated[bool, typer.Option("--content", help="Show the changed lines of text files, too.")] = False,
+    runs: RunsOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Compare the workspaces of two steps of a trial, or of two trials."""
     from agent.cli.output import emit_json
@@ -37,25 +46,28 @@ def diff(
     second = first if b is None else find_trial(b, runs_dir(runs))
     if b is None and step is None:
         step = 0
-    found = compare(Workspace(first, step), Workspace(second, to), content=content)
+    comparison = compare(Workspace(first, step), Workspace(second, to), content=content)
     if json:
-        emit_json(found)
+        emit_json(comparison)
     else:
-        _print(found)
+        _print(comparison)
 
 
-def _print(found: WorkspaceDiff) -> None:
+def _print(comparison: WorkspaceDiff) -> None:
     from trajectories.record.text import printable
 
     marks = {"added": "A", "removed": "D", "changed": "M"}
-    for one in found.differences:
-        sizes = [f"{size} bytes" if size is not None else "-" for size in (one.size_before, one.size_after)]
-        what = f" ({', '.join(one.aspects)})" if one.aspects else ""
-        if one.type == "file":
-            what += f" {sizes[0]} -> {sizes[1]}" if one.change == "changed" else f" {sizes[one.change == 'added']}"
+    for path in comparison.differences:
+        before, after = (f"{size} bytes" if size is not None else "-" for size in (path.size_before, path.size_after))
+        detail = f" ({', '.join(path.aspects)})" if path.aspects else ""
+        if path.type != "file":
+            detail += f" {path.type}"
+        elif path.change == "changed":
+            detail += f" {before} -> {after}"
         else:
-            what += f" {one.type}"
-        typer.echo(f"{marks[one.change]} {printable(one.path)}{what}{f' [{one.no_lines}]' if one.no_lines else ''}")
-        if one.lines:
-            typer.echo(printable(one.lines), nl=False)
-    typer.echo(f"{found.added} added, {found.removed} removed, {found.changed} changed", err=True)
+            detail += f" {after if path.change == 'added' else before}"
+        reason = f" [{path.no_lines}]" if path.no_lines else ""
+        typer.echo(f"{marks[path.change]} {printable(path.path)}{detail}{reason}")
+        if path.lines:
+            typer.echo(printable(path.lines), nl=False)
+    typer.echo(f"{comparison.added} added, {comparison.removed} removed, {comparison.changed} changed", err=True)

@@ -1,4 +1,4 @@
-"""`agent show`, `agent trials`, `agent schema`: looking at records."""
+"""`agent show`: print a trial as an overview, one step in full, or live; or check its record."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from typing import Annotated
 
 import typer
 
-_RUNS = Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)]
+from agent.cli.options import JsonOption, RunsOption, TrialArgument
 
 
 def show(
-    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
-    step: Annotated[int | None, typer.Option(min=0, help="Only this step, in full.", show_default=False)] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while the trial runs.")] = False,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Write trial.json and its like anew.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Look for what cannot be, and name the first.")] = False,
-    runs: _RUNS = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    trial: TrialArgument,
+    step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Print only this step, in full.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing while the trial runs.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Write trial.json and the other derived files again.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the record; report the first inconsistency.")] = False,
+    runs: RunsOption = None,
+    json: JsonOption = False,
 ) -> None:
-    """Print a trial readably, whole or one step."""
+    """Print a trial: overview, one step, or live."""
     from agent.cli.output import emit_json, stdout
     from agent.config import runs_dir
     from agent.errors import UserError
@@ -31,7 +33,7 @@ def show(
     directory = find_trial(trial, runs_dir(runs))
     if check:
         if follow or rebuild or step is not None:
-            raise UserError("--check looks at the whole record: use it without --follow, --rebuild and --step")
+            raise UserError("--check reads the whole record: use it without --follow, --rebuild and --step")
         _check(directory, as_json=json)
         return
     if rebuild:
@@ -40,7 +42,7 @@ def show(
         write_conveniences(directory)
     if follow:
         if json or step is not None:
-            raise UserError("--follow shows a trial as it goes: use it without --json and --step")
+            raise UserError("--follow prints a trial while it runs: use it without --json and --step")
         _follow(directory)
         return
     events = list(read_events(directory)) if step is None else read_step(directory, step)
@@ -49,7 +51,7 @@ def show(
     if json:
         if step is None:
             _, member = family(directory)
-            forks = [{"trial": str(one.directory), "step": one.step} for one in member.children]
+            forks = [{"trial": str(child.directory), "step": child.step} for child in member.children]
             emit_json({**summarize(directory, events).model_dump(mode="json"), "forks": forks})
         else:
             emit_json({"step": step, "events": [event.model_dump(mode="json", by_alias=True) for event in events]})
@@ -74,19 +76,19 @@ def _check(directory: Path, *, as_json: bool) -> None:
     from trajectories.checks.check import check
     from trajectories.record.text import counted, printable
 
-    found = check(directory)
+    report = check(directory)
     if as_json:
-        emit_json(found)
+        emit_json(report)
     else:
-        for finding in found.findings:
+        for finding in report.findings:
             if finding.warning:
                 typer.echo(printable(f"warning: {finding.place}: {finding.text}"), err=True)
-        state = "finished" if found.finished else "unfinished: it has no exit"
-        if found.first is None:
-            typer.echo(f"consistent: {counted(found.events, 'event')}, {state}")
+        state = "finished" if report.finished else "unfinished: it has no exit"
+        if report.first is None:
+            typer.echo(f"consistent: {counted(report.events, 'event')}, {state}")
         else:
-            typer.echo(printable(f"inconsistent: {found.first.place}: {found.first.text} ({found.first.rule})"))
-    if not found.consistent:
+            typer.echo(printable(f"inconsistent: {report.first.place}: {report.first.text} ({report.first.rule})"))
+    if not report.consistent:
         raise typer.Exit(1)
 
 
@@ -98,48 +100,3 @@ def _follow(directory: Path) -> None:
     view = TrialView(stdout())
     for event in follow(directory):
         view.show(event)
-
-
-def trials(
-    runs: _RUNS = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """List trials, newest first."""
-    from agent.cli.output import emit_json, stdout
-    from agent.config import runs_dir
-    from trajectories.reading.runs import listed, trial_directories
-
-    runs = runs_dir(runs, must_exist=runs is not None)
-    rows = [listed(directory) for directory in trial_directories(runs)]
-    if json:
-        emit_json(
-            {
-                "trials": [
-                    row.summary.model_dump(mode="json")
-                    if row.summary
-                    else {"trial": str(row.directory), "problem": row.problem}
-                    for row in rows
-                ]
-            }
-        )
-        return
-    from trajectories.record.text import printable
-    from trajectories.views.listing import listing_table
-
-    if rows:
-        console = stdout()
-        console.print(listing_table(rows, console.width))
-        for row in rows:
-            if row.problem:
-                typer.echo(printable(f"unreadable: {row.directory}: {row.problem}"), err=True)
-    else:
-        typer.echo(f"no trials under {runs}", err=True)
-
-
-def schema() -> None:
-    """Print the JSON Schema of the record's events."""
-    from agent.cli.output import emit_json
-    from trajectories.record.events import EVENT, SCHEMA_VERSION
-
-    content = EVENT.json_schema(by_alias=True, mode="serialization")
-    emit_json({"$schema": "https://json-schema.org/draft/2020-12/schema", "version": SCHEMA_VERSION, **content})

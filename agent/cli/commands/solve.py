@@ -78,6 +78,7 @@ def solve(
 ) -> None:
     """Let a model work on a task, record it, evaluate the workspace, and price the run."""
     from agent.cli.progress import progress
+    from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import parse_options
     from agent.trial.order import resolve
     from agent.trial.run import solve as solve_one
@@ -100,38 +101,8 @@ def solve(
                     break
         finally:
             if done:
-                report(done, attempts, as_json=json)
-    leave([outcome for outcome, _ in done])
-
-
-def leave(outcomes: list[Outcome]) -> None:
-    """Say by the exit status how trials ended.
-
-    Raises: typer.Exit.
-    """
-    if outcomes[-1].interrupted:
-        raise typer.Exit(130)
-    if any(one.exit.reason == "infrastructure" or one.evaluator_failed for one in outcomes):
-        raise typer.Exit(1)
-
-
-def report(done: list[tuple[Outcome, Summary]], attempts: int, *, as_json: bool) -> None:
-    """Print what became of trials: their summaries, or one JSON object."""
-    from agent.cli.output import emit_json, stdout
-
-    if as_json:
-        if attempts == 1:
-            emit_json(done[0][1])
-        else:
-            emit_json({"trials": [summary.model_dump(mode="json") for _, summary in done]})
-        return
-    from trajectories.views.trial import print_verdict, summary_table
-
-    console = stdout()
-    for outcome, summary in done:
-        console.print(summary_table(summary))
-        if outcome.verdict is not None:
-            print_verdict(console, outcome.verdict)
+                print_results(done, as_json=json, as_list=attempts != 1)
+    exit_with_status([outcome for outcome, _ in done])
 
 
 def _dry_run(options: Options, *, as_json: bool) -> None:

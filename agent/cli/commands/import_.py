@@ -1,4 +1,4 @@
-"""`agent import`: other programs' recorded runs as trials."""
+"""`agent import`: make trials of other programs' recorded runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from typing import Annotated
 
 import typer
 
+from agent.cli.options import JsonOption, RunsOption
+
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Trajectories of mini-swe-agent, any layout.")],
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    batch: Annotated[str, typer.Option(help="The folder under --runs.")] = "imported",
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Trajectory files of mini-swe-agent, of any version.")
+    ],
+    runs: RunsOption = None,
+    batch: Annotated[
+        str, typer.Option(metavar="NAME", help="Folder below --runs into which the trials are written.")
+    ] = "imported",
+    json: JsonOption = False,
 ) -> None:
-    """Make a trial of each FILE; a file that cannot be read does not stop the others."""
+    """Make a trial of each file that another program recorded.
+
+    A file that cannot be read does not stop the others.
+    """
     from agent.cli.output import emit_json
     from agent.config import runs_dir
     from trajectories.errors import RecordError, RecordFull
@@ -26,7 +35,7 @@ def import_(
     trials, failed, status = [], [], 0
     for file in files:
         try:
-            made = import_file(file, folder)
+            imported = import_file(file, folder)
         except RecordFull:
             raise
         except RecordError as error:
@@ -34,11 +43,11 @@ def import_(
             typer.echo(f"agent: {printable(' '.join(str(error).split()))}", err=True)
             status = 2
             continue
-        trials.append({"file": str(file), "already": made.already, **made.summary.model_dump(mode="json")})
+        trials.append({"file": str(file), "already": imported.already, **imported.summary.model_dump(mode="json")})
         if not json:
-            how = "was there already" if made.already else counted(made.summary.steps, "step")
-            typer.echo(printable(f"{made.directory}   {how}"))
-        for oddity in made.oddities:
+            state = "exists already" if imported.already else counted(imported.summary.steps, "step")
+            typer.echo(printable(f"{imported.directory}   {state}"))
+        for oddity in imported.oddities:
             typer.echo(printable(f"note: {file}: {oddity}"), err=True)
     if json:
         emit_json({"trials": trials, "failed": failed})

@@ -1,0 +1,95 @@
+"""`agent fork`: start a new trial from a step of an existing one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.options import (
+    ApiBaseOption,
+    JsonOption,
+    ModelSettingOption,
+    NoEvaluateOption,
+    RunsOption,
+    TrialArgument,
+    command_timeout_option,
+    cost_limit_option,
+    env_option,
+    model_option,
+    prices_option,
+    prompt_option,
+    step_limit_option,
+    time_limit_option,
+    token_limit_option,
+)
+
+_PARENT = "the parent's"
+
+
+def fork(
+    trial: TrialArgument,
+    at: Annotated[int, typer.Option(min=0, metavar="STEP", help="Step of the parent after which the fork begins.")],
+    inject: Annotated[
+        str | None, typer.Option(metavar="TEXT|FILE", help="Hint that the model is given at the start of the fork.")
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File with a plan for the rest of the work [none].")
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(help="Image in which an imported trial began; its commands run again there."),
+    ] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Directory in which an imported trial began; its commands run again in a copy."
+        ),
+    ] = None,
+    env: Annotated[str | None, env_option(_PARENT)] = None,
+    model: Annotated[str | None, model_option(_PARENT)] = None,
+    model_setting: ModelSettingOption = None,
+    api_base: ApiBaseOption = None,
+    prompt: Annotated[str | None, prompt_option(_PARENT)] = None,
+    prices: Annotated[str | None, prices_option(_PARENT)] = None,
+    step_limit: Annotated[str | None, step_limit_option(_PARENT)] = None,
+    time_limit: Annotated[str | None, time_limit_option(_PARENT)] = None,
+    cost_limit: Annotated[str | None, cost_limit_option(_PARENT)] = None,
+    token_limit: Annotated[str | None, token_limit_option(_PARENT)] = None,
+    command_timeout: Annotated[str | None, command_timeout_option(_PARENT)] = None,
+    no_evaluate: NoEvaluateOption = False,
+    runs: RunsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Start a new trial from a step of an existing one.
+
+    The fork inherits the parent's messages and workspace up to that step. Its limits count from there.
+    """
+    from agent.cli.progress import progress
+    from agent.cli.results import exit_with_status, print_results
+    from agent.cli.settings import environment_kind, limits, model_settings
+    from agent.config import runs_dir
+    from agent.continuation.fork import fork as fork_trial, prepare
+    from trajectories.interrupts import held, interruptible
+    from trajectories.reading.runs import find_trial
+
+    parent = find_trial(trial, runs_dir(runs))
+    changes: dict[str, object] = {**limits(locals())}
+    given = {"model": model, "prompt": prompt, "plan": plan, "api_base": api_base, "prices": prices}
+    changes |= {name: value for name, value in given.items() if value is not None}
+    if model_setting or model:
+        changes["model_settings"] = model_settings(model_setting or [])
+    if model and not api_base:
+        changes["api_base"] = None  # the parent's endpoint must see neither another model's requests nor its key
+    if no_evaluate:
+        changes["evaluate"] = False
+    if env is not None:
+        changes["env"] = environment_kind(env)
+    with held():
+        with interruptible():
+            branch = prepare(parent, at, inject=inject, image=image, workspace=workspace, **changes)
+        with progress(branch.order) as observer:
+            outcome, summary = fork_trial(branch, observer)
+        print_results([(outcome, summary)], as_json=json)
+    exit_with_status([outcome])
