@@ -1,43 +1,28 @@
-"""The packages that only the analysis needs, imported late, by name.
-
-They come with `pip install 'retrace-agent[analysis]'`; a base installation has none of them.
-"""
+"""The packages that only the analysis needs (the extra `analysis`), imported late, by name."""
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trajectories.errors import RecordError
+from trajectories.extras import Extra
 
 if TYPE_CHECKING:
     from tree_sitter import Language
-
-EXTRA = "retrace-agent[analysis]"
 
 
 class MissingExtra(RecordError):
     """A package of the extra `analysis` is not installed."""
 
 
-def load(module: str, purpose: str) -> ModuleType:
-    """Import a module of the extra.
-
-    Raises: MissingExtra, with the way out.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtra(f"{purpose} needs {error.name or module}: pip install '{EXTRA}'") from None
+load = Extra("analysis", MissingExtra).load
+"""Import a module of the extra. Raises: MissingExtra."""
 
 
 def grammar(module: str, purpose: str, function: str = "language") -> Language:
-    """A tree-sitter grammar, for instance `tree_sitter_bash`.
+    """Load a tree-sitter grammar, for instance `tree_sitter_bash`.
 
     Raises: MissingExtra.
     """
-    from typing import cast
-
     language = load("tree_sitter", purpose).Language(getattr(load(module, purpose), function)())
     return cast("Language", language)
