@@ -23,8 +23,9 @@ from benchmarks.programbench.attempts import Attempt, Passed, choose
 from benchmarks.programbench.handover import NAME as SUBMISSION, HandOverError, hand_over
 from benchmarks.task.task import TaskError
 from trajectories.errors import RecordError
-from trajectories.formats.errors import CannotExport, dumped
+from trajectories.formats.errors import CannotExport
 from trajectories.formats.export import export
+from trajectories.formats.json_text import json_document
 from trajectories.formats.write_file import write_file
 from trajectories.reading.runs import directories_named
 
@@ -256,7 +257,7 @@ def _write_stats(folder: Path, done: Sequence[InstanceExport]) -> None:
                 found.pop(one.instance, None)
                 if value is not None:
                     found[one.instance] = value
-            write_file(path, dumped(dict(sorted(found.items())), indent=2))
+            write_file(path, json_document(dict(sorted(found.items())), indent=2))
     except ValueError as error:
         raise CannotExport(f"{path}: is no table of figures by instance ({error}); remove it") from None
     except OSError as error:

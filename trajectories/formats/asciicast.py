@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.formats.errors import CannotExport, dumped
+from trajectories.formats.errors import CannotExport
+from trajectories.formats.json_text import json_lines
 from trajectories.formats.source import Source, unix_s
 from trajectories.record.events import ActionFinished, ActionStarted
 
@@ -47,12 +48,12 @@ def write(source: Source) -> bytes:
     }
     if events:
         header["duration"] = events[-1][0]
-    lines = [dumped(header)]
+    lines: list[object] = [header]
     clock_s = 0.0
     for seconds, kind, text in events:
         clock_s = max(clock_s, seconds)
-        lines.append(dumped([round(clock_s, 6), kind, text]))
-    return b"\n".join(lines) + b"\n"
+        lines.append([round(clock_s, 6), kind, text])
+    return json_lines(lines)
 
 
 def _for_terminal(text: str) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.formats.errors import CannotExport, dumped
+from trajectories.formats.errors import CannotExport
+from trajectories.formats.json_text import json_document
 from trajectories.formats.reasoning import reasoning_of
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Call, Turn, turns
@@ -24,7 +25,7 @@ def write(source: Source) -> bytes:
 
     Raises: CannotExport if there is nothing in the trial yet.
     """
-    return dumped(document(source), indent=1) + b"\n"
+    return json_document(document(source), indent=1) + b"\n"
 
 
 def document(source: Source) -> dict[str, Any]:

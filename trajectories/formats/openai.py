@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trajectories.formats.errors import CannotExport, dumped
+from trajectories.formats.errors import CannotExport
+from trajectories.formats.json_text import json_lines
 from trajectories.formats.reasoning import reasoning_of
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Turn, turns
@@ -34,7 +35,7 @@ def write(source: Source, *, reasoning: bool = False) -> bytes:
     line: dict[str, Any] = {"messages": messages}
     if any("tool_calls" in message for message in messages):
         line["tools"] = [BASH_TOOL]
-    return dumped(line) + b"\n"
+    return json_lines([line])
 
 
 def _turn(turn: Turn, *, last: bool, reasoning: bool) -> list[dict[str, Any]]:

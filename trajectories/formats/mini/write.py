@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import Any
 
 from trajectories.formats.detect import MINI
-from trajectories.formats.errors import dumped
+from trajectories.formats.json_text import json_document
 from trajectories.formats.mini.exits import WORDS
 from trajectories.formats.mini.observations import NOT_EXECUTED
 from trajectories.formats.provider_usage import to_usage
@@ -34,7 +34,7 @@ def write(source: Source) -> bytes:
         return source.blob(imported.sha256)
     document = {"info": _info(source), "messages": _messages(source)}
     document |= {"trajectory_format": "mini-swe-agent-1.1", "instance_id": source.start.task.id}
-    return dumped(document, indent=2)
+    return json_document(document, indent=2)
 
 
 def _info(source: Source) -> dict[str, Any]:
