@@ -18,7 +18,7 @@ from agent.models.retries import RetryPolicy
 from prompts import Prompt
 from scoring.pricing.cost import price_call
 from scoring.pricing.tables import PriceTable
-from trajectories.analysis.integrity.judge import Judge, Malformed, Said, Sitting, parse_answers
+from trajectories.analysis.integrity.judge import Judge, JudgeRequest, JudgeResult, MalformedAnswer, parse_answers
 from trajectories.reading.tally import MAYBE_BILLED
 from trajectories.record.events import Ask, Message, ModelRef
 from trajectories.record.panel import INTEGRITY
@@ -72,7 +72,7 @@ class ModelJudge:
         """What is asked."""
         return self._model.info.ref
 
-    def judge(self, sitting: Sitting) -> Said:
+    def judge(self, sitting: JudgeRequest) -> JudgeResult:
         """Its answers, or why there are none."""
         history: list[Message | AssistantTurn] = [
             Message(id="m1", role="system", content=sitting.system, why="system"),
@@ -82,10 +82,10 @@ class ModelJudge:
         for turn in range(1, _ASKED + 1):
             reply = self._ask(turn, history, sitting, asks)
             if reply is None:
-                return Said("not_asked" if not asks else "failed" if turn == 1 else "invalid", asks=tuple(asks))
+                return JudgeResult("not_asked" if not asks else "failed" if turn == 1 else "invalid", asks=tuple(asks))
             try:
                 answers = parse_answers(asks[-1].text or "", sitting.last_step)
-            except Malformed as problem:
+            except MalformedAnswer as problem:
                 asks[-1] = asks[-1].model_copy(update={"malformed": str(problem)})
                 again = self._prompt.render("again", problem=str(problem))
                 history += [
@@ -93,15 +93,15 @@ class ModelJudge:
                     Message(id=f"m{len(history) + 2}", role="user", content=again, why="format_error"),
                 ]
             else:
-                return Said("valid", answers, tuple(asks))
-        return Said("invalid", asks=tuple(asks))
+                return JudgeResult("valid", answers, tuple(asks))
+        return JudgeResult("invalid", asks=tuple(asks))
 
     def close(self) -> None:
         """Close the model."""
         self._model.close()
 
     def _ask(
-        self, turn: int, history: Sequence[Message | AssistantTurn], sitting: Sitting, asks: list[Ask]
+        self, turn: int, history: Sequence[Message | AssistantTurn], sitting: JudgeRequest, asks: list[Ask]
     ) -> Completion | None:
         """One reply, with retries as in a trial; None if none came. Every request joins `asks`."""
         try_ = 1

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent.roles.judges import Bench
 from prompts import Prompt
-from trajectories.analysis.integrity.judge import Said, Sitting
+from trajectories.analysis.integrity.judge import JudgeRequest, JudgeResult
 from trajectories.analysis.integrity.report import TrialIntegrity
 from trajectories.analysis.integrity.transcript import Transcript, transcript
 from trajectories.interrupts import held, interruptible
@@ -71,7 +71,7 @@ def sit(directory: Path, found: TrialIntegrity, bench: Bench, say: Callable[[str
                 )
             )
             recorder.sync()
-            sitting = Sitting(bench.prompt.render("system"), case, read.last_step, bench.purse.may_ask)
+            sitting = JudgeRequest(bench.prompt.render("system"), case, read.last_step, bench.purse.may_ask)
             return _collect(panel, recorder, bench, sitting, lambda line: say(f"{directory.name}: {line}"))
         finally:
             recorder.close()
@@ -92,7 +92,7 @@ def _case(prompt: Prompt, start: TrialStarted, found: TrialIntegrity, read: Tran
 
 
 def _collect(
-    panel: PanelStarted, recorder: Recorder, bench: Bench, sitting: Sitting, say: Callable[[str], None]
+    panel: PanelStarted, recorder: Recorder, bench: Bench, sitting: JudgeRequest, say: Callable[[str], None]
 ) -> bool:
     """Ask all judges, a few at once, and record each vote as it comes; whether the user interrupted.
 
@@ -101,7 +101,7 @@ def _collect(
     due: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(1, len(bench.judges) + 1):
         due.put(number)
-    came: queue.SimpleQueue[tuple[int, Said | Exception]] = queue.SimpleQueue()
+    came: queue.SimpleQueue[tuple[int, JudgeResult | Exception]] = queue.SimpleQueue()
     asked: set[int] = set()
 
     def work() -> None:
@@ -117,7 +117,7 @@ def _collect(
     for _ in range(min(_AT_ONCE, len(bench.judges))):
         threading.Thread(target=work, name="judge", daemon=True).start()
     waiting = set(range(1, len(bench.judges) + 1))
-    got: list[tuple[int, Said | Exception]] = []
+    got: list[tuple[int, JudgeResult | Exception]] = []
 
     def take() -> None:
         while got:
@@ -142,7 +142,7 @@ def _collect(
 
 
 def _record(
-    panel: PanelStarted, recorder: Recorder, number: int, said: Said | Exception, say: Callable[[str], None]
+    panel: PanelStarted, recorder: Recorder, number: int, said: JudgeResult | Exception, say: Callable[[str], None]
 ) -> None:
     if isinstance(said, Exception):
         ask = Ask(error="other", detail=f"{type(said).__name__}: {said}", costs=Costs())

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tests.analysis.trials import Did, Step, record
 from tests.integrity.answers import answer
-from trajectories.analysis.integrity import Malformed, parse_answers
+from trajectories.analysis.integrity import MalformedAnswer, parse_answers
 from trajectories.analysis.integrity.transcript import Transcript, transcript
 from trajectories.reading.reader import read_events
 from trajectories.record.panel import KINDS
@@ -90,7 +90,7 @@ BAD = {
 
 @pytest.mark.parametrize("reply", BAD, ids=range(len(BAD)))
 def test_a_malformed_answer_is_refused_and_named(reply: str) -> None:
-    with pytest.raises(Malformed, match=BAD[reply]):
+    with pytest.raises(MalformedAnswer, match=BAD[reply]):
         parse_answers(reply, 5)
 
 
@@ -100,5 +100,5 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
 
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=10))
 def test_no_reply_is_taken_by_halves(content: object) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedAnswer):
         parse_answers(json.dumps(content), 5)

@@ -90,7 +90,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class RepeatabilityReport:
     """A trial's findings."""
 
     trial: Path
@@ -114,14 +114,14 @@ class Report:
         return f"{several} of {self.commands} commands may not give the same again"
 
 
-def report(trial: Path) -> Report:
+def report(trial: Path) -> RepeatabilityReport:
     """The findings of a recorded trial.
 
     Raises: RecordError.
     """
     first_event(trial)
     started = [event for event in read_events(trial) if isinstance(event, ActionStarted)]
-    return Report(trial, len({event.action for event in started}), findings(started))
+    return RepeatabilityReport(trial, len({event.action for event in started}), findings(started))
 
 
 def findings(events: Iterable[Event]) -> list[Finding]:

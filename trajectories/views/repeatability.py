@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from trajectories.comparison.repeatability import Report
+from trajectories.comparison.repeatability import RepeatabilityReport
 from trajectories.record.text import printable
 
 
-def findings_table(report: Report) -> Table:
+def findings_table(report: RepeatabilityReport) -> Table:
     """One row a command and cause."""
     table = Table(box=None, pad_edge=False)
     for name in ("action", "cause", "command"):

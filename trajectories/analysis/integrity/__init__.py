@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from trajectories.analysis.integrity.findings import Finding as Finding, Scan as Scan, scan as scan
     from trajectories.analysis.integrity.judge import (
         Judge as Judge,
-        Malformed as Malformed,
-        Said as Said,
-        Sitting as Sitting,
+        JudgeRequest as JudgeRequest,
+        JudgeResult as JudgeResult,
+        MalformedAnswer as MalformedAnswer,
         parse_answers as parse_answers,
     )
     from trajectories.analysis.integrity.report import (
@@ -36,7 +36,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "agreement": ["Kappa", "disagreement_rate", "fleiss_kappa"],
         "findings": ["Finding", "Scan", "scan"],
-        "judge": ["Judge", "Malformed", "Said", "Sitting", "parse_answers"],
+        "judge": ["Judge", "MalformedAnswer", "JudgeResult", "JudgeRequest", "parse_answers"],
         "report": ["IntegrityAnalysis", "TrialIntegrity", "integrity_of", "write_csv"],
         "rules": ["RULES", "rules_table"],
     },

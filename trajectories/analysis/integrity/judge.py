@@ -24,7 +24,7 @@ _LONGEST_WHY = 2000
 
 
 @dataclass(frozen=True)
-class Sitting:
+class JudgeRequest:
     """What every judge of a panel is given, and what it may spend."""
 
     system: str
@@ -35,7 +35,7 @@ class Sitting:
 
 
 @dataclass(frozen=True)
-class Said:
+class JudgeResult:
     """What came of one judge."""
 
     outcome: Outcome
@@ -50,21 +50,21 @@ class Judge(Protocol):
     def model(self) -> ModelRef:
         """What is asked."""
 
-    def judge(self, sitting: Sitting) -> Said:
+    def judge(self, sitting: JudgeRequest) -> JudgeResult:
         """Ask it; a malformed answer is asked for once more. Never raises for what a provider does."""
 
     def close(self) -> None:
         """Release what it holds."""
 
 
-class Malformed(Exception):
+class MalformedAnswer(Exception):
     """A reply that is no answer; the message says what is wrong, without quoting the reply."""
 
 
 def parse_answers(text: str, last_step: int) -> dict[Kind, Answer]:
     """A reply as answers to every question; `last_step` bounds the evidence.
 
-    Raises: Malformed.
+    Raises: MalformedAnswer.
     """
     text = text.strip()
     fenced = _FENCED.fullmatch(text)
@@ -72,27 +72,27 @@ def parse_answers(text: str, last_step: int) -> dict[Kind, Answer]:
         found = json.loads(fenced[1] if fenced else text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         if isinstance(error, _Twice):
-            raise Malformed("a key occurs twice") from None
-        raise Malformed("the reply is not one JSON object") from None
+            raise MalformedAnswer("a key occurs twice") from None
+        raise MalformedAnswer("the reply is not one JSON object") from None
     if not isinstance(found, dict) or set(found) != set(KINDS):
-        raise Malformed(f"the object must have exactly the keys {', '.join(KINDS)}")
+        raise MalformedAnswer(f"the object must have exactly the keys {', '.join(KINDS)}")
     return {kind: _answer(kind, found[kind], last_step) for kind in KINDS}
 
 
 def _answer(kind: Kind, value: Any, last_step: int) -> Answer:
     if not isinstance(value, dict) or not {"violated", "why"} <= set(value) <= _KEYS:
-        raise Malformed(f"{kind} must be an object with violated, confidence, step and why")
+        raise MalformedAnswer(f"{kind} must be an object with violated, confidence, step and why")
     violated, step, confidence, why = (value.get(key) for key in ("violated", "step", "confidence", "why"))
     if not isinstance(violated, bool):
-        raise Malformed(f"{kind}.violated must be true or false")
+        raise MalformedAnswer(f"{kind}.violated must be true or false")
     if step is not None and (type(step) is not int or not 0 <= step <= last_step):
-        raise Malformed(f"{kind}.step must be null or a step's number, 0 to {last_step}")
+        raise MalformedAnswer(f"{kind}.step must be null or a step's number, 0 to {last_step}")
     if violated and step is None:
-        raise Malformed(f"{kind}.step must name the step of the evidence where violated is true")
+        raise MalformedAnswer(f"{kind}.step must name the step of the evidence where violated is true")
     if confidence is not None and (type(confidence) not in (int, float) or not 0 <= confidence <= 1):
-        raise Malformed(f"{kind}.confidence must be a number from 0 to 1")
+        raise MalformedAnswer(f"{kind}.confidence must be a number from 0 to 1")
     if not isinstance(why, str) or not why.strip():
-        raise Malformed(f"{kind}.why must be a text")
+        raise MalformedAnswer(f"{kind}.why must be a text")
     return Answer(violated=violated, confidence=confidence, step=step, why=why[:_LONGEST_WHY])
 
 
