@@ -1,7 +1,8 @@
-"""What an agent did in a trial: classes of actions, growth and shape of the code, repetitions, costs of observations.
+"""Figures about a trial: classes of actions, growth and shape of the code, repetitions, costs of observations.
 
-Pure functions over a trial's events and the contents they name: no model, container or network. Imports only
-`trajectories`, pygments, and late the packages of the extra `analysis` (`extras`).
+These are pure functions over a trial's events and the contents that the events name; they need no model, container or
+network. The package imports only `trajectories` and pygments, and the packages of the extra `analysis` when they are
+needed (`extras`).
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Several trials together: one flat row a trial, and the sums and spreads over them. CSV and JSON are made of these."""
+"""Several trials together: a flat row for each trial, and sums and spreads over all. CSV and JSON are made of these."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Cell = str | int | float | None
 
 
 class Unreadable(BaseModel):
-    """A trial of a batch that could not be analysed."""
+    """A trial of a batch that could not be analyzed."""
 
     trial: str
     problem: str
 
 
 class Spread(BaseModel):
-    """One figure over the trials that know it."""
+    """One figure over the trials for which it is known."""
 
     known: int
     mean: float
@@ -36,19 +36,19 @@ class Spread(BaseModel):
 
 
 class Aggregate(BaseModel):
-    """All analysed trials together."""
+    """Sums and spreads over all analyzed trials."""
 
     trials: int
     actions: dict[ActionClass, int]
     turns: dict[ActionClass, int]
     action_shares: dict[ActionClass, float]
-    """Of all actions; empty if there is none."""
+    """Share of each class among all actions; empty if there are no actions."""
     spreads: dict[str, Spread]
-    """By the names of the CSV's columns; a figure that no trial knows is left out."""
+    """Spread of each figure by its name in the CSV; a figure that is unknown for every trial is left out."""
 
 
 class Analysis(BaseModel):
-    """What `agent analyze --json` prints."""
+    """The object that `agent analyze --json` prints."""
 
     trials: list[TrialAnalysis]
     unreadable: list[Unreadable] = []
@@ -56,9 +56,9 @@ class Analysis(BaseModel):
 
 
 def analyze_trials(names: Sequence[str], runs: Path) -> Analysis:
-    """Analyse trials by name, directory or batch. A trial of a batch that cannot be read is listed as such.
+    """Analyze trials by name, directory or batch; list the trials of a batch that cannot be read.
 
-    Raises: RecordError for a trial that was named and cannot be read, or if none of a batch's can; MissingExtra.
+    Raises: RecordError if a trial that was named itself, or every trial of the batches, cannot be read; MissingExtra.
     """
     from trajectories.analysis.trial import analyze_trial
 
@@ -78,7 +78,7 @@ def analyze_trials(names: Sequence[str], runs: Path) -> Analysis:
 
 
 def row(trial: TrialAnalysis) -> dict[str, Cell]:
-    """One trial's figures, flat, in the order of the CSV's columns; None where one is not known."""
+    """Return one trial's figures in the order of the CSV's columns; None stands for an unknown figure."""
     growth, files, structure = trial.growth, trial.files, trial.structure
     largest = growth.largest_step if growth else None
     functions = structure.functions if structure else None
@@ -127,28 +127,28 @@ def row(trial: TrialAnalysis) -> dict[str, Cell]:
         "non_zero_share": outcomes.non_zero_share,
         "longest_failing_run": outcomes.longest_failing_run,
         "recoveries": outcomes.recoveries,
-        **{f"ended_{how}": outcomes.ended.get(how, 0) for how in ("deadline", "oom", "output_cap")},
+        **{f"ended_{ending}": outcomes.ended.get(ending, 0) for ending in ("deadline", "oom", "output_cap")},
         **{f"seconds_{kind}": _seconds(trial, kind) for kind in PRIORITY},
         "unknown_durations": outcomes.unknown_durations,
     }
 
 
 def _seconds(trial: TrialAnalysis, kind: ActionClass) -> float | None:
-    """Spent in a class; None if there are such actions and nobody knows how long any of them took."""
+    """Return the seconds spent in a class; None if it has actions and the duration of none is known."""
     return trial.outcomes.seconds.get(kind, None if trial.actions.by_class[kind] else 0.0)
 
 
 def aggregate(trials: Sequence[TrialAnalysis]) -> Aggregate:
-    """Sums of classes and the spread of every figure."""
+    """Sum the classes over the trials and compute the spread of every figure."""
     actions = {kind: sum(trial.actions.by_class[kind] for trial in trials) for kind in PRIORITY}
     total = sum(actions.values())
     rows = [row(trial) for trial in trials]
     spreads: dict[str, Spread] = {}
     for name in rows[0] if rows else ():
-        known = [cell for each in rows if isinstance(cell := each[name], int | float)]
-        if known:
+        values = [cell for row_of_trial in rows if isinstance(cell := row_of_trial[name], int | float)]
+        if values:
             spreads[name] = Spread(
-                known=len(known), mean=round(mean(known), 4), median=median(known), min=min(known), max=max(known)
+                known=len(values), mean=round(mean(values), 4), median=median(values), min=min(values), max=max(values)
             )
     return Aggregate(
         trials=len(trials),
@@ -160,7 +160,7 @@ def aggregate(trials: Sequence[TrialAnalysis]) -> Aggregate:
 
 
 def write_csv(path: Path, trials: Sequence[TrialAnalysis]) -> None:
-    """One row a trial below a row of names; an unknown figure is an empty cell.
+    """Write a header and one row for each trial; an unknown figure is an empty cell.
 
     Raises: RecordError if the file cannot be written.
     """
@@ -168,7 +168,7 @@ def write_csv(path: Path, trials: Sequence[TrialAnalysis]) -> None:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Cell]]) -> None:
-    """Rows of the same columns below a row of their names; None is an empty cell.
+    """Write a header and rows that have the same columns; None becomes an empty cell.
 
     Raises: RecordError if the file cannot be written.
     """

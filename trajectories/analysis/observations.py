@@ -1,9 +1,10 @@
-"""What each observation cost in all later prompts: its tokens times the calls that came after it.
+"""Costs of each observation in all later prompts: its tokens times the number of calls that came after it.
 
-Tokens come from the provider where usage is known: a prompt is the one before, the reply to it, and what was added,
-so with one observation the difference is its size, wrapping included (measured on 600 calls: the tokenizer's count
-plus some 15 tokens and ten percent). Several observations share the difference in proportion to their texts.
-Reasoning counts as resent or not, whichever is nearer to the texts. Without usage the tokenizer counts, else bytes do.
+If usage is known, the provider's counts are used. A prompt consists of the previous prompt, the reply to it, and new
+messages, so the difference is the size of a single new observation, wrapping included (measured on 600 calls: the
+tokenizer's count plus some 15 tokens and ten percent). Several observations share the difference in proportion to their
+texts. Reasoning is taken as sent back or not, whichever is closer to the texts. Without usage the tokenizer counts the
+text; without a tokenizer the tokens are estimated from its bytes.
 """
 
 from __future__ import annotations
@@ -13,71 +14,72 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from trajectories.analysis.tokens import Counter as TokenCounter, token_counter
+from trajectories.analysis.tokens import TokenCounter, token_counter
 from trajectories.record.events import BaseEvent, CallFinished, Message
 from trajectories.record.usage import Usage
 
 LISTED = 10
-How = Literal["usage", "tokenizer", "estimated"]
+"""Number of most expensive observations that a report lists."""
+TokenSource = Literal["usage", "tokenizer", "estimated"]
 
 
 class ObservationCost(BaseModel):
-    """One observation and what it added."""
+    """One observation and the tokens that it added to later prompts."""
 
     action: str | None
-    """The address of the action that it is of."""
+    """Address of the action that it answers; None if it answers none."""
     command: str
-    """The beginning of the action's script, on one line; empty if it is not known."""
+    """Beginning of the action's script, on one line; empty if it is unknown."""
     tokens: int
-    how: How
-    """`usage`: from the provider's counts; `tokenizer`, `estimated`: from the text."""
+    how: TokenSource
+    """Source of `tokens`: `usage` means the provider's counts, `tokenizer` and `estimated` the text."""
     later_calls: int
     added_tokens: int
-    """`tokens` times `later_calls`."""
+    """Product of `tokens` and `later_calls`."""
 
 
 class ObservationCosts(BaseModel):
-    """All observations of a trial, those included that a fork took over from its parent."""
+    """All observations of a trial, including those that a fork inherited from its parent."""
 
     count: int
     tokens: int
     added_tokens: int
     prompt_tokens: int | None
-    """Of all calls together; None if no call's usage is known."""
-    how: dict[How, int]
-    """How many were counted in which way."""
+    """Prompt tokens of all calls; None if no call's usage is known."""
+    how: dict[TokenSource, int]
+    """Number of observations by the source of their tokens."""
     largest: list[ObservationCost]
-    """Those that added most, most first."""
+    """Observations that added the most tokens, largest first."""
 
 
 @dataclass
-class _Seen:
+class _Observation:
     action: str | None
     command: str
     calls_before: int
     tokens: int = 0
-    how: How = "estimated"
+    how: TokenSource = "estimated"
 
 
 @dataclass
 class Observations:
-    """Feed it messages and calls in order; the texts are kept only until the next call."""
+    """Counts the observations' tokens from messages and calls in order; keeps texts only until the next call."""
 
-    count_tokens: tuple[TokenCounter, How] | None = None
-    """How to count a text; by default the tokenizer where there is one."""
-    _seen: list[_Seen] = field(default_factory=list)
-    _waiting: list[tuple[_Seen | None, str]] = field(default_factory=list)
+    count_tokens: tuple[TokenCounter, TokenSource] | None = None
+    """Function that counts a text's tokens, and its name; by default the tokenizer, if there is one."""
+    _observations: list[_Observation] = field(default_factory=list)
+    _waiting: list[tuple[_Observation | None, str]] = field(default_factory=list)
     _calls: int = 0
     _prompt_tokens: int | None = None
     _last: Usage | None = None
 
     def feed(self, event: BaseEvent, command: str = "") -> None:
-        """Take in one event; `command` is the script that an observation is of."""
+        """Process one event; `command` is the script that an observation answers."""
         match event:
             case Message(why="observation"):
-                seen = _Seen(event.action, command, self._calls)
-                self._seen.append(seen)
-                self._waiting.append((seen, event.content))
+                observation = _Observation(event.action, command, self._calls)
+                self._observations.append(observation)
+                self._waiting.append((observation, event.content))
             case Message():
                 self._waiting.append((None, event.content))
             case CallFinished():
@@ -88,54 +90,54 @@ class Observations:
                     self._prompt_tokens = (self._prompt_tokens or 0) + event.usage.prompt
 
     def costs(self) -> ObservationCosts:
-        """The costs up to here; calls without a reply count for nothing."""
+        """Return the costs so far; calls without a reply do not count."""
         self._close(None)
-        found = [
+        costs = [
             ObservationCost(
-                action=seen.action,
-                command=seen.command,
-                tokens=seen.tokens,
-                how=seen.how,
-                later_calls=self._calls - seen.calls_before,
-                added_tokens=seen.tokens * (self._calls - seen.calls_before),
+                action=observation.action,
+                command=observation.command,
+                tokens=observation.tokens,
+                how=observation.how,
+                later_calls=self._calls - observation.calls_before,
+                added_tokens=observation.tokens * (self._calls - observation.calls_before),
             )
-            for seen in self._seen
+            for observation in self._observations
         ]
-        how: dict[How, int] = {}
-        for cost in found:
+        how: dict[TokenSource, int] = {}
+        for cost in costs:
             how[cost.how] = how.get(cost.how, 0) + 1
         return ObservationCosts(
-            count=len(found),
-            tokens=sum(cost.tokens for cost in found),
-            added_tokens=sum(cost.added_tokens for cost in found),
+            count=len(costs),
+            tokens=sum(cost.tokens for cost in costs),
+            added_tokens=sum(cost.added_tokens for cost in costs),
             prompt_tokens=self._prompt_tokens,
             how=how,
-            largest=sorted(found, key=lambda cost: -cost.added_tokens)[:LISTED],
+            largest=sorted(costs, key=lambda cost: -cost.added_tokens)[:LISTED],
         )
 
     def _close(self, usage: Usage | None) -> None:
         """Give every waiting observation its tokens."""
         waiting, self._waiting = self._waiting, []
-        if not any(seen for seen, _ in waiting):
+        if not any(observation for observation, _ in waiting):
             return
-        grown = self._grown(usage)
-        how: How = "usage"
-        counted = [1]
-        if len(grown) != 1 or len(waiting) > 1:
+        growths = self._growths(usage)
+        how: TokenSource = "usage"
+        counts = [1]
+        if len(growths) != 1 or len(waiting) > 1:
             count, how = self.count_tokens or token_counter()
-            counted = [count(text) for _, text in waiting]
-        added = min(grown, key=lambda tokens: abs(tokens - sum(counted)), default=None)
-        for (seen, _), tokens in zip(waiting, counted, strict=True):
-            if seen is None:
+            counts = [count(text) for _, text in waiting]
+        added = min(growths, key=lambda tokens: abs(tokens - sum(counts)), default=None)
+        for (observation, _), tokens in zip(waiting, counts, strict=True):
+            if observation is None:
                 continue
             if added is None:
-                seen.tokens, seen.how = tokens, how
+                observation.tokens, observation.how = tokens, how
             else:
-                share = tokens / sum(counted) if sum(counted) else 1 / len(waiting)
-                seen.tokens, seen.how = round(added * share), "usage"
+                share = tokens / sum(counts) if sum(counts) else 1 / len(waiting)
+                observation.tokens, observation.how = round(added * share), "usage"
 
-    def _grown(self, usage: Usage | None) -> set[int]:
-        """Tokens by which the prompt grew beside the reply, its reasoning taken as sent back or as not."""
+    def _growths(self, usage: Usage | None) -> set[int]:
+        """Return possible growths of the prompt beside the reply: with its reasoning sent back, or without."""
         last = self._last
         if usage is None or last is None or last.output is None or not usage.prompt or not last.prompt:
             return set()

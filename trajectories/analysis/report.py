@@ -1,4 +1,4 @@
-"""What an analysis of one trial says: the shapes of `agent analyze --json`. None is "not known", never 0."""
+"""The analysis of one trial as `agent analyze --json` prints it. An unknown figure is None, never 0."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ class Actions(BaseModel):
     total: int
     by_class: dict[ActionClass, int]
     unparsed: int
-    """Whose script is not well-formed bash; they count as `other`."""
+    """Actions whose script is not well-formed bash; they count as `other`."""
 
 
 class Turns(BaseModel):
-    """The steps by class: a turn has the first class, in order of priority, of its actions."""
+    """The steps by class. A turn has the class with the highest priority among its actions."""
 
     total: int
     by_class: dict[ActionClass, int]
     without_action: int
     sequence: list[ActionClass | None]
-    """Of each step in order; None without an action."""
+    """Class of each step in order; None for a step without an action."""
 
 
 class LargestStep(BaseModel):
-    """The step that wrote most of the code that is there at the end."""
+    """The step that wrote the most code that is still there at the end."""
 
     step: int
     lines: int
     share: float
-    """Of all lines that the trial wrote and that are there at the end, in [0, 1]."""
+    """Share of all lines that the trial wrote and that are there at the end, in [0, 1]."""
 
 
 class CodeGrowth(BaseModel):
-    """Lines of code (not blank) over the trial's progress."""
+    """Lines of code, without blank ones, over the trial's progress."""
 
     initial_lines: int
     final_lines: int
     surviving_lines: int
-    """Written in the trial and there at the end."""
+    """Lines that were written in the trial and are there at the end."""
     written_lines: int
-    """Written in the trial, also those that it removed again."""
+    """Lines that were written in the trial, including those that it removed again."""
     largest_step: LargestStep | None
     """None if the trial left no line of its own."""
     curve: list[int]
     """Lines of code at 0, 1, ... 100 % of the steps."""
     written_by_step: dict[int, int]
-    """Lines that each step wrote; steps without any are left out."""
+    """Number of lines that each step wrote; steps without any are left out."""
     unread: int
-    """Contents of source files that could not be looked at: these figures are without them."""
+    """Number of contents of source files that could not be read; the figures above do not count them."""
 
 
 class FileCounts(BaseModel):
-    """Distinct regular files whose content the trial touched, the initial state not counted; a file may be in all."""
+    """Distinct regular files whose content changed after the initial state; one file may count in all three."""
 
     created: int
     modified: int
@@ -67,27 +67,27 @@ class FileCounts(BaseModel):
 
 
 class TrialAnalysis(BaseModel):
-    """One trial."""
+    """The analysis of one trial."""
 
     trial: str
-    """Its directory."""
+    """Directory of the trial."""
     task: str
     model: str
     exit: str | None
-    """The cause of the exit; None while it runs or after a crash."""
+    """Cause of the exit; None while the trial runs or after a crash."""
     steps: int
     actions: Actions
     turns: Turns
     growth: CodeGrowth | None
-    """None without snapshots."""
+    """None if the record has no snapshots."""
     files: FileCounts | None
-    """None without snapshots."""
+    """None if the record has no snapshots."""
     structure: Structure | None
-    """None without snapshots and without an exported workspace."""
+    """None if there are neither snapshots nor an exported workspace."""
     repetitions: list[Repetition]
     repeated_actions: int
-    """Actions that belong to a repetition, without the first of each."""
+    """Actions that belong to a repetition, without the first action of each."""
     observations: ObservationCosts
     outcomes: Outcomes
     notes: list[str] = Field(default_factory=list)
-    """What could not be analysed, and why."""
+    """Parts that could not be analyzed, and the reasons."""

@@ -1,7 +1,7 @@
-"""How many tokens a text is, without network: tiktoken over the tokenizer files in the litellm wheel, else a guess.
+"""Token counts of texts without network access: tiktoken with the tokenizer files of the litellm wheel, or an estimate.
 
-litellm is never imported (its folder is looked up). The vocabulary is OpenAI's o200k; another provider's tokens differ
-from it by some ten percent and more, so such a count is never called exact.
+litellm itself is never imported; only its folder is looked up. The vocabulary is OpenAI's o200k. Other providers'
+counts differ from it by ten percent and more, so a count is never called exact.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 BYTES_PER_TOKEN = 4
-Counted = Literal["tokenizer", "estimated"]
-Counter = Callable[[str], int]
+CountMethod = Literal["tokenizer", "estimated"]
+TokenCounter = Callable[[str], int]
 
 
 @cache
-def token_counter() -> tuple[Counter, Counted]:
-    """A function from text to tokens, and how it counts: a tokenizer, or bytes divided by four."""
+def token_counter() -> tuple[TokenCounter, CountMethod]:
+    """Return a function that counts the tokens of a text, and its method: a tokenizer, or bytes divided by four."""
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
         return estimated_tokens, "estimated"
@@ -44,5 +44,5 @@ def token_counter() -> tuple[Counter, Counted]:
 
 
 def estimated_tokens(text: str) -> int:
-    """One token for every four bytes of UTF-8."""
+    """Estimate one token for every four bytes of UTF-8."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)

@@ -1,6 +1,6 @@
-"""One trial's events folded into its analysis, in one pass; work in the size of each event.
+"""The analysis of one trial, computed in one pass over its events.
 
-Uses no model, container or network. Contents come from the trial's own folder by way of `contents`.
+Contents of files come from the trial's own folder, through `contents`; no model, container or network is used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COMMAND_SHOWN = 160
 
 
 def analyze_trial(directory: Path) -> TrialAnalysis:
-    """Analyse the trial in a directory.
+    """Analyze the trial in a directory.
 
     Raises: RecordError if its events cannot be read; MissingExtra without tree-sitter.
     """
@@ -45,19 +45,19 @@ def analyze_trial(directory: Path) -> TrialAnalysis:
 
 
 def analyze_events(directory: Path, events: Iterable[Event]) -> TrialAnalysis:
-    """Analyse events; `directory` is where their blobs and the exported workspace are.
+    """Analyze events; `directory` holds their blobs and the exported workspace.
 
-    Raises: RecordError if the first event is no `trial_started`; MissingExtra without tree-sitter.
+    Raises: RecordError if the first event is not a `trial_started`; MissingExtra without tree-sitter.
     """
     start, stream = after_first(directory, events)
-    fold = _Fold(directory, start)
+    analyzer = _Analyzer(directory, start)
     for event in stream:
-        fold.feed(event)
-    return fold.analysis()
+        analyzer.feed(event)
+    return analyzer.analysis()
 
 
-class _Fold:
-    """What is known so far. Steps are counted as they come, so that a fork's first is 1 as well."""
+class _Analyzer:
+    """Collects figures from events in order. Steps are counted as they come, so the first step of a fork is 1."""
 
     def __init__(self, directory: Path, start: TrialStarted) -> None:
         self._directory = directory
@@ -73,12 +73,12 @@ class _Fold:
         self._unparsed = 0
         self._addresses: set[str] = set()
         self._sequence: list[ActionClass | None] = []
-        self._begun: dict[str, tuple[str, ActionClass]] = {}
+        self._started: dict[str, tuple[str, ActionClass]] = {}
         self._commands: dict[str, str] = {}
         self._exit: str | None = None
 
     def feed(self, event: Event) -> None:
-        """Take in one event after the first."""
+        """Process one event after the first."""
         match event:
             case EnvStarted():
                 if self._reference.workdir != event.workdir and not self._sequence:
@@ -99,17 +99,17 @@ class _Fold:
 
     def _action(self, event: ActionStarted) -> None:
         kind, parsed = classify(event.script, self._reference)
-        if event.action not in self._addresses:  # after a crash a command begins again
+        if event.action not in self._addresses:  # a command that a crash interrupted starts again
             self._addresses.add(event.action)
             self._actions[kind] += 1
             self._unparsed += not parsed
         if self._sequence:
-            self._sequence[-1] = first([kind, *(had for had in self._sequence[-1:] if had)])
-        self._begun[event.action] = (event.script, kind)
+            self._sequence[-1] = first([kind, *(earlier for earlier in self._sequence[-1:] if earlier)])
+        self._started[event.action] = (event.script, kind)
         self._commands[event.action] = " ".join(event.script[: 4 * _COMMAND_SHOWN].split())[:_COMMAND_SHOWN]
 
     def _finished(self, event: ActionFinished) -> None:
-        script, kind = self._begun.pop(event.action, ("", "other"))
+        script, kind = self._started.pop(event.action, ("", "other"))
         self._outcomes.feed(event, kind)
         printed = (event.output.sha256, event.stderr.sha256 if event.stderr else None)
         self._loops.feed(event.action, script, (event.ended, event.exit_code, event.signal, printed), event.exit_code)
@@ -124,7 +124,7 @@ class _Fold:
         self._growth.feed(event.changes, step)
 
     def analysis(self) -> TrialAnalysis:
-        """Everything fed so far."""
+        """Return the analysis of the events so far."""
         notes: list[str] = []
         repetitions = self._loops.repetitions()
         turns = Counter(kind for kind in self._sequence if kind is not None)
@@ -184,10 +184,10 @@ class _Fold:
     def _structure(self, notes: list[str]) -> Structure | None:
         if self._snapshots:
             return structure(self._snapshot_files(), "snapshots")
-        notes.append("no snapshots: growth and touched files are not known")
+        notes.append("no snapshots: growth and changed files are unknown")
         files = archived_files(self._directory)
         if files is None:
-            notes.append("no exported workspace: its structure is not known")
+            notes.append("no exported workspace: its structure is unknown")
             return None
         try:
             return structure(files, "archive")

@@ -1,6 +1,6 @@
-"""Where the bytes of a workspace come from: the blobs of its snapshots, or the exported archive.
+"""The bytes of a workspace, from the blobs of its snapshots or from the exported archive.
 
-The only module of the analysis that reads files beside `events.jsonl`.
+This is the only module of the analysis that reads files other than `events.jsonl`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from trajectories.record.events import Change
 from trajectories.record.layout import TrialFolder
 
 _MOST_BYTES = 4 << 30
-"""Of an archive, unpacked; what follows is not looked at."""
+"""Unpacked bytes of an archive after which the rest is ignored."""
 _MOST_FILES = 200_000
+"""Members of an archive after which the rest is ignored."""
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A regular file of a workspace; `content` None if it is too large to be source or cannot be read."""
+    """A regular file of a workspace; `content` is None if it is too large to be source or cannot be read."""
 
     path: str
     size: int
@@ -33,17 +34,17 @@ class StoredFile:
 
 
 class Contents:
-    """The contents that a trial's snapshots name by hash."""
+    """The contents that a trial's snapshots refer to by hash."""
 
     def __init__(self, trial: Path) -> None:
         self._store = BlobStore(TrialFolder(trial).blobs)
 
     def of(self, change: Change) -> bytes | None:
-        """The content of a changed file; None if it was not kept, is missing, damaged or too large to be source."""
+        """Return a changed file's content; None if it was not kept, is missing, damaged or too large to be source."""
         return self.up_to(change, LARGEST_SOURCE_BYTES)
 
     def up_to(self, change: Change, largest: int) -> bytes | None:
-        """The same with another bound in bytes."""
+        """Return the content as `of` does, with another bound in bytes."""
         if change.sha256 is None or not change.kept or (change.size or 0) > largest:
             return None
         try:
@@ -53,13 +54,16 @@ class Contents:
 
 
 def archived_files(trial: Path) -> Iterator[StoredFile] | None:
-    """The regular files of the exported workspace; None if there is none."""
+    """Return the regular files of the exported workspace; None if there is no such archive."""
     path = TrialFolder(trial).workspace
     return _unpacked(path) if path.is_file() else None
 
 
 def _unpacked(path: Path) -> Iterator[StoredFile]:
-    """Raises: RecordError if the archive is damaged."""
+    """Unpack the archive as it is read.
+
+    Raises: RecordError if the archive is damaged.
+    """
     total = files = 0
     try:
         with (

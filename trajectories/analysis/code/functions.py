@@ -1,7 +1,8 @@
-"""How many functions a source file has and how long they are, by tree-sitter's grammars.
+"""Number and lengths of the functions in a source file, by tree-sitter's grammars.
 
-A function is a named one: a definition, a method, or in JavaScript and TypeScript one that a variable is set to. Its
-length is its lines from first to last. A language without a grammar here has none known: None.
+Only named functions count: definitions, methods, and in JavaScript and TypeScript functions that are assigned to a
+variable. The length is the number of lines from the first to the last. For a language without a grammar here the
+functions are unknown: None.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _LARGEST_BYTES = 1 << 20
 
 
 def function_lengths(language: str, content: bytes) -> list[int] | None:
-    """Lines of each function of a file; None where that cannot be found out."""
+    """Return the number of lines of each function in a file; None if the functions cannot be determined."""
     if language not in _GRAMMARS or len(content) > _LARGEST_BYTES:
         return None
     tools = _tools(language)
@@ -46,16 +47,16 @@ def function_lengths(language: str, content: bytes) -> list[int] | None:
         content = parseable(content.decode("utf-8", "replace"))
     root = parser.parse(content).root_node
     cursor = load("tree_sitter", "counting functions").QueryCursor(query)
-    found = cursor.captures(root).get("function", [])
-    return [node.end_point.row - node.start_point.row + 1 for node in found]
+    functions = cursor.captures(root).get("function", [])
+    return [node.end_point.row - node.start_point.row + 1 for node in functions]
 
 
 @cache
 def _tools(language: str) -> tuple[Parser, Query] | None:
     module, function, pattern = _GRAMMARS[language]
     try:
-        found = grammar(module, "counting functions", function)
+        language_grammar = grammar(module, "counting functions", function)
         tree_sitter = load("tree_sitter", "counting functions")
     except MissingExtra:
         return None
-    return tree_sitter.Parser(found), tree_sitter.Query(found, pattern)
+    return tree_sitter.Parser(language_grammar), tree_sitter.Query(language_grammar, pattern)

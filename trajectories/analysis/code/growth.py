@@ -1,8 +1,8 @@
-"""How the code of a workspace grew, step by step, from snapshots.
+"""The growth of a workspace's code, step by step, from snapshots.
 
-A line of code is a line that is not blank in a file that `languages` takes for source. It belongs to the step
-that first wrote it: a line that a step removes and puts in elsewhere (a file renamed, a function moved) is not
-written again. Lines are compared without the blanks at their end. Pure but for the contents it is handed.
+A line of code is a line that is not blank, in a file that `languages` considers source. It belongs to the step that
+first wrote it: a line that a step removes in one place and inserts in another (a renamed file, a moved function) does
+not count as written again. Lines are compared without their trailing white space.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ _Line = tuple[bytes, int]
 
 @dataclass
 class Growth:
-    """Feed it every snapshot in order; work in the size of what a step changed."""
+    """Measures the code from snapshots in order; the work is proportional to the size of what a step changed."""
 
     content_of: Callable[[Change], bytes | None]
     lines: int = 0
-    """Of code, now."""
+    """Lines of code after the last snapshot."""
     lines_after: dict[int, int] = field(default_factory=dict)
-    """Of code, after each step that has a snapshot."""
+    """Lines of code after each step that has a snapshot."""
     written: Counter[int] = field(default_factory=Counter)
-    """Lines that each step wrote, also those that were removed later."""
+    """Number of lines that each step wrote, including those that were removed later."""
     unread: int = 0
-    """Contents of what may be source that could not be looked at: not kept, too large, missing, damaged."""
+    """Number of contents that may be source and could not be read: not kept, too large, missing or damaged."""
     files: dict[str, Change] = field(default_factory=dict)
-    """The regular files there are now."""
+    """Regular files after the last snapshot, by path."""
     created: set[str] = field(default_factory=set)
     modified: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
     _sources: dict[str, list[_Line]] = field(default_factory=dict)
 
     def feed(self, changes: Iterable[Change], step: int) -> None:
-        """Take in what one step changed; step 0 is what was there at the beginning."""
+        """Process the changes of one step; step 0 is the initial state."""
         loose: dict[bytes, list[int]] = defaultdict(list)
         unmatched: list[tuple[list[_Line], list[int]]] = []
         for change in changes:
@@ -52,7 +52,7 @@ class Growth:
             else:
                 self.files[change.path] = change
                 if before is not None and before.sha256 == change.sha256 is not None:
-                    continue  # its mode or time
+                    continue  # only its mode or time changed
             self._count(change, step)
             old = self._sources.pop(change.path, [])
             new = None if gone else self._source_lines(change)
@@ -73,11 +73,11 @@ class Growth:
         self.lines_after[step] = self.lines
 
     def surviving(self) -> Counter[int]:
-        """Lines of the code as it is now, by the step that wrote them."""
+        """Count the present lines of code by the step that wrote them."""
         return Counter(step for lines in self._sources.values() for _, step in lines)
 
     def curve(self, steps: int, points: int = 101) -> list[int]:
-        """Lines of code at evenly spaced points of progress, from before the first step to after the last."""
+        """Return the lines of code at evenly spaced points, from before the first step to after the last."""
         after, now = [], 0
         for step in range(steps + 1):
             now = self.lines_after.get(step, now)
@@ -102,8 +102,11 @@ class Growth:
 
 
 def _matched(old: list[_Line], new: list[bytes], step: int) -> tuple[list[_Line], list[int], dict[bytes, list[int]]]:
-    """The new lines with the steps that wrote them, the places of those that are not among the old ones (this step's
-    for now), and what is left of the old ones: steps by line."""
+    """Match a file's new lines with its old ones.
+
+    Return the new lines with the steps that wrote them; the indices of those that are not among the old lines, which
+    count as this step's for now; and the unmatched old lines with the steps that wrote them.
+    """
     shorter = min(len(old), len(new))
     begin = 0
     while begin < shorter and old[begin][0] == new[begin]:

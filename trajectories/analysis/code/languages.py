@@ -1,6 +1,7 @@
-"""Which programming language a file is in, by pygments: by its name, else by the interpreter in its first line.
+"""The programming language of a file, by pygments: by its name, otherwise by the interpreter in its first line.
 
-Documents, data and settings are no code: None, as for what pygments does not know and what is binary.
+Documents, data and settings are not code. Like binary files and languages that pygments does not know, they have no
+language.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from functools import cache, lru_cache
 from pathlib import PurePosixPath
 
 LARGEST_SOURCE_BYTES = 4 << 20
-"""A larger file is data, whatever its name says."""
+"""Largest size of a source file; a larger file is data, whatever its name."""
 IGNORED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox"})
-"""Directories whose content nobody wrote in the trial."""
+"""Directories whose content was not written in the trial."""
 
 _NOT_CODE = frozenset(
     (
@@ -24,36 +25,36 @@ _NOT_CODE = frozenset(
         *("Embedded Ragel", "Hexdump", "ASCII armored"),
     )
 )
-_NO_SOURCE = frozenset({"go.mod", "go.sum", "go.work"})
+_NOT_SOURCE = frozenset({"go.mod", "go.sum", "go.work"})
 _AMBIGUOUS = frozenset({".pl", ".m", ".inc", ".mod", ".v", ".cls", ".t", ".p", ".pro"})
-"""Suffixes of several languages, told apart by content (pygments takes .pl for Prolog by its name alone)."""
+"""Suffixes that several languages share; the content decides (by name alone pygments takes .pl for Prolog)."""
 _SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*(?:\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z]+)")
 
 
 def ignored(path: str) -> bool:
-    """Whether a path, relative to the workspace, lies in a directory that is left out."""
+    """Return True if a path, relative to the workspace, is in an ignored directory."""
     return not IGNORED.isdisjoint(path.split("/"))
 
 
 def language(path: str, content: bytes) -> str | None:
-    """The language's name as pygments has it ("Python", "C++", "Bash", ...), or None."""
+    """Return the language by its name in pygments ("Python", "C++", "Bash", ...), or None."""
     if len(content) > LARGEST_SOURCE_BYTES or b"\0" in content[:8192]:
         return None
     file = PurePosixPath(path)
     if file.suffix in _AMBIGUOUS:
-        found = _by_name(file.suffix, content[:4096].decode("utf-8", "replace"))
-        if found == "Prolog" and b":-" not in content:
-            found = "Perl"
+        name = _by_name(file.suffix, content[:4096].decode("utf-8", "replace"))
+        if name == "Prolog" and b":-" not in content:
+            name = "Perl"
     else:
-        found = _by_name(file.name)
-    if found is None and not file.suffix:
+        name = _by_name(file.name)
+    if name is None and not file.suffix:
         match = _SHEBANG.match(content)
         return _by_interpreter(match[1].decode().lower()) if match else None
-    return None if found in _NOT_CODE or file.name in _NO_SOURCE else found
+    return None if name in _NOT_CODE or file.name in _NOT_SOURCE else name
 
 
 def may_be_source(path: str) -> bool:
-    """Whether the name leaves it open that this is source, so that its content has to be read."""
+    """Return True if a file with this name may be source, so that its content has to be read."""
     file = PurePosixPath(path)
     return not file.suffix or file.suffix in _AMBIGUOUS or language(path, b"") is not None
 

@@ -1,4 +1,4 @@
-"""What a workspace's code looks like: languages, files, depth of directories, functions. Pure functions over files."""
+"""The structure of a workspace's code: languages, files, depth of directories and functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trajectories.analysis.code.languages import language
 
 
 class Functions(BaseModel):
-    """Lengths in lines; None where there is no function."""
+    """Number of functions and their lengths in lines; the lengths are None if there is no function."""
 
     count: int
     mean_lines: float | None
@@ -22,7 +22,7 @@ class Functions(BaseModel):
 
     @classmethod
     def of(cls, lengths: list[int]) -> Functions:
-        """Of the lengths of all functions."""
+        """Summarize the lengths of all functions."""
         return cls(
             count=len(lengths),
             mean_lines=round(mean(lengths), 2) if lengths else None,
@@ -36,9 +36,9 @@ class LanguageShare(BaseModel):
 
     files: int
     lines: int
-    """Not blank."""
+    """Lines that are not blank."""
     share: float
-    """Of all lines of code, in [0, 1]."""
+    """Share of all lines of code, in [0, 1]."""
     functions: Functions | None
     """None if this language's functions cannot be counted."""
 
@@ -47,21 +47,21 @@ class Structure(BaseModel):
     """A workspace at the end of a trial."""
 
     source: str
-    """`snapshots` or `archive`."""
+    """Source of the files: `snapshots` or `archive`."""
     files: int
     source_files: int
     lines: int
-    """Of code."""
+    """Lines of code."""
     bytes: int
-    """Of all files."""
+    """Total size of all files."""
     deepest: int
-    """Directories above the deepest source file; 0 is the workspace itself."""
+    """Number of directories above the deepest source file; 0 is the workspace itself."""
     mean_depth: float | None
-    """Over source files."""
+    """Mean number of directories above a source file."""
     languages: dict[str, LanguageShare]
-    """By lines, most first."""
+    """Share of each language, the one with the most lines first."""
     functions: Functions | None
-    """Over the languages whose functions can be counted; None if there is none."""
+    """Functions of all languages whose functions can be counted; None if there is no such language."""
 
 
 def structure(files: Iterable[StoredFile], source: str) -> Structure:
@@ -80,11 +80,11 @@ def structure(files: Iterable[StoredFile], source: str) -> Structure:
         depths.append(file.path.count("/"))
         lines[name] = lines.get(name, 0) + sum(1 for line in file.content.split(b"\n") if line.strip())
         number[name] = number.get(name, 0) + 1
-        found = function_lengths(name, file.content)
-        known = lengths.setdefault(name, [])
-        lengths[name] = None if found is None or known is None else known + found
+        in_file = function_lengths(name, file.content)
+        earlier = lengths.setdefault(name, [])
+        lengths[name] = None if in_file is None or earlier is None else earlier + in_file
     total = sum(lines.values())
-    counted = [found for found in lengths.values() if found is not None]
+    counted = [of_language for of_language in lengths.values() if of_language is not None]
     return Structure(
         source=source,
         files=count,
@@ -98,9 +98,9 @@ def structure(files: Iterable[StoredFile], source: str) -> Structure:
                 files=number[name],
                 lines=lines[name],
                 share=round(lines[name] / total, 4) if total else 0.0,
-                functions=Functions.of(found) if (found := lengths[name]) is not None else None,
+                functions=Functions.of(of_language) if (of_language := lengths[name]) is not None else None,
             )
             for name in sorted(lines, key=lambda name: (-lines[name], name))
         },
-        functions=Functions.of([length for found in counted for length in found]) if counted else None,
+        functions=Functions.of([length for of_language in counted for length in of_language]) if counted else None,
     )

@@ -1,21 +1,22 @@
-"""What an action does, in one word: write, probe, git, execute, read or other.
+"""The class of an action: write, probe, git, execute, read or other.
 
-The issue names the classes and their priority and leaves their definitions open, so these are ours. An action is a
-script; it has every class that one of its commands has and counts as the first of them in this order:
+The definitions are ours. An action is a script. It has every class that one of its commands has, and counts as the
+first of them in this order:
 
 - `write`: creates, changes or deletes files by the script's own commands: an output redirection into a file, `tee`,
-  `sed -i`, `perl -i`, `patch`, `git apply`, editors, `cp`, `mv`, `rm`, `mkdir`, `chmod` and their like, or inline
-  code that opens a file for writing. What a program leaves that is run (a compiler's output) is not meant. Into a
-  scratch directory (/tmp, /var/tmp, /dev/shm, mktemp's, where the workspace is not below it) it is a write only
-  if the action does none of probe, git and execute: `printf x > /tmp/in; ./executable /tmp/in` is a probe.
-- `probe`: runs or examines the reference program, the one to be rebuilt, to learn what it does (`reference.py` says
-  which that is), also by way of a script that names it. Reading its documentation is `read`.
+  `sed -i`, `perl -i`, `patch`, `git apply`, editors, `cp`, `mv`, `rm`, `mkdir`, `chmod` and similar commands, or
+  inline code that opens a file for writing. Files that a program writes while it runs (a compiler's output) do not
+  count. Writing into a scratch directory (/tmp, /var/tmp, /dev/shm or mktemp's, unless the workspace is below it)
+  counts only if the action does not probe, use git or execute: `printf x > /tmp/in; ./executable /tmp/in` is a probe.
+- `probe`: runs or examines the reference program, the one to be rebuilt, to learn its behavior; also through a script
+  that names it. `reference.py` determines which program that is. Reading its documentation is `read`.
 - `git`: any other git command.
-- `execute`: runs any other program: compilers, build tools, tests, interpreters, package managers, one's own program.
+- `execute`: runs any other program: compilers, build tools, tests, interpreters, package managers, the agent's own
+  program.
 - `read`: looks at files or at the machine and changes nothing.
-- `other`: the rest (`cd`, `echo`, `sleep`, an empty script), and whatever is not well-formed bash.
+- `other`: the rest (`cd`, `echo`, `sleep`, an empty script), and scripts that are not well-formed bash.
 
-A turn has the first class of its actions.
+A turn has the first class of its actions in the same order.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-from trajectories.analysis.commands import well_known as known
+from trajectories.analysis.commands import well_known
+from trajectories.analysis.commands.arguments import flags_of, has_flag, inline_code, inner_script, operands_of
 from trajectories.analysis.commands.reference import BUILD_SCRIPT, Reference
 from trajectories.analysis.commands.shell import Command, FileWrite, Item, absolute, items
 
@@ -41,19 +43,18 @@ _CODE_WRITES = re.compile(
     |\bopen\s*\(?[^;\n]{0,80}['"]\+?>{1,2} | \bfile_put_contents\s*\(""",
     re.VERBOSE,
 )
-_INLINE = {"perl": ("-e", "-E"), "ruby": ("-e",), "node": ("-e", "-p", "--eval"), "php": ("-r",), "lua": ("-e",)}
 _DEEPEST = 5
-"""Levels of `bash -c` inside `bash -c` that are looked into."""
+"""Levels of `bash -c` inside `bash -c` that are examined."""
 
 
 def first(classes: Iterable[ActionClass]) -> ActionClass | None:
-    """The class that counts among several; None of none."""
+    """Return the class with the highest priority; None if there are no classes."""
     present = set(classes)
     return next((name for name in PRIORITY if name in present), None)
 
 
 def classify(script: str, reference: Reference | None = None) -> tuple[ActionClass, bool]:
-    """The class of an action, and whether its script could be parsed; `reference` is brought up to date.
+    """Return the class of an action, and True if its script could be parsed; update `reference` with its effects.
 
     Raises: MissingExtra without tree-sitter and its bash grammar.
     """
@@ -70,39 +71,19 @@ def classify(script: str, reference: Reference | None = None) -> tuple[ActionCla
 
 
 def take_in(item: Item, reference: Reference) -> None:
-    """Bring the reference up to date with one command or write; scripts inside of a command are not looked into."""
+    """Update the reference with one command or write; scripts inside a command are not examined."""
     if isinstance(item, Command):
         _command(item, reference, _DEEPEST)
     elif not _NO_FILES.fullmatch(item.path):
         reference.written(item.path, item.text)
 
 
-def inner_script(name: str, words: tuple[str, ...], stdin: str | None) -> str | None:
-    """The script inside of a command (`bash -c TEXT`, `bash <<END`, `eval TEXT`); None if it has none."""
-    operands = _operands(words)
-    if name == "eval":
-        return " ".join(words[1:])
-    if name in known.SHELLS and _has_flag(words, "c"):
-        return operands[0] if operands else ""
-    return stdin if name in known.SHELLS and not operands else None
-
-
-def inline_code(name: str, words: tuple[str, ...], stdin: str | None) -> str | None:
-    """The code that an interpreter is given in its options or as here-text; None if there is none."""
-    options = _INLINE.get(name, ("-c",) if name.startswith(("py", "R")) else ())
-    code = next((words[at + 1] for at, word in enumerate(words[:-1]) if word in options), None)
-    operands = _operands(words)
-    if code is None and name in ("perl", "ruby") and operands and "e" in _flags(words):
-        code = operands[0]
-    return stdin if code is None and (not operands or operands[0] == "-") else code
-
-
 def _script(script: str, cwd: str, reference: Reference, depth: int) -> set[_Does] | None:
-    found = items(script, cwd)
-    if found is None:
+    script_items = items(script, cwd)
+    if script_items is None:
         return None
     does: set[_Does] = set()
-    for item in found:
+    for item in script_items:
         if isinstance(item, FileWrite):
             does |= _changes([item.path], reference)
             if not _NO_FILES.fullmatch(item.path):
@@ -113,7 +94,7 @@ def _script(script: str, cwd: str, reference: Reference, depth: int) -> set[_Doe
 
 
 def _changes(paths: Iterable[str], reference: Reference) -> set[_Does]:
-    """What writing these files, from the root, amounts to."""
+    """Classify the writing of these files (absolute paths)."""
     return {"scratch" if _scratch(path, reference) else "write" for path in paths if not _NO_FILES.fullmatch(path)}
 
 
@@ -124,7 +105,7 @@ def _scratch(path: str, reference: Reference) -> bool:
 
 
 def _command(command: Command, reference: Reference, depth: int) -> set[_Does]:
-    words, wrappers = known.unwrapped(command.words)
+    words, wrappers = well_known.unwrapped(command.words)
     if not words:
         return {"other"}
     paths = [absolute(word, command.cwd) for word in words]
@@ -132,27 +113,27 @@ def _command(command: Command, reference: Reference, depth: int) -> set[_Does]:
     if reference.is_program(paths[0]) or reference.is_script(paths[0]):
         return {"probe"}
     on_reference = any(reference.is_program(path) for path in paths[1:])
-    if on_reference and (name in known.EXAMINING or wrappers & known.EXAMINING):
+    if on_reference and (name in well_known.EXAMINING or wrappers & well_known.EXAMINING):
         return {"probe"}
     if name in command.functions:
-        return {"probe"} if on_reference else set()  # what its body does is counted where it is defined
-    if name in known.SHELLS or name in ("eval", "source", "."):
+        return {"probe"} if on_reference else set()  # its body counts at its definition
+    if name in well_known.SHELLS or name in ("eval", "source", "."):
         return _shell(name, words, command, reference, depth, on_reference)
     if name == "git":
-        return {"write"} if next(iter(_operands(words)), "") in ("apply", "am") else {"git"}
+        return {"write"} if next(iter(operands_of(words)), "") in ("apply", "am") else {"git"}
     if name == "tee":
         return _tee(paths, words, command, reference) or {"read"}
-    if name in ("sed", "gsed") and _has_flag(words, "i", "--in-place"):
+    if name in ("sed", "gsed") and has_flag(words, "i", "--in-place"):
         return _changes(paths[-1:], reference)
     if name == "find":
         return _find(words, command, reference, depth)
-    if name in known.INTERPRETERS or re.fullmatch(r"python\d\.\d+", name):
+    if name in well_known.INTERPRETERS or re.fullmatch(r"python\d\.\d+", name):
         return _interpreter(name, words, command, reference, on_reference)
-    if name in known.CHANGING:
+    if name in well_known.CHANGING:
         return _changing(name, words, paths, reference)
-    if name in known.READING or name in known.EXAMINING:
+    if name in well_known.READING or name in well_known.EXAMINING:
         return {"read"}
-    if name in known.NOTHING:
+    if name in well_known.NOTHING:
         return {"other"}
     _built(words, paths, name, reference)
     return {"probe"} if any(reference.is_program(path) for path in paths[1:]) else {"execute"}
@@ -161,22 +142,22 @@ def _command(command: Command, reference: Reference, depth: int) -> set[_Does]:
 def _shell(
     name: str, words: tuple[str, ...], command: Command, reference: Reference, depth: int, on_reference: bool
 ) -> set[_Does]:
-    """A script inside of the script: `bash -c TEXT`, `bash <<END`, `eval TEXT`, `bash FILE`, `source FILE`."""
-    operands = _operands(words)
+    """Classify a script inside the script: `bash -c TEXT`, `bash <<END`, `eval TEXT`, `bash FILE`, `source FILE`."""
+    operands = operands_of(words)
     inner = inner_script(name, words, command.stdin)
     if inner is not None:
         does = _script(inner, command.cwd, reference, depth + 1) if depth < _DEEPEST else None
         return {"execute"} if does is None else does or {"other"}
     if not operands:
-        return {"execute"} if name in known.SHELLS else {"other"}
+        return {"execute"} if name in well_known.SHELLS else {"other"}
     file = absolute(operands[0], command.cwd)
     if reference.is_program(file) or reference.is_script(file) or on_reference:
         return {"probe"}
     if name in ("source", "."):
         return {"other"}
-    if file.endswith(f"/{BUILD_SCRIPT}") and not _has_flag(words, "n"):
+    if file.endswith(f"/{BUILD_SCRIPT}") and not has_flag(words, "n"):
         reference.written(reference.built)
-    return {"read"} if _has_flag(words, "n") else {"execute"}
+    return {"read"} if has_flag(words, "n") else {"execute"}
 
 
 def _tee(paths: list[str], words: tuple[str, ...], command: Command, reference: Reference) -> set[_Does]:
@@ -201,9 +182,9 @@ def _interpreter(
     name: str, words: tuple[str, ...], command: Command, reference: Reference, on_reference: bool
 ) -> set[_Does]:
     code = inline_code(name, words, command.stdin)
-    operands = _operands(words)
+    operands = operands_of(words)
     if name in ("perl", "ruby"):
-        flags = _flags(words)
+        flags = flags_of(words)
         if "i" in flags.partition("e")[0]:
             return _changes([absolute(words[-1], command.cwd)], reference)
         if re.search("[np]", flags.partition("e")[0]) and code and not _CODE_WRITES.search(code):
@@ -219,20 +200,16 @@ def _interpreter(
     return {"probe" if on_reference or reference.is_script(file) else "execute"}
 
 
-def _flags(words: tuple[str, ...]) -> str:
-    return "".join(word[1:] for word in words[1:] if re.fullmatch(r"-[a-zA-Z0-9.]+", word))
-
-
 def _into_scratch(match: re.Match[str]) -> bool:
     path = match["path"]
     return path is not None and path.strip().lstrip("fbr").strip("'\"").startswith(_SCRATCH)
 
 
 def _changing(name: str, words: tuple[str, ...], paths: list[str], reference: Reference) -> set[_Does]:
-    """`cp`, `rm` and their like: where they write, and whether that touches the reference."""
+    """Classify `cp`, `rm` and similar commands by their targets, and update the reference."""
     if name == "tar" and words[1:] and (re.fullmatch(r"-?[a-su-zA-Z]*t[a-zA-Z]*", words[1]) or "--list" in words):
         return {"read"}
-    if name in ("unzip", "gzip", "gunzip", "xz", "bzip2", "zstd") and _has_flag(words, "l" if name == "unzip" else "c"):
+    if name in ("unzip", "gzip", "gunzip", "xz", "bzip2", "zstd") and has_flag(words, "l" if name == "unzip" else "c"):
         return {"read"}
     operands = [path for path, word in zip(paths[1:], words[1:], strict=True) if not word.startswith("-")]
     if name in ("chmod", "chown", "chgrp"):
@@ -243,9 +220,9 @@ def _changing(name: str, words: tuple[str, ...], paths: list[str], reference: Re
         return _changes(operands, reference) if operands else {"read"}
     if name == "mktemp":
         return {"scratch"}
-    targets = operands[-1:] if name in known.LAST_IS_TARGET else operands
+    targets = operands[-1:] if name in well_known.LAST_IS_TARGET else operands
     does = _changes(targets, reference) or {"write"}
-    sources = operands[:-1] if name in (*known.LAST_IS_TARGET, "mv") else []
+    sources = operands[:-1] if name in (*well_known.LAST_IS_TARGET, "mv") else []
     copies = [source for source in sources if reference.is_program(source)]
     if name == "mv":
         targets = operands[-1:]
@@ -260,24 +237,10 @@ def _changing(name: str, words: tuple[str, ...], paths: list[str], reference: Re
 
 
 def _built(words: tuple[str, ...], paths: list[str], name: str, reference: Reference) -> None:
-    """A compiler's `-o FILE`, or the build script itself, replaces what stood there."""
+    """Record that a compiler's `-o FILE`, or the build script, replaces a file."""
     if name == BUILD_SCRIPT:
         reference.written(reference.built)
-    if name in known.BUILDING:
+    if name in well_known.BUILDING:
         for at, word in enumerate(words[:-1]):
             if word in ("-o", "--output"):
                 reference.written(paths[at + 1])
-
-
-def _operands(words: tuple[str, ...]) -> list[str]:
-    return [word for word in words[1:] if not word.startswith(("-", "+")) or word == "-"]
-
-
-def _has_flag(words: tuple[str, ...], letter: str, long: str = "--none") -> bool:
-    """`-i`, `-ni`, `-i.bak` or the long form, among the options before any `--`."""
-    for word in words[1:]:
-        if word == "--":
-            return False
-        if word.startswith(long) or re.match(rf"-[a-zA-Z]*?{letter}", word):
-            return True
-    return False

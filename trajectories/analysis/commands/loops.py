@@ -1,8 +1,8 @@
-"""Commands that were repeated with the same outcome: in a row (a loop) or with others between (thrashing).
+"""Commands that were repeated with the same outcome, in a row (a loop) or with others between them (thrashing).
 
-The same command is the same script with runs of blanks taken as one; the same outcome is how it ended, its exit code
-or signal, and the hashes of all it printed. An occurrence at most `WINDOW` actions after the one before belongs to the
-same repetition. Polling is legitimate, so this is a fact and no judgement.
+Commands are the same if their scripts differ only in white space. Outcomes are the same if the way the command ended,
+its exit code or signal, and the hashes of its output are equal. An occurrence at most `WINDOW` actions after the
+previous one belongs to the same repetition. Repetitions are facts and not judgments, since polling is legitimate.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 WINDOW = 20
-"""Actions."""
+"""Largest distance, in actions, between two occurrences of one repetition."""
 FEWEST = 3
-"""Occurrences that make a repetition."""
+"""Least number of occurrences of a repetition."""
 _SHOWN = 200
-"""Characters of a command that a report shows."""
+"""Number of characters of a command that a report shows."""
 
 
 class Repetition(BaseModel):
     """One command that was repeated with one outcome."""
 
     command: str
-    """Its beginning, on one line."""
+    """Beginning of the command, on one line."""
     times: int
     in_a_row: int
-    """The longest run with nothing in between."""
+    """Length of the longest run without other actions in between."""
     first: str
-    """The first occurrence's address, `step.i`."""
+    """Address of the first occurrence, `step.i`."""
     last: str
+    """Address of the last occurrence."""
     exit_code: int | None
 
 
@@ -49,14 +50,14 @@ class _Cluster:
 
 @dataclass
 class Loops:
-    """Feed it every finished action in order; constant work each."""
+    """Finds repetitions among the finished actions in order; constant work for each action."""
 
     _open: dict[Hashable, _Cluster] = field(default_factory=dict)
-    _found: list[_Cluster] = field(default_factory=list)
+    _repeated: list[_Cluster] = field(default_factory=list)
     _index: int = 0
 
     def feed(self, action: str, script: str, outcome: Hashable, exit_code: int | None) -> None:
-        """Take in an action by its address, its script and what came of it."""
+        """Process one action by its address, script and outcome."""
         command = " ".join(script.split())
         key = (hashlib.sha256(command.encode("utf-8", "replace")).digest(), outcome)
         self._index += 1
@@ -69,11 +70,11 @@ class Loops:
         cluster.times += 1
         cluster.last, cluster.last_index = action, self._index
         if cluster.times == FEWEST:
-            self._found.append(cluster)
+            self._repeated.append(cluster)
 
     def repetitions(self) -> list[Repetition]:
-        """Those of at least `FEWEST` occurrences, most first."""
-        found = [
+        """Return repetitions of at least `FEWEST` occurrences, the most frequent first."""
+        repetitions = [
             Repetition(
                 command=cluster.command,
                 times=cluster.times,
@@ -82,6 +83,6 @@ class Loops:
                 last=cluster.last,
                 exit_code=cluster.exit_code,
             )
-            for cluster in self._found
+            for cluster in self._repeated
         ]
-        return sorted(found, key=lambda repetition: -repetition.times)
+        return sorted(repetitions, key=lambda repetition: -repetition.times)

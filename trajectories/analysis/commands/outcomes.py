@@ -1,4 +1,4 @@
-"""How actions ended and how long they took, by class. Counts only; None is unknown."""
+"""Endings and durations of actions, by class. An unknown figure is None."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from trajectories.analysis.commands.classes import PRIORITY, ActionClass
 from trajectories.record.events import ActionFinished
 
 _BY_ITSELF = frozenset({"exited", "unknown"})
-"""How an action ends that nothing stopped; an imported file may not say it."""
+"""Endings of an action that nothing stopped; imported files may not state the ending."""
 
 
 class Outcomes(BaseModel):
-    """Of a trial's finished actions."""
+    """Figures about a trial's finished actions."""
 
     finished: int
     known_exit_codes: int
     non_zero: int
     non_zero_share: float | None
-    """Of the known exit codes."""
+    """Share of the known exit codes that are not 0."""
     longest_failing_run: int
-    """Actions in a row, each with a non-zero exit code or ended by force."""
+    """Length of the longest run of actions with a non-zero exit code or a forced end."""
     recoveries: int
-    """Times that an action with exit code 0 came after one that failed."""
+    """Number of times that an action with exit code 0 followed one that failed."""
     ended: dict[str, int]
-    """By how they ended: exited, deadline, oom, output_cap, ..."""
+    """Number of actions by ending: exited, deadline, oom, output_cap, ..."""
     seconds: dict[ActionClass, float]
-    """Spent in the actions of each class, as far as durations are known."""
+    """Seconds spent in the actions of each class, as far as durations are known."""
     unknown_durations: int
 
 
 @dataclass
 class OutcomeCount:
-    """Feed it every finished action in order."""
+    """Counts the outcomes of finished actions in order."""
 
     finished: int = 0
-    known: int = 0
+    known_exit_codes: int = 0
     non_zero: int = 0
     longest: int = 0
     recoveries: int = 0
@@ -47,22 +47,22 @@ class OutcomeCount:
     _ended: Counter[str] = field(default_factory=Counter)
     _seconds: dict[ActionClass, float] = field(default_factory=dict)
 
-    def feed(self, event: ActionFinished, of: ActionClass) -> None:
-        """Take in one action and its class."""
+    def feed(self, event: ActionFinished, kind: ActionClass) -> None:
+        """Process one action of this class."""
         self.finished += 1
         self._ended[event.ended] += 1
         duration: float | None = event.duration_s
         if duration is None:
             self.unknown_durations += 1
         else:
-            self._seconds[of] = self._seconds.get(of, 0.0) + duration
+            self._seconds[kind] = self._seconds.get(kind, 0.0) + duration
         failed = event.ended not in _BY_ITSELF or event.signal is not None
         if event.exit_code is not None:
-            self.known += 1
+            self.known_exit_codes += 1
             self.non_zero += event.exit_code != 0
             failed = failed or event.exit_code != 0
         elif not failed:
-            return  # an imported action whose exit code nobody knows
+            return  # an imported action with an unknown exit code
         if failed:
             self._run += 1
             self.longest = max(self.longest, self._run)
@@ -71,12 +71,12 @@ class OutcomeCount:
             self._run = 0
 
     def outcomes(self) -> Outcomes:
-        """The counts up to here."""
+        """Return the counts so far."""
         return Outcomes(
             finished=self.finished,
-            known_exit_codes=self.known,
+            known_exit_codes=self.known_exit_codes,
             non_zero=self.non_zero,
-            non_zero_share=round(self.non_zero / self.known, 4) if self.known else None,
+            non_zero_share=round(self.non_zero / self.known_exit_codes, 4) if self.known_exit_codes else None,
             longest_failing_run=self.longest,
             recoveries=self.recoveries,
             ended=dict(self._ended),

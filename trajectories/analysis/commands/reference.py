@@ -1,9 +1,10 @@
-"""Where the reference program is, as far as the record tells: running it is a probe, running one's own build is not.
+"""The paths of the reference program, as far as the record shows them.
 
-A task that has a program to rebuild leaves it in the workspace. With a snapshot of step 0 it is each executable file
-there that is no script (or that cannot be read); without one it is `executable` in the work directory. A path stops
-being the reference when it is written; what the reference is copied or linked to is the reference too; and a script
-of the agent's own whose here-text names the reference is a way of running it.
+Running the reference is a probe; running the agent's own build is not. A task with a program to rebuild puts it into
+the workspace. If there is a snapshot of step 0, every executable file in it that is not a script, or that cannot be
+read, is the reference; otherwise `executable` in the work directory is. A path stops being the reference when it is
+written. Copies of the reference and links to it are the reference too. Running a script of the agent whose here-text
+names the reference counts as running the reference.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from trajectories.record.events import Change, Snapshot
 
 DEFAULT_NAME = "executable"
-"""What ProgramBench and the demos call the program to be rebuilt."""
+"""Name of the program to rebuild in ProgramBench and the demos."""
 BUILD_SCRIPT = "compile.sh"
-"""Writes `DEFAULT_NAME` (the contract of the same benchmarks)."""
+"""Script that builds `DEFAULT_NAME`, by the contract of the same benchmarks."""
 
 _PROGRAM_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe")
 
@@ -28,19 +29,19 @@ _PROGRAM_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b
 def initial_programs(
     event: Snapshot, workdir: str, content_of: Callable[[Change], bytes | None]
 ) -> dict[str, str | None]:
-    """Of the state that a trial began with: executable files that are no script, from the root, with their sha256."""
-    found: dict[str, str | None] = {}
+    """Return the executable files of the initial state that are not scripts: absolute path and sha256."""
+    programs: dict[str, str | None] = {}
     for change in event.changes:
         if change.type != "file" or not (change.mode or 0) & 0o111 or ignored(change.path):
             continue
         content = content_of(change)
         if content is None or content.startswith(_PROGRAM_MAGIC):
-            found[f"{workdir}/{change.path}"] = change.sha256
-    return found
+            programs[f"{workdir}/{change.path}"] = change.sha256
+    return programs
 
 
 class Reference:
-    """The paths that stand for the reference program at this point of a trial."""
+    """The paths of the reference program at one point of a trial. All paths are absolute."""
 
     def __init__(self, workdir: str = "/workspace") -> None:
         self.workdir = workdir
@@ -51,41 +52,41 @@ class Reference:
         self._hashes: frozenset[str] = frozenset()
 
     def start(self, programs: Mapping[str, str | None]) -> None:
-        """Step 0 was seen whole: these paths, from the root, with their sha256, and no others."""
+        """Take exactly these paths, with their sha256, as the reference, since a snapshot shows the initial state."""
         self._programs = set(programs)
         self._hashes = frozenset(sha256 for sha256 in programs.values() if sha256)
 
     @property
     def programs(self) -> frozenset[str]:
-        """The paths, from the root, that are the reference or a copy of it."""
+        """The paths of the reference and its copies."""
         return frozenset(self._programs)
 
     def copy(self) -> Reference:
-        """The same, to look at what would follow."""
+        """Return an independent copy, to examine what a script would do."""
         other = Reference(self.workdir)
         other._programs, other._scripts = set(self._programs), set(self._scripts)
         other._dropped, other._hashes = set(self._dropped), self._hashes
         return other
 
     def is_program(self, path: str) -> bool:
-        """Whether this path, from the root, is the reference program or a copy of it."""
+        """Return True for a path of the reference program or a copy of it."""
         return path in self._programs
 
     def is_script(self, path: str) -> bool:
-        """Whether this is a script of the agent's that runs the reference."""
+        """Return True for a script of the agent that runs the reference."""
         return path in self._scripts
 
     def named_in(self, text: str) -> bool:
-        """Whether a text names the reference by its path, or by its name behind `./` or another directory."""
+        """Return True if a text names the reference by its path, or by its name after `./` or another directory."""
         return any(path in text or f"/{posixpath.basename(path)}" in text for path in self._programs)
 
     def copied(self, source: str, target: str) -> None:
-        """A file was copied, moved or linked; whether the target is a directory is not known."""
+        """Record that a file was copied, moved or linked. The target may be a directory."""
         if source in self._programs:
             self._programs |= {target, posixpath.join(target, posixpath.basename(source))}
 
     def written(self, path: str, text: str | None = None) -> None:
-        """A file was written, with this text if it is known."""
+        """Record that a file was written, with this text if it is known."""
         if path in self._programs:
             self._programs.discard(path)
             self._dropped.add(path)
@@ -94,8 +95,10 @@ class Reference:
             self._scripts.add(path)
 
     def settle(self, changes: Iterable[Change]) -> None:
-        """A snapshot says what the step really changed: what was thought written and was not is restored, and what
-        has the reference's content is the reference."""
+        """Correct the paths by a snapshot, which shows the real changes of a step.
+
+        A path that was only assumed to be written is restored, and a file with the reference's content is added.
+        """
         changed: set[str] = set()
         same: set[str] = set()
         for change in changes:

@@ -1,7 +1,7 @@
-"""A bash script as the commands and file writes it consists of, in order. Parsing is tree-sitter's.
+"""The commands and file writes of a bash script, in order, parsed by tree-sitter.
 
-Nothing is run and nothing is classified here. Quotes are removed, variables that the script itself sets to
-literal text are put in, `cd` is followed; what cannot be known stays as it is written (`$X`, `$(...)`).
+Nothing is run or classified here. Quotes are removed, variables that the script sets to literal text are expanded, and
+`cd` is followed. An expansion with an unknown value stays as it is written (`$X`, `$(...)`).
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _LONGEST_VALUE = 4096
-"""Characters of a variable that are put in: `X=$X$X` a hundred times must stay small."""
+"""Longest value of a variable that is expanded, in characters: `X=$X$X` a hundred times must stay small."""
 _BEYOND = re.compile("[^\\x00-\\xff]")
-"""tree-sitter-bash 0.25 asks `isdigit` about what stands behind a brace, which reads beyond its table: `{` and a
-character of a high plane ended the process."""
+"""Characters that are replaced before parsing: tree-sitter-bash 0.25 calls `isdigit` on the character after a brace,
+which reads beyond its table; `{` before a character of a high plane crashed the process."""
 _FILLERS = {1: "?", 2: "é", 3: "é_", 4: "éé"}
 _STATEMENTS = frozenset({"redirected_statement", "pipeline", "list", "command", "compound_statement", "subshell"})
 
 
 @dataclass(frozen=True)
 class Command:
-    """One simple command: its words, what here-text it is fed, and the directory it runs in."""
+    """A simple command: its words, the here-text on its standard input, and the directory in which it runs."""
 
     words: tuple[str, ...]
     stdin: str | None
     cwd: str
     functions: frozenset[str] = frozenset()
-    """Those defined before it in the same script."""
+    """Functions that the script defines before this command."""
     input: str | None = None
-    """The file, from the root, that `<` feeds it."""
+    """Absolute path of the file that `<` redirects to its standard input."""
     assigned: frozenset[str] = frozenset()
-    """Variables set in front of it, or before it in the same script."""
+    """Variables that are set in front of the command, or earlier in the script."""
 
 
 @dataclass(frozen=True)
 class FileWrite:
-    """An output redirection into a file, with the here-text that goes into it if that is known."""
+    """An output redirection into a file, with the here-text that is written if it is known."""
 
     path: str
     text: str | None
@@ -62,8 +62,8 @@ def _parser() -> Parser:
 
 
 def items(script: str, cwd: str = "/workspace") -> list[Item] | None:
-    """The commands and redirections of a script in order of appearance, also those inside of substitutions,
-    functions and loops; None if it is not well-formed bash.
+    """Return the commands and redirections of a script in order, including those inside substitutions, functions and
+    loops; None if the script is not well-formed bash.
 
     Raises: MissingExtra without tree-sitter and its bash grammar.
     """
@@ -75,37 +75,37 @@ def items(script: str, cwd: str = "/workspace") -> list[Item] | None:
 
 
 def parseable(script: str) -> bytes:
-    """A script for tree-sitter-bash: as long as its UTF-8, with nothing in it that its scanner cannot bear."""
+    """Encode a script for tree-sitter-bash: as long as its UTF-8, without characters that crash its scanner."""
     return _BEYOND.sub(_filler, script).encode("utf-8", "replace")
 
 
 def _filler(character: re.Match[str]) -> str:
-    """As many bytes of a word, and of no name of a variable."""
+    """Return a filler of the same length in bytes, of characters of a word that cannot name a variable."""
     return _FILLERS[len(character[0].encode("utf-8", "replace"))]
 
 
 def absolute(path: str, cwd: str) -> str:
-    """The path without `.` and `..`, from the root."""
+    """Return the absolute path without `.` and `..`."""
     return posixpath.normpath(posixpath.join(cwd, path))
 
 
 @dataclass
 class _Walk:
-    """One pass over a tree, without recursion into statements: scripts may nest deeper than Python's stack."""
+    """One pass over a tree, without recursion into statements, since scripts may nest deeper than Python's stack."""
 
     source: bytes
     cwd: str
     variables: dict[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
     inputs: dict[int, str] = field(default_factory=dict)
-    """By node, what `<` feeds it."""
+    """File that `<` redirects to the standard input of a node, by the node's id."""
 
     def run(self, root: Node) -> Iterator[Item]:
         waiting: list[tuple[Node, str | None] | str] = [(root, None)]
         while waiting:
             entry = waiting.pop()
             if isinstance(entry, str):
-                self.cwd = entry  # a subshell is over
+                self.cwd = entry  # the subshell ends here
                 continue
             node, stdin = entry
             later: list[tuple[Node, str | None] | str] = []
@@ -170,7 +170,7 @@ class _Walk:
         return command
 
     def _input(self, statement: Node) -> str | None:
-        """The file of `< FILE`, from the root."""
+        """Return the absolute path of `< FILE`."""
         for child in statement.named_children:
             operators = [part.type for part in child.children if not part.is_named]
             if child.type == "file_redirect" and operators == ["<"]:
@@ -212,13 +212,13 @@ class _Walk:
             self.variables[self._text(name)] = text
 
     def _loop_variable(self, node: Node) -> None:
-        """A loop's variable stands for the first of its values."""
+        """Give a loop's variable the first of its values."""
         name, value = node.child_by_field_name("variable"), node.child_by_field_name("value")
         if name is not None and value is not None:
             self.variables[self._text(name)] = self._value(value)[:_LONGEST_VALUE]
 
     def _value(self, node: Node, depth: int = 0) -> str:
-        """A word's text after quote removal and the expansions that can be known."""
+        """Return a word's text after quote removal and the expansion of known variables."""
         inner = [self._value(child, depth + 1) for child in node.named_children] if depth < 20 else []
         match node.type:
             case "raw_string":

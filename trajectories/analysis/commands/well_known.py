@@ -1,13 +1,13 @@
-"""What well-known commands do, as tables: which only look, which change files, which start another command.
+"""Tables of well-known commands: those that only read, those that change files, those that start another command.
 
-A name that stands nowhere here is a program that is run.
+A command that is in none of the tables is a program that is run.
 """
 
 from __future__ import annotations
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The names in a text, for tables that read like one."""
+    """Split a text into names, so that tables are readable."""
     return frozenset(text.split())
 
 
@@ -20,30 +20,30 @@ READING = names_in(
     whoami groups pwd date uptime printenv env locale getconf ulimit umask history jobs dpkg-query cloc tokei
     scc ctags seq test ["""
 )
-"""Look at files, at the machine or at what is piped into them, and change nothing."""
+"""Commands that read files, the machine's state or a pipe, and change nothing."""
 
 NOTHING = names_in(
     """echo printf cd pushd popd dirs export unset set shopt local declare typeset readonly alias unalias let
     shift getopts true false : sleep wait kill pkill killall trap exit return break continue read mapfile
     readarray hash enable disown bg fg times yes tput clear reset stty sync"""
 )
-"""Change only the shell, wait, or print what they are told."""
+"""Commands that only change the shell, wait, or print their arguments."""
 
 CHANGING = names_in(
     """cp mv rm rmdir unlink mkdir touch chmod chown chgrp ln install truncate mktemp dd patch apply_patch ed ex
     vi vim nvim nano emacs unzip tar zip gzip gunzip bzip2 bunzip2 xz unxz zstd rsync split csplit mkfifo
     mknod sponge shred rename fallocate dos2unix unix2dos setfacl cpio"""
 )
-"""Create, change or delete files by themselves."""
+"""Commands that create, change or delete files themselves."""
 
 LAST_IS_TARGET = names_in("cp ln install rsync")
-"""Of several operands only the last is written."""
+"""Commands that write only the last of several operands."""
 
 EXAMINING = names_in(
     """strings objdump nm readelf ldd size file xxd od hexdump gdb lldb strace ltrace valgrind r2 radare2 rabin2
     ghidra qemu"""
 )
-"""Show what a program is made of: on the reference program that is a probe."""
+"""Commands that show the inside of a program: applied to the reference program they are a probe."""
 
 SHELLS = names_in("bash sh dash zsh ksh ash")
 INTERPRETERS = names_in(
@@ -79,29 +79,29 @@ WRAPPERS: dict[str, frozenset[str]] = {
     "busybox": frozenset(),
     "!": frozenset(),
 }
-"""Commands that run the command in their operands, with those of their options that take a value in the next word."""
+"""Commands that run the command in their operands, with their options that take a value in the next word."""
 
 
 def unwrapped(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The command that is run in the end, and the names of the wrappers around it."""
-    seen: set[str] = set()
+    """Return the command that is finally run, and the names of the wrappers around it."""
+    wrappers: set[str] = set()
     while words:
         name = words[0].rpartition("/")[2]
         if name not in WRAPPERS:
-            if "=" in words[0] and words[0].partition("=")[0].isidentifier() and seen:
+            if "=" in words[0] and words[0].partition("=")[0].isidentifier() and wrappers:
                 words = words[1:]  # env NAME=VALUE command
                 continue
             break
         if name == "command" and words[1:2] and words[1] in ("-v", "-V"):
-            return ("which", *words[2:]), frozenset(seen)
+            return ("which", *words[2:]), frozenset(wrappers)
         rest = _after_options(words[1:], WRAPPERS[name])
         if name == "timeout":
             rest = rest[1:]
         if not rest:
             break  # `env` or `time` alone
-        seen.add(name)
+        wrappers.add(name)
         words = rest
-    return words, frozenset(seen)
+    return words, frozenset(wrappers)
 
 
 def _after_options(words: tuple[str, ...], with_value: frozenset[str]) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from trajectories.analysis.commands import well_known as known
-from trajectories.analysis.commands.classes import inline_code, inner_script, take_in
+from trajectories.analysis.commands import well_known
+from trajectories.analysis.commands.arguments import inline_code, inner_script
+from trajectories.analysis.commands.classes import take_in
 from trajectories.analysis.commands.reference import Reference
 from trajectories.analysis.commands.shell import Command, FileWrite, absolute, items
 
@@ -66,13 +67,13 @@ def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterato
 
 def see(command: Command) -> Seen | None:
     """One command as rules look at it; None if nothing is run."""
-    words, wrappers = known.unwrapped(command.words)
+    words, wrappers = well_known.unwrapped(command.words)
     if not words:
         return None
     name = words[0].rpartition("/")[2]
     paths = tuple(absolute(word, command.cwd) for word in words)
     code = None
-    if name in known.INTERPRETERS or name.startswith("python"):
+    if name in well_known.INTERPRETERS or name.startswith("python"):
         code = inline_code(name, words, command.stdin)
     return Seen(words, paths, name, wrappers, command, code)
 
@@ -81,12 +82,12 @@ def is_shell_script(path: str, text: str) -> bool:
     """Whether a written text is a script for a shell."""
     first = text.lstrip("\n").partition("\n")[0]
     if first.startswith("#!"):
-        return any(part.rpartition("/")[2] in known.SHELLS for part in first[2:].split())
+        return any(part.rpartition("/")[2] in well_known.SHELLS for part in first[2:].split())
     return path.endswith(_SHELL_NAMES)
 
 
 def _inside(seen: Seen, reference: Reference) -> str | list[Command] | None:
-    if seen.name in known.SHELLS or seen.name == "eval":
+    if seen.name in well_known.SHELLS or seen.name == "eval":
         return inner_script(seen.name, seen.words, seen.command.stdin)
     if seen.name == "find":
         return _executed(seen, reference) or None
