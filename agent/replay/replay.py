@@ -23,7 +23,14 @@ from agent.trial.snapshots import ignored
 from environments.protocol import Environment, Execution
 from trajectories.blobs.spooled import Spooled
 from trajectories.blobs.store import BlobStore
-from trajectories.comparison.compare import NORMALISED_BYTES, Comparison, Span, compare, first_difference, parting
+from trajectories.comparison.compare import (
+    NORMALIZED_BYTES,
+    Comparison,
+    Span,
+    compare,
+    first_difference,
+    first_differing_byte,
+)
 from trajectories.interrupts import interruptible
 from trajectories.reading.reader import read_events
 from trajectories.record.events import CUT_OFF, ActionFinished, ActionStarted, BaseEvent, Event, Output, Snapshot
@@ -218,9 +225,9 @@ class _Replay:
 
     def _compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished) -> tuple[Comparison, str] | None:
         """How one stream differs, and where; None where the record does not hold it to the byte."""
-        if max(then.kept, len(now)) > NORMALISED_BYTES and then.blob is not None:
+        if max(then.kept, len(now)) > NORMALIZED_BYTES and then.blob is not None:
             pieces = now.pieces() if isinstance(now, Spooled) else (now,)
-            at = parting(self._blobs.pieces(then.blob), pieces)
+            at = first_differing_byte(self._blobs.pieces(then.blob), pieces)
             same = at is None
             detail = f"{then.kept} bytes then, {len(now)} now: they part at byte {at} (too long to be looked at closer)"
             return Comparison(identical=same, equal=same, noise=("masked",) if not same and then.masked else ()), detail

@@ -1,8 +1,8 @@
-"""How an output that came again differs from the one that was recorded. Pure.
+"""Comparison of a recorded output with the output of the same command in a later run.
 
-Two outputs are identical, or equal once named kinds of noise are taken out of both, or different. What was taken out is
-always said: a difference is never counted as equal without its name. Only lines that differ are looked at, and outputs
-of more than `NORMALISED_BYTES` are compared to the byte alone, so that time and memory stay bounded.
+Two outputs are identical, or equal after named kinds of noise are removed from both, or different. The removed kinds
+are always named: a difference never counts as equal without a name. Only lines that differ are examined, and outputs of
+more than `NORMALIZED_BYTES` are only compared byte by byte, so that time and memory stay bounded.
 """
 
 from __future__ import annotations
@@ -11,29 +11,31 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trajectories.comparison.noise import NORMALISERS, Span as Span
+from trajectories.comparison.noise import NORMALIZERS, Span as Span
 
 DIFFERENT = "output"
-"""The class of outputs that differ whatever is taken out."""
+"""Class of outputs that differ after all noise is removed."""
 UNORDERED = "unordered listing"
-"""The same lines in another order."""
-NORMALISED_BYTES = 8 << 20
+"""Class of outputs that have the same lines in another order."""
+NORMALIZED_BYTES = 8 << 20
+"""Largest output from which noise is removed."""
 _SAMPLE = 50
+"""Number of pairs of lines from which the necessary kinds of noise are first determined."""
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two outputs; `noise` names what had to be taken out of both to make them equal."""
+    """The result for two outputs; `noise` names the kinds that had to be removed from both to make them equal."""
 
     identical: bool
     equal: bool
-    """Also when identical."""
+    """True if the outputs are identical, or equal without noise."""
     noise: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The class of the difference; empty if there is none."""
+        """The class of the difference; empty if the outputs are identical."""
         return "" if self.identical else " + ".join(self.noise) or DIFFERENT
 
 
@@ -41,10 +43,10 @@ _DIFFER = Comparison(identical=False, equal=False)
 
 
 def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Span | None = None) -> Comparison:
-    """Compare two outputs, byte by byte first; the spans say when they came."""
+    """Compare two outputs, first byte by byte; the spans are the times of their trials."""
     if then == now:
         return Comparison(identical=True, equal=True)
-    if max(len(then), len(now)) > NORMALISED_BYTES:
+    if max(len(then), len(now)) > NORMALIZED_BYTES:
         return _DIFFER
     first, second = (data.decode("utf-8", "surrogateescape").split("\n") for data in (then, now))
     if len(first) != len(second):
@@ -58,7 +60,7 @@ def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Sp
     rest = (sorted((left - right).elements()), sorted((right - left).elements()))
     if not any(rest):
         return Comparison(identical=False, equal=True, noise=(UNORDERED,))
-    every = tuple(NORMALISERS)
+    every = tuple(NORMALIZERS)
     ours, theirs = (
         [(_without(line, every, span), line) for line in lines] for lines, span in zip(rest, spans, strict=True)
     )
@@ -67,9 +69,9 @@ def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Sp
 
 
 def _needed(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | None]) -> tuple[str, ...] | None:
-    """The kinds of noise without which all pairs are equal; None if there is no such set.
+    """Return the kinds of noise without which all pairs of lines are equal; None if there is no such set.
 
-    Found with a few pairs, tried with the rest; what fails is looked at in turn.
+    The kinds are determined with a sample and tried with the rest; the pairs that still differ are the next sample.
     """
     needed: set[str] = set()
     todo: Sequence[tuple[str, str]] = pairs
@@ -78,19 +80,19 @@ def _needed(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | N
         if more is None:
             return None
         needed |= more
-        names = tuple(name for name in NORMALISERS if name in needed)
+        names = tuple(name for name in NORMALIZERS if name in needed)
         left = [pair for pair in todo[_SAMPLE:] if not _equal(pair, names, spans)]
         if len(left) == len(todo):
             return None
         todo = left
-    return tuple(name for name in NORMALISERS if name in needed)
+    return tuple(name for name in NORMALIZERS if name in needed)
 
 
 def _fewest(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | None]) -> set[str] | None:
-    names = tuple(NORMALISERS)
+    names = tuple(NORMALIZERS)
     if not all(_equal(pair, names, spans) for pair in pairs):
         return None
-    for name in NORMALISERS:
+    for name in NORMALIZERS:
         fewer = tuple(other for other in names if other != name)
         if all(_equal(pair, fewer, spans) for pair in pairs):
             names = fewer
@@ -103,12 +105,12 @@ def _equal(pair: tuple[str, str], names: tuple[str, ...], spans: tuple[Span | No
 
 def _without(line: str, names: tuple[str, ...], span: Span | None) -> str:
     for name in names:
-        line = NORMALISERS[name](line, span)
+        line = NORMALIZERS[name](line, span)
     return line
 
 
-def parting(then: Iterable[bytes], now: Iterable[bytes]) -> int | None:
-    """At which byte two outputs part, read piece by piece; None if they are the same."""
+def first_differing_byte(then: Iterable[bytes], now: Iterable[bytes]) -> int | None:
+    """Return the offset of the first byte that differs, reading piece by piece; None if the outputs are the same."""
     at = 0
     mine, theirs = _chunks(then), _chunks(now)
     while True:
@@ -123,7 +125,7 @@ def parting(then: Iterable[bytes], now: Iterable[bytes]) -> int | None:
 
 
 def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces of one size."""
+    """Yield the same bytes in pieces of one size."""
     waiting = bytearray()
     for piece in pieces:
         waiting += piece
@@ -136,8 +138,8 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def first_difference(then: bytes, now: bytes, width: int = 60) -> str:
-    """Where two outputs part, in one line for people."""
-    at = parting((then,), (now,))
+    """Describe the first difference of two outputs in one line."""
+    at = first_differing_byte((then,), (now,))
     if at is None:
         return "nothing"
     line = then.count(b"\n", 0, at) + 1

@@ -1,7 +1,7 @@
-"""Kinds of noise in outputs: what differs from run to run without meaning anything, each by name. Pure.
+"""Named kinds of noise in outputs: differences between runs that have no meaning.
 
-A pattern here must not take out what a program worked out: a size, a line number, a checksum, a date in its data. It
-sees one line at a time and takes time linear in its length, whatever the line holds.
+A pattern here must not remove a result of a program: a size, a line number, a checksum, a date in its data. It sees one
+line at a time, and its time is linear in the length of any line.
 """
 
 from __future__ import annotations
@@ -16,38 +16,40 @@ _MONTH = rf"(?:{'|'.join(_MONTHS)})"
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _ZONE = r"(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})"
 _MARGIN = timedelta(days=2)
+"""Time before and after a trial that still counts as its time: clocks and time zones differ between machines."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """When an output came: from the beginning of its trial to its end, in seconds since 1970.
+    """The time of an output: from the beginning of its trial to its end, in seconds since 1970.
 
-    Only dates and numbers of seconds from then are taken for the clock's; all others are data.
+    Only dates and seconds within this time, or close to it, are noise; all others are data.
     """
 
     start_s: float
     end_s: float
 
     def holds(self, seconds: float) -> bool:
+        """Return True for seconds since 1970 within the span and its margins."""
         margin = _MARGIN.total_seconds()
         return self.start_s - margin <= seconds <= self.end_s + margin
 
     def holds_day(self, year: int | None, month: int, day: int) -> bool:
-        """Whether this day is in it; without a year, of any of its years."""
+        """Return True for a day within the span and its margins; without a year, the day of any of its years."""
         first = date.fromtimestamp(self.start_s) - _MARGIN
         last = date.fromtimestamp(self.end_s) + _MARGIN
         try:
-            days = [date(one, month, day) for one in ({first.year, last.year} if year is None else {year})]
+            days = [date(candidate, month, day) for candidate in ({first.year, last.year} if year is None else {year})]
         except ValueError:
             return False
-        return any(first <= one <= last for one in days)
+        return any(first <= day_of_year <= last for day_of_year in days)
 
 
-Normaliser = Callable[[str, Span | None], str]
-"""Takes its noise out of one line that came in this span; None: nothing is known of when."""
+Normalizer = Callable[[str, Span | None], str]
+"""Function that removes its noise from one line; the span is the time of the output, None if it is unknown."""
 
 
-def _replace(pattern: str, by: str) -> Normaliser:
+def _replace(pattern: str, by: str) -> Normalizer:
     compiled = re.compile(pattern)
     return lambda line, _: compiled.sub(by, line)
 
@@ -60,24 +62,24 @@ _DATE = re.compile(
 
 
 def _dates(line: str, span: Span | None) -> str:
-    def one(found: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         year, month, day = (
-            next((value for name, value in found.groupdict().items() if value and name.rstrip("23") == part), None)
+            next((value for name, value in match.groupdict().items() if value and name.rstrip("23") == part), None)
             for part in ("year", "month", "day")
         )
         assert month is not None
         assert day is not None
         number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month)
-        known = span is None or span.holds_day(int(year) if year else None, number, int(day))
-        return "<date>" if known else found[0]
+        of_trial = span is None or span.holds_day(int(year) if year else None, number, int(day))
+        return "<date>" if of_trial else match[0]
 
-    return _DATE.sub(one, line)
+    return _DATE.sub(replaced, line)
 
 
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d"
 _FRACTION = r"(?:[.,]\d+)?"
 _NO_DATA = r"(?<!\d-\d\d )"
-"""A time beside a date is data unless the date was taken out before it."""
+"""A time after a date is data, unless the date was already removed as noise."""
 _TIME = re.compile(
     rf"{_NO_DATA}(?<![\w:.]){_CLOCK}:[0-5]\d{_FRACTION}(?: ?{_ZONE})?(?: \d{{4}}\b)?(?![\w:])"
     rf"|(?<=>T){_CLOCK}(?::[0-5]\d{_FRACTION})?{_ZONE}?(?![\w:])"
@@ -87,24 +89,24 @@ _SECONDS = re.compile(r"(?<![\w.])(1\d{9})(?:\.\d+|\d{3}|\d{6}|\d{9})?(?![\w.])"
 
 
 def _times(line: str, span: Span | None) -> str:
-    def seconds(found: re.Match[str]) -> str:
-        return "<time>" if span is None or span.holds(float(found[1])) else found[0]
+    def replaced(match: re.Match[str]) -> str:
+        return "<time>" if span is None or span.holds(float(match[1])) else match[0]
 
-    return _SECONDS.sub(seconds, _TIME.sub("<time>", line))
+    return _SECONDS.sub(replaced, _TIME.sub("<time>", line))
 
 
 _BRACES = re.compile(r"\{([^{}\n]*)\}")
 
 
 def _braces_sorted(line: str, _: Span | None) -> str:
-    """Sets and mappings of texts; of numbers they have an order of their own."""
+    """Sort sets and mappings of texts; those of numbers have a fixed order."""
 
-    def one(found: re.Match[str]) -> str:
-        items = found[1].split(", ")
-        plain = not re.search(r"[\[\]()]", found[1]) and all(item[:1] in ("'", '"', "<") for item in items)
-        return "{" + ", ".join(sorted(items)) + "}" if plain and len(items) > 1 else found[0]
+    def replaced(match: re.Match[str]) -> str:
+        items = match[1].split(", ")
+        plain = not re.search(r"[\[\]()]", match[1]) and all(item[:1] in ("'", '"', "<") for item in items)
+        return "{" + ", ".join(sorted(items)) + "}" if plain and len(items) > 1 else match[0]
 
-    return _BRACES.sub(one, line)
+    return _BRACES.sub(replaced, line)
 
 
 _HEX = r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]"
@@ -115,7 +117,7 @@ _COMMIT = re.compile(
     rf"|(?<=^\[)(?:[\w/.-]{{1,200}}|detached HEAD) {_HEX}{{7,12}}(?=\])|(?<=^From ){_HEX}{{40}}\b"
 )
 
-NORMALISERS: dict[str, Normaliser] = {
+NORMALIZERS: dict[str, Normalizer] = {
     "temporary names": _replace(
         r"\btmp\.[A-Za-z0-9]{10}\b|(?<=/)tmp[a-z0-9_]{8}\b|(?<=/tmp/)cc[A-Za-z0-9]{6}\b"
         r"|(?<=/)pytest-of-[\w-]{1,64}/pytest-\d+|(?<=/tmp/)(?:pip|npm)-[\w-]+|(?<=/)retrace-\d+-\d+-(?:\d+-)?\w+",
@@ -138,4 +140,4 @@ NORMALISERS: dict[str, Normaliser] = {
     "commit hashes": lambda line, _: _COMMIT.sub("<commit>", line),
     "hash-seeded order": _braces_sorted,
 }
-"""Each takes one kind of noise out of a line; applied in this order."""
+"""Functions that each remove one kind of noise from a line, in the order of application."""
