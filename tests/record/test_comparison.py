@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.record.cpu_time import check_linear
 from trajectories.comparison.compare import NORMALIZED_BYTES, Span, compare, first_difference, first_differing_byte
 from trajectories.comparison.noise import NORMALIZERS
 
 DAY_S = 86400.0
-RESOLUTION_S = 0.01
-"""Least time that two measurements are compared by."""
 THEN = Span(1_780_000_000, 1_780_003_600)  # 2026-05-28, 20:26 to 21:26 UTC
 NOON = Span(1_779_969_600, 1_779_971_400)  # 2026-05-28, 12:00 to 12:30 UTC: the same day in every time zone
 NOW = Span(1_790_000_000, 1_790_003_600)  # 2026-09-21, 14:13 to 15:13 UTC
@@ -186,13 +182,12 @@ def test_the_first_difference_of_a_long_line_shows_what_is_before_it() -> None:
     ],
 )
 def test_every_kind_of_noise_is_removed_in_linear_time(piece: str) -> None:
-    short, long = (piece * (size // len(piece)) for size in (125_000, 500_000))
-
-    def remove(text: str) -> None:
+    def remove(size: int) -> None:
+        text = piece * (size // len(piece))
         for normalize in NORMALIZERS.values():
             normalize(text, THEN)
 
-    assert cpu_s(lambda: remove(long)) < 10 * max(cpu_s(lambda: remove(short)), RESOLUTION_S)
+    check_linear(remove, 125_000)
 
 
 def test_comparing_many_timestamps_takes_linear_time() -> None:
@@ -201,15 +196,7 @@ def test_comparing_many_timestamps_takes_linear_time() -> None:
         now = then.replace(b"20:30:", b"21:31:")
         assert compare(then, now, THEN, NOW).noise == ("times",)
 
-    lines = NORMALIZED_BYTES // 40
-    assert cpu_s(lambda: compare_lines(lines // 2)) < 10 * cpu_s(lambda: compare_lines(lines // 8))
-
-
-def cpu_s(work: Callable[[], None]) -> float:
-    """Return the CPU seconds of a piece of work."""
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+    check_linear(compare_lines, NORMALIZED_BYTES // 320)
 
 
 def test_noise_is_removed_from_outputs_up_to_the_limit() -> None:

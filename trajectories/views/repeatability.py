@@ -1,4 +1,4 @@
-"""What is likely not to repeat, in the terminal."""
+"""Terminal table of the commands that may not reproduce."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trajectories.record.text import printable
 
 
 def findings_table(report: RepeatabilityReport) -> Table:
-    """One row a command and cause."""
+    """Return a table with one row for each command and cause."""
     table = Table(box=None, pad_edge=False)
     for name in ("action", "cause", "command"):
         table.add_column(name, overflow="fold")
-    for one in report.findings:
-        table.add_row(*(Text(printable(cell)) for cell in (one.action, one.cause, one.text)))
+    for finding in report.findings:
+        table.add_row(*(Text(printable(cell)) for cell in (finding.action, finding.cause, finding.text)))
     return table
