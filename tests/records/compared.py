@@ -1,0 +1,186 @@
+"""Facts of a record that every later release must find again: by the maker to write them down, by the test to compare.
+
+Texts that only people read are left out, so that they may be worded anew. Keys that a later release adds are ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from trajectories import read_events, summarize
+
+HERE = Path(__file__).resolve().parent
+STUDY = HERE / "study"
+"""Scripts of models, tasks and texts that the records were made with."""
+PLACE = Path("/srv/study")
+"""The directory that the records were made in, and name."""
+FORMATS = ("mini", "atif", "openai", "asciicast")
+_WORDS = ("notes", "method", "source", "label", "against_label")
+"""Keys of a score whose values are worded for people."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One finished `agent` command."""
+
+    status: int
+    out: bytes
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@cache
+def _main() -> Any:
+    (entry,) = importlib.metadata.entry_points(group="console_scripts", name="agent")
+    return entry.load()
+
+
+def read_only(*argv: str) -> Ran:
+    """Run `agent ARGV`, a command that only reads, in this process: 300 processes of their own take minutes."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
+    with _signals_kept(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        before, sys.argv = sys.argv, ["agent", *argv]
+        try:
+            _main()()
+            status: object = 0
+        except SystemExit as leave:
+            status = leave.code or 0
+        finally:
+            sys.argv = before
+    assert isinstance(status, int), status
+    assert isinstance(out.buffer, io.BytesIO)
+    return Ran(status, out.buffer.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _signals_kept() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def copy_of(version: str, folder: Path, *, moved: bool = False) -> Path:
+    """The records of a schema version below a copy of the study, as they were made; its runs directory.
+
+    `moved`: their first events name the copy instead of PLACE, so that a trial finds its script, task and workspace.
+    """
+    place = folder / "study"
+    shutil.copytree(STUDY, place)
+    for path in [place, *place.rglob("*")]:  # another umask would make other tasks of these
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    runs = Path(shutil.copytree(HERE / version, place / version))
+    for path in runs.glob("*/*/events.jsonl") if moved else ():
+        first, newline, rest = path.read_bytes().partition(b"\n")
+        path.write_bytes(first.replace(f"{PLACE}/".encode(), f"{place}/".encode()) + newline + rest)
+    return runs
+
+
+def trials_of(version: str) -> dict[str, str]:
+    """The directory of each record, by the name that says what it shows."""
+    trials: dict[str, str] = json.loads((HERE / version / "trials.json").read_text())
+    return trials
+
+
+def facts_of(trial: Path, scratch: Path) -> Facts:
+    """Facts of one record, found by reading alone."""
+    events = list(read_events(trial))
+    summary = summarize(trial, events).model_dump(mode="json", exclude={"trial"})
+    check = read_only("show", str(trial), "--check", "--json")
+    findings = [[finding["rule"], finding["warning"]] for finding in check.json["findings"]]
+    return {
+        "events": dict(Counter(event.type for event in events)),
+        "summary": summary,
+        "check": {"status": check.status, "finished": check.json["finished"], "findings": findings},
+        "exports": {name: exported(trial, name) for name in FORMATS},
+        "workspaces": {step: workspace_of(trial, step, scratch) for step in ("0", "1", "last")},
+    }
+
+
+def exported(trial: Path, format: str) -> str:
+    """sha256 of a trial in another format, or that it is refused."""
+    done = read_only("export", str(trial), "--format", format)
+    return hashlib.sha256(done.out).hexdigest() if done.status == 0 else f"refused with status {done.status}"
+
+
+def workspace_of(trial: Path, step: str, scratch: Path) -> str:
+    """sha256 over the checked-out workspace after a step, or that it is refused."""
+    place = scratch / f"{trial.name}-{step}"
+    at = () if step == "last" else ("--step", step)
+    done = read_only("checkout", str(trial), str(place), *at)
+    return tree_hash(place) if done.status == 0 else f"refused with status {done.status}"
+
+
+def tree_hash(top: Path) -> str:
+    """sha256 over all paths with their modes and contents."""
+    total = hashlib.sha256()
+    for folder, folders, files in os.walk(os.fsencode(top)):
+        folders.sort()
+        for name in sorted(folders + files):
+            path = os.path.join(folder, name)
+            link = os.path.islink(path)
+            mode = 0 if link else os.lstat(path).st_mode
+            content = (
+                os.readlink(path) if link else b"" if os.path.isdir(path) else Path(os.fsdecode(path)).read_bytes()
+            )
+            relative = os.path.relpath(path, os.fsencode(top))
+            total.update(b"%s\0%o\0%d\0%s\0" % (relative, mode, len(content), content))
+    return total.hexdigest()
+
+
+def score_of(trials: list[Path]) -> Any:
+    """A score of trials of one benchmark, without words for people."""
+    done = read_only("score", *map(str, trials), "--json")
+    assert done.status == 0, done.err
+    return _without_words(done.json)
+
+
+def _without_words(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_words(each) for key, each in value.items() if key not in _WORDS}
+    return [_without_words(each) for each in value] if isinstance(value, list) else value
+
+
+def by_benchmark(facts: dict[str, Facts]) -> dict[str, list[str]]:
+    """Names of records, by the benchmark of their task; the judge's and the evaluator's words decide nothing here."""
+    groups: dict[str, list[str]] = {}
+    for name, one in facts.items():
+        groups.setdefault(one["summary"]["entry"]["benchmark"], []).append(name)
+    return groups
+
+
+def differences(expected: Any, found: Any, place: str = "") -> list[str]:
+    """Where a value is not what is expected; a key that is not expected may be there."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        missing = [f"{place}.{key} is missing" for key in expected.keys() - found.keys()]
+        return missing + [
+            line
+            for key in expected.keys() & found.keys()
+            for line in differences(expected[key], found[key], f"{place}.{key}")
+        ]
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return [line for number, (one, other) in pairs for line in differences(one, other, f"{place}[{number}]")]
+    return [] if expected == found else [f"{place}: {expected!r} expected, {found!r} found"]

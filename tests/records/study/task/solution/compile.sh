@@ -1,0 +1,1 @@
+cp greet.sh executable && chmod 755 executable
