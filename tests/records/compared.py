@@ -51,8 +51,7 @@ class Ran:
 
 @cache
 def _main() -> Any:
-    (entry,) = importlib.metadata.entry_points(group="console_scripts", name="agent")
-    return entry.load()
+    return next(iter(importlib.metadata.entry_points(group="console_scripts", name="agent"))).load()
 
 
 def read_only(*argv: str) -> Ran:
@@ -164,7 +163,7 @@ def _without_words(value: Any) -> Any:
 
 
 def by_benchmark(facts: dict[str, Facts]) -> dict[str, list[str]]:
-    """Names of records, by the benchmark of their task; the judge's and the evaluator's words decide nothing here."""
+    """Names of records, by the benchmark of their task."""
     groups: dict[str, list[str]] = {}
     for name, one in facts.items():
         groups.setdefault(one["summary"]["entry"]["benchmark"], []).append(name)

@@ -109,10 +109,14 @@ def test_a_family_is_still_one(copies: dict[str, Path], version: str) -> None:
     }
 
 
+@pytest.mark.parametrize("derived", [True, False], ids=["with-trial.json", "from-events"])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_records_score_as_they_did(copies: dict[str, Path], version: str) -> None:
+def test_records_score_as_they_did(tmp_path: Path, version: str, derived: bool) -> None:
     expected = EXPECTED[version]
-    trials = {name: copies[version] / trial for name, trial in trials_of(version).items()}
+    runs = copy_of(version, tmp_path)
+    for path in [] if derived else runs.glob("*/*/trial.json"):
+        path.unlink()
+    trials = {name: runs / trial for name, trial in trials_of(version).items()}
     groups = by_benchmark(expected["records"])
     assert set(groups) == set(expected["scores"])
     for benchmark, names in groups.items():
