@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,7 @@ def test_an_unfinished_trial_goes_on(tmp_path: Path, version: str, name: str) ->
     with WireServer(turns) as server:
         base = ("--api-base", server.base("chat")) if name.startswith("wire-") else ()
         done = agent(runs.parent, "resume", str(trial), *base, "--json")
+    remove_checkpoints(trial, before)
     assert done.status == 0, done.err
     assert (trial / "events.jsonl").read_bytes().startswith(before)
     cause, steps, commands, log = RESUMED[name]
@@ -247,6 +249,13 @@ def test_an_unfinished_trial_goes_on(tmp_path: Path, version: str, name: str) ->
     assert read_only("show", str(trial), "--check").status == 0
     assert read_only("checkout", str(trial), str(tmp_path / "out")).status == 0
     assert (tmp_path / "out" / "log").read_text() == log
+
+
+def remove_checkpoints(trial: Path, before: bytes) -> None:
+    """Remove the images that a trial committed since its record was `before`."""
+    images = {event.image for event in read_events(trial) if event.type == "checkpoint"}
+    for image in sorted(image for image in images if image.encode() not in before):
+        subprocess.run(["docker", "rmi", image], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize(("version", "name"), only(["solved-local", "gave-up", "resumed-after-kill"]))
