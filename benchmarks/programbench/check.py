@@ -169,7 +169,7 @@ def look_up(reference: str) -> Image:
     """
     api = daemon.connect()
     try:
-        with daemon.told(f"looking up image {reference}"):
+        with daemon.reported(f"looking up image {reference}"):
             facts = api.inspect_image(reference)  # type: ignore[no-untyped-call]
         repository = reference.rpartition(":")[0]
         digests = dict(name.removeprefix("docker.io/").split("@") for name in facts.get("RepoDigests") or [])
@@ -192,7 +192,7 @@ def _names_local_images(api: APIClient) -> bool:
 def _in_registry(api: APIClient, reference: str, digest: str) -> bool:
     """Whether the registry that the name says has this very image; False also where it does not answer."""
     try:
-        with daemon.told(f"asking the registry for {reference}"):
+        with daemon.reported(f"asking the registry for {reference}"):
             facts = api.inspect_distribution(reference)  # type: ignore[no-untyped-call]
     except EnvironmentUnavailable:
         return False

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from environments.docker import daemon, stored_images
+from environments.docker import build_lock, daemon, stored_images
 from environments.leftovers import owner
 from environments.protocol import EnvironmentUnavailable
 
@@ -41,7 +41,7 @@ def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable
         if platform is not None:
             raise EnvironmentUnavailable(f"{error}; for {platform} no base image can be made here") from None
         progress(str(error))
-    with stored_images.one_at_a_time("base"):
+    with build_lock.one_at_a_time("base"):
         if not stored_images.look_up(api, MADE):
             make(api, progress)
     return MADE
@@ -69,7 +69,7 @@ def make(api: APIClient, progress: Callable[[str], None]) -> None:
             raise EnvironmentUnavailable(f"{why}; bring one with `docker load`")
         tree.seek(0)
         labels = {stored_images.BUILT_LABEL: "base", **owner.this_process().labels()}
-        with daemon.told(f"importing {MADE}"):
+        with daemon.reported(f"importing {MADE}"):
             api.import_image_from_stream(
                 iter(lambda: tree.read(1 << 20), b""),  # the SDK sends chunks; a file object would go out unchunked
                 repository=REPOSITORY,

@@ -1,7 +1,8 @@
-"""The Docker daemon (or Podman's Docker-compatible service): reaching it, and its words in one line."""
+"""The Docker daemon (or Podman's Docker-compatible service): connecting to it, and its errors in one line each."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 API_S = 60
+"""Seconds to wait for the daemon's answer, as a rule."""
 QUICK_S = 5
-"""For questions and removals: a daemon that is slower than this does not count as answering."""
+"""Seconds to wait for answers to questions and removals; a slower daemon does not count as answering."""
+_CONFLICT = 409
+"""HTTP status of a request that the state of the container rules out."""
 
 
 def connect(timeout_s: int = API_S) -> APIClient:
-    """A client of the daemon that DOCKER_HOST (else the default socket) names.
+    """Return a client of the daemon that DOCKER_HOST names, or of the one at the default socket.
 
     Raises: EnvironmentUnavailable.
     """
@@ -33,12 +37,12 @@ def connect(timeout_s: int = API_S) -> APIClient:
 
 
 def address(api: APIClient) -> str:
-    """Which daemon a client talks to; every Unix socket has the same `base_url`."""
+    """Return the address of a client's daemon. (Every Unix socket has the same `base_url`.)"""
     return getattr(getattr(api, "_custom_adapter", None), "socket_path", None) or str(api.base_url)
 
 
 def another(api: APIClient) -> Callable[[], APIClient]:
-    """Makes further clients of the daemon that `api` was just connected to, without asking it anything."""
+    """Return a function that makes further clients of the daemon of `api`, without a request to it."""
     from docker import APIClient
     from docker.utils import kwargs_from_env
 
@@ -47,7 +51,7 @@ def another(api: APIClient) -> Callable[[], APIClient]:
 
 
 def answers(api: APIClient, within_s: float = 0) -> bool:
-    """Whether the daemon takes a new connection, now or within so long."""
+    """Return whether the daemon accepts a new connection, now or within so many seconds."""
     until = time.monotonic() + within_s
     connect = another(api)
     while True:
@@ -67,7 +71,7 @@ def answers(api: APIClient, within_s: float = 0) -> bool:
 
 @contextmanager
 def patience(api: APIClient, seconds: int) -> Iterator[None]:
-    """Wait for an answer so long, instead of the usual time."""
+    """Wait for each answer this long instead of the usual time."""
     usual, api.timeout = api.timeout, seconds
     try:
         yield
@@ -76,49 +80,64 @@ def patience(api: APIClient, seconds: int) -> Iterator[None]:
 
 
 def not_found() -> type[Exception]:
-    """What the SDK raises for something that does not exist."""
+    """Return the exception that the SDK raises for something that does not exist."""
     from docker.errors import NotFound
 
-    found: type[Exception] = NotFound
-    return found
+    exception: type[Exception] = NotFound
+    return exception
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Return whether the daemon refused a request because of the container's state.
+
+    To a kill it answers so if the container does not run, to a forced removal if it is being removed already.
+    """
+    from docker.errors import APIError
+
+    return isinstance(error, APIError) and error.status_code == _CONFLICT
 
 
 _facts: dict[str, dict[str, Any]] = {}
 
 
 def facts(api: APIClient) -> dict[str, Any]:
-    """`docker info`, asked once a daemon."""
+    """Return what `docker info` reports. Each daemon is asked only once."""
     where = address(api)
     if where not in _facts:
-        with told("asking the daemon what it has"):
+        with reported("asking the daemon what it has"):
             _facts[where] = api.info()
     return _facts[where]
 
 
 def is_local(api: APIClient | None) -> bool:
-    """Whether the daemon's files are on this machine."""
+    """Return whether the daemon's files are on this machine."""
     if api is None or not api.base_url.startswith("http+docker://"):
         return False
     return Path(facts(api)["DockerRootDir"]).exists()
 
 
+def is_on_this_kernel(api: APIClient) -> bool:
+    """Return whether the daemon's containers run on this machine's kernel."""
+    return is_local(api) and facts(api).get("Name") == os.uname().nodename
+
+
 def reason(error: BaseException) -> str:
-    """The innermost thing that a daemon or a connection said, in one line."""
-    said = getattr(error, "explanation", None)
-    if not said:
+    """Return the daemon's explanation of an error, or the innermost error of the connection, in one line."""
+    text = getattr(error, "explanation", None)
+    if not text:
         while error.__cause__ or error.__context__:
             inner = error.__cause__ or error.__context__
             assert inner is not None
             error = inner
-        said = getattr(error, "strerror", None) or str(error)
-    if isinstance(said, bytes):
-        said = said.decode(errors="replace")
-    return " ".join(str(said).split())
+        text = getattr(error, "strerror", None) or str(error)
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
+    return " ".join(str(text).split())
 
 
 @contextmanager
-def told(doing: str) -> Iterator[None]:
-    """Turn the SDK's errors into ours: what was tried, and what the daemon said.
+def reported(doing: str) -> Iterator[None]:
+    """Turn the SDK's errors into ours, which name what was tried and the daemon's reason.
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
@@ -127,7 +146,7 @@ def told(doing: str) -> Iterator[None]:
     try:
         yield
     except (docker.errors.DockerException, OSError) as error:
-        said = reason(error)
-        if "no space left" in said.lower():
-            raise DiskFull(f"{doing}: {said}") from None
-        raise EnvironmentUnavailable(f"{doing} failed: {said}") from error
+        text = reason(error)
+        if "no space left" in text.lower():  # its status is the same as that of other failures
+            raise DiskFull(f"{doing}: {text}") from None
+        raise EnvironmentUnavailable(f"{doing} failed: {text}") from error

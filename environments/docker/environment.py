@@ -98,12 +98,12 @@ class DockerEnvironment(Supervised):
     def _launch(self, api: APIClient, image: images.Image, channel: Channel, text: bytes) -> None:
         self._container = None
         self._container = self._create(api, image, ["-p", "-c", BOOT, "retrace", str(len(text))])
-        with daemon.told(f"attaching to a container of {image.reference}"):
+        with daemon.reported(f"attaching to a container of {image.reference}"):
             streams = api.attach_socket(self._container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         self._link = AttachLink(getattr(streams, "_sock", streams), streams)
         self._heard = watch.watch(api, self._container, self._link.wake)
         channel.send_text(self._link, text)
-        with daemon.told(f"starting a container of {image.reference} (it needs bash)"):
+        with daemon.reported(f"starting a container of {image.reference} (it needs bash)"):
             api.start(self._container)
 
     def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:
@@ -123,7 +123,7 @@ class DockerEnvironment(Supervised):
             **self._limits.options,
         )
         self._asked = True
-        with daemon.told(f"creating a container of {image.reference}"):
+        with daemon.reported(f"creating a container of {image.reference}"):
             made = api.create_container(
                 image.id,
                 command,
@@ -176,7 +176,7 @@ class DockerEnvironment(Supervised):
             raise EnvironmentLost("the environment was not started")
         user = f"USER {image.user or 'root'}"
         self._heard.expect_pause()  # a commit pauses the container
-        with daemon.told(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
+        with daemon.reported(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
             api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
         return f"{CHECKPOINT}:{name.lower()}"
 
@@ -199,7 +199,7 @@ class DockerEnvironment(Supervised):
         from pexpect.socket_pexpect import SocketSpawn
 
         assert self._api is not None
-        with daemon.told("opening a terminal in the container"):
+        with daemon.reported("opening a terminal in the container"):
             made = self._api.exec_create(self._container, list(command), tty=True, stdin=True, user="0")
             stream: Any = self._api.exec_start(made["Id"], tty=True, socket=True)
         raw: Any = getattr(stream, "_sock", stream)
@@ -254,8 +254,8 @@ class DockerEnvironment(Supervised):
                     return
                 time.sleep(0.05)
             except OSError as error:
-                if "is not running" in str(error):
-                    return
+                if self.spec.keep and daemon.is_conflict(error):
+                    return  # it does not run
                 time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
         _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)
 

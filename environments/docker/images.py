@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from environments.docker import base_image, daemon
+from environments.docker.build_lock import one_at_a_time
 from environments.docker.stored_images import (
     BUILT_LABEL,
     Image as Image,
     Progress,
     look_up as look_up,
-    one_at_a_time,
     pull as pull,
 )
 from environments.leftovers import owner
@@ -62,7 +62,7 @@ def _built(api: APIClient, spec: EnvironmentSpec, build: Build, progress: Progre
         raise EnvironmentUnavailable(f"image {tag} was built but is not there; look at the daemon's log")
     if spec.image:
         repository, _, name = spec.image.partition(":")
-        with daemon.told(f"naming {tag} {spec.image}"):
+        with daemon.reported(f"naming {tag} {spec.image}"):
             api.tag(found.id, repository, name or None, force=True)
     return Image(spec.image or tag, found.id, found.digest, found.user, found.env)
 
@@ -75,7 +75,7 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
     progress(f"building {spec.image or tag}")
     said: list[str] = []
     doing = f"building {spec.image or tag} from {build.context / build.dockerfile}"
-    with daemon.told(doing), daemon.patience(api, BUILD_S):
+    with daemon.reported(doing), daemon.patience(api, BUILD_S):
         for line in api.build(
             path=str(build.context),
             dockerfile=build.dockerfile,

@@ -1,15 +1,10 @@
-"""Images as the daemon has them: looking one up, pulling one, and making one at a time."""
+"""Images as the daemon stores them: looking one up and pulling one."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from environments.docker import daemon
@@ -20,26 +15,32 @@ if TYPE_CHECKING:
 
 PULL_S = 1800
 PULL_SAID_EVERY_S = 5.0
+"""Seconds between two lines about the progress of a pull."""
 BUILT_LABEL = "retrace.build"
-"""Carries the hash of what an image was built from."""
+"""Label with the hash of the files and settings that an image was built from."""
 
 Progress = Callable[[str], None]
+"""Receives the lines of a pull or a build."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A local image. `digest` is the registry's where it came from one, else the image's own id."""
+    """A local image."""
 
     reference: str
     id: str
     digest: str
+    """The registry's digest if the image came from one, otherwise the image's own id."""
     user: str
     env: dict[str, str]
 
 
 def look_up(api: APIClient, reference: str) -> Image | None:
-    """A local image, None if there is none of this name."""
-    with daemon.told(f"looking up image {reference}"):
+    """Return a local image, or None if there is none of this name.
+
+    Raises: EnvironmentUnavailable.
+    """
+    with daemon.reported(f"looking up image {reference}"):
         try:
             facts = api.inspect_image(reference)  # type: ignore[no-untyped-call]
         except daemon.not_found():
@@ -51,12 +52,15 @@ def look_up(api: APIClient, reference: str) -> Image | None:
 
 
 def pull(api: APIClient, reference: str, platform: str | None, progress: Progress) -> None:
-    """Raises: EnvironmentUnavailable, DiskFull."""
+    """Pull an image, and report the progress every few seconds.
+
+    Raises: EnvironmentUnavailable, DiskFull.
+    """
     progress(f"pulling {reference}")
     name = reference if "@" in reference or ":" in reference.rpartition("/")[2] else f"{reference}:latest"
     downloaded = _Downloaded()
     try:
-        with daemon.told(f"pulling {reference}"), daemon.patience(api, PULL_S):
+        with daemon.reported(f"pulling {reference}"), daemon.patience(api, PULL_S):
             for line in api.pull(name, stream=True, decode=True, platform=platform):
                 if "error" in line:
                     raise OSError(line["error"])
@@ -66,68 +70,25 @@ def pull(api: APIClient, reference: str, platform: str | None, progress: Progres
                     progress(f"{reference}: {text}")
     except EnvironmentUnavailable as error:
         raise EnvironmentUnavailable(
-            f"{error}; pull it where a registry answers, bring it with `docker load`, or build it"
+            f"{error}; pull it where a registry answers, load it with `docker load`, or build it"
         ) from None
 
 
 class _Downloaded:
-    """How far a pull is, said every few seconds, from the daemon's lines about single layers."""
+    """The progress of a pull, summed over the daemon's lines about single layers."""
 
     def __init__(self) -> None:
         self._layers: dict[str, tuple[int, int]] = {}
-        self._said = time.monotonic()
+        self._reported = time.monotonic()
 
     def feed(self, line: Mapping[str, Any]) -> str:
-        """What there is to say after this line; mostly nothing."""
+        """Take in a line of the daemon; return a line for the user, or "" if it is too early for one."""
         detail = line.get("progressDetail") or {}
         if line.get("status") != "Downloading" or not detail.get("total"):
             return ""
         self._layers[str(line.get("id"))] = int(detail.get("current") or 0), int(detail["total"])
-        if time.monotonic() - self._said < PULL_SAID_EVERY_S:
+        if time.monotonic() - self._reported < PULL_SAID_EVERY_S:
             return ""
-        self._said = time.monotonic()
-        current, total = (sum(one) / 1e6 for one in zip(*self._layers.values(), strict=True))
+        self._reported = time.monotonic()
+        current, total = (sum(sizes) / 1e6 for sizes in zip(*self._layers.values(), strict=True))
         return f"{current:.0f} of {total:.0f} MB of the layers that have begun"
-
-
-@contextmanager
-def one_at_a_time(name: str) -> Iterator[None]:
-    """Across processes of this user: whoever comes second finds it made. The lock file goes with its last holder."""
-    path = Path(tempfile.gettempdir()) / f"retrace-{os.geteuid()}-{name[:24]}.lock"
-    while True:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if not _is_at(descriptor, path):
-                continue  # removed while we waited: whoever comes now locks another file
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-            return
-        finally:
-            os.close(descriptor)
-
-
-def unheld(path: Path, *, remove: bool) -> bool:
-    """Whether nobody holds this lock file; removes it if so and asked to.
-
-    Raises: OSError.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if remove and _is_at(descriptor, path):
-            path.unlink(missing_ok=True)
-        return True
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
-        return False

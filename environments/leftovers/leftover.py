@@ -1,4 +1,4 @@
-"""Something that a harness process made and that outlived it, and what may become of it."""
+"""A thing that a harness process made and that outlived it, and whether it may be removed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Literal
 from environments.leftovers.owner import Owner
 
 Fate = Literal["dead", "kept", "unknown"]
+"""`dead` may be removed, `kept` only when the user asks for it, `unknown` stays."""
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """Something that a harness process made; `fate` dead may go, kept only when asked for, unknown stays."""
+    """A container, image, directory or lock file whose owner is not alive."""
 
     kind: Literal["container", "image", "directory", "lock"]
     name: str
-    """A container's name, an image's reference, else the path."""
+    """A container's name, an image's reference, or a path."""
     fate: Fate
     why: str
-    """What it is, or why it cannot be judged and what to do."""
+    """A description; of an `unknown` one, why it cannot be judged and what to do about it."""
     owner: Owner | None
     age_s: float
     bytes: int | None = None
     id: str | None = None
-    """A container's or an image's."""
+    """The daemon's id of a container or an image."""

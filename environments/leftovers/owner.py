@@ -1,7 +1,7 @@
-"""Who owns a container or a temporary directory, by the labels or the name it carries, and whether that one lives.
+"""The owner of a container or a temporary directory: a process, named by labels or by a directory's name.
 
-A process id alone is not enough: ids are used again, and every pid namespace has its own. With its namespace, its
-start time and the boot it names one process for ever.
+A process id alone is not enough: ids are used again, and every pid namespace has its own. Together with its namespace,
+its start time and the boot, an id names one process forever.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from trajectories.processes import boot_id, start_time
 
@@ -20,13 +22,13 @@ PID = "retrace.owner.pid"
 START = "retrace.owner.start"
 TRIAL = "retrace.trial"
 KEEP = "retrace.keep"
-"""On a container that its user wants to look at later."""
+"""Label of a container that its user wants to inspect later."""
 
 _DIRECTORY = re.compile(r"retrace-(\d{1,10})-(\d{1,20})-(?:(\d{1,20})-)?.+")
 
 
 class State(Enum):
-    """Of an owner. DEAD is for ever, so that what was judged dead may be removed later."""
+    """State of an owner. DEAD is final, so that what was judged dead may be removed later."""
 
     ALIVE = "alive"
     DEAD = "dead"
@@ -35,31 +37,32 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Owner:
-    """A process: `start` is its start time in clock ticks since boot (field 22 of /proc/PID/stat)."""
+    """A process."""
 
     boot_id: str
     pid: int
     start: int
+    """Start time in clock ticks since boot (field 22 of /proc/PID/stat)."""
     pid_ns: int | None = None
-    """Inode of its pid namespace; None where that was not noted or cannot be seen."""
+    """Inode of its pid namespace; None if that was not noted or cannot be seen."""
 
     def labels(self) -> dict[str, str]:
-        """What goes on everything that this process makes."""
-        named = {} if self.pid_ns is None else {PID_NS: str(self.pid_ns)}
-        return {BOOT_ID: self.boot_id, **named, PID: str(self.pid), START: str(self.start)}
+        """Return the labels for every container and image that this process makes."""
+        namespace = {} if self.pid_ns is None else {PID_NS: str(self.pid_ns)}
+        return {BOOT_ID: self.boot_id, **namespace, PID: str(self.pid), START: str(self.start)}
 
     @property
     def prefix(self) -> str:
-        """What the names of its temporary directories start with. Without the boot: most are emptied by it."""
+        """Prefix of the names of its temporary directories. It lacks the boot, at which most of them are emptied."""
         return f"retrace-{self.pid}-{self.start}-" + ("" if self.pid_ns is None else f"{self.pid_ns}-")
 
     @property
     def alive(self) -> bool:
-        """Whether that very process is known to run on this machine."""
+        """True if that very process is known to run on this machine."""
         return self.judged()[0] is State.ALIVE
 
     def judged(self) -> tuple[State, str]:
-        """Whether that very process still runs, and if that cannot be told, why and what to do."""
+        """Return the state of that very process; if it is unknown, also the reason and what to do about it."""
         if not self.boot_id or self.boot_id != boot_id():
             return State.UNKNOWN, "made by another machine, or before this one was started again; remove it there"
         here = self.pid_ns is not None and self.pid_ns == pid_namespace()
@@ -74,31 +77,41 @@ class Owner:
 
     @classmethod
     def of(cls, labels: Mapping[str, str]) -> Owner | None:
-        """The owner that labels name; None if they are not ours."""
+        """Return the owner that labels name, or None if they are not ours."""
         try:
-            space = int(labels[PID_NS]) if PID_NS in labels else None
-            return cls(labels[BOOT_ID], int(labels[PID]), int(labels[START]), space)
+            pid_ns = int(labels[PID_NS]) if PID_NS in labels else None
+            return cls(labels[BOOT_ID], int(labels[PID]), int(labels[START]), pid_ns)
         except (KeyError, ValueError):
             return None
 
     @classmethod
     def of_directory(cls, name: str) -> Owner | None:
-        """The owner that a temporary directory's name tells, taken as of this boot; None if it is not ours.
+        """Return the owner that a temporary directory's name gives, or None if the directory is not ours.
 
-        Of an earlier boot, a process that has its id and its start time today keeps the directory: never the reverse.
+        The owner is taken to be of this boot. A directory of an earlier boot therefore stays if a process of today has
+        the same id and start time; a live owner's directory is never taken for a dead one's.
         """
-        found = _DIRECTORY.fullmatch(name)
-        return found and cls(boot_id(), int(found[1]), int(found[2]), int(found[3]) if found[3] else None)
+        match = _DIRECTORY.fullmatch(name)
+        return match and cls(boot_id(), int(match[1]), int(match[2]), int(match[3]) if match[3] else None)
 
 
 def this_process() -> Owner:
-    """The calling process, also after a fork."""
+    """Return the calling process, also after a fork."""
     pid = os.getpid()
     return Owner(boot_id(), pid, start_time(pid) or 0, pid_namespace())
 
 
+def boot_time() -> float:
+    """Return the time of this boot in seconds since 1970; 0 if it is unknown."""
+    with suppress(OSError):
+        for line in Path("/proc/stat").read_text().splitlines():
+            if line.startswith("btime "):
+                return float(line.split()[1])
+    return 0.0
+
+
 def pid_namespace() -> int | None:
-    """The inode of this process's pid namespace; None where it cannot be seen."""
+    """Return the inode of this process's pid namespace, or None if it cannot be seen."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:
@@ -106,7 +119,7 @@ def pid_namespace() -> int | None:
 
 
 def _hidden(pid: int) -> bool:
-    """Whether there is such a process and /proc does not show it (hidepid=2)."""
+    """Return whether there is such a process although /proc does not show it (hidepid=2)."""
     try:
         os.kill(pid, 0)
     except PermissionError:

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from environments.docker import daemon, images, scratch_images
-from environments.docker.stored_images import one_at_a_time, unheld
-from environments.leftovers import cleaning
-from environments.leftovers.owner import KEEP, Owner, State, this_process
+from environments.docker import daemon, images
+from environments.docker.build_lock import one_at_a_time, unheld
+from environments.leftovers import cleaning, containers, images as scratch_images, temporary_files
+from environments.leftovers.owner import KEEP, Owner, State, boot_time, this_process
 from environments.local import pid_namespace
 from tests.alone import alone
 from trajectories.processes import start_time
@@ -130,7 +130,7 @@ def test_only_directories_of_dead_processes_go(place: Path, dead: Owner) -> None
 
 
 def test_what_lies_in_shared_memory_goes_too(place: Path, dead: Owner) -> None:
-    left = cleaning.SHARED_MEMORY / f"{dead.prefix}{secrets.token_hex(4)}"
+    left = temporary_files.SHARED_MEMORY / f"{dead.prefix}{secrets.token_hex(4)}"
     left.mkdir()
     assert str(left) in [one.name for one in cleaning.clean().removed]
     assert not left.exists()
@@ -148,7 +148,7 @@ def test_a_directory_that_may_be_another_machine_s_stays(
         f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / {place} rw shared:9 - nfs4 server:/tmp rw\n"
         f"3 1 0:51 / {place}-other rw - ext4 /dev/sdb1 rw\n"
     )
-    monkeypatch.setattr(cleaning, "MOUNTS", mounts)
+    monkeypatch.setattr(temporary_files, "MOUNTS", mounts)
     done = cleaning.clean()
     assert left.is_dir()
     (unknown,) = [one for one in done.unknown if one.name == str(left)]
@@ -194,7 +194,7 @@ def test_one_at_a_time_holds_while_its_lock_file_is_removed_again_and_again(plac
     counter.write_text("0")
     code = """if True:
         import sys, pathlib, time
-        from environments.docker.stored_images import one_at_a_time
+        from environments.docker.build_lock import one_at_a_time
         counter = pathlib.Path(sys.argv[1])
         for _ in range(40):
             with one_at_a_time("raced"):
@@ -341,11 +341,11 @@ def test_after_a_new_boot_what_does_not_run_on_this_machine_s_daemon_is_dead(dea
     def judged(created: float, state: str, local: bool = True, **changes: Any) -> str:
         labels = replace(dead, **{"boot_id": "another", **changes}).labels()
         facts = {"Id": "1" * 64, "Labels": labels, "Names": ["/x"], "State": state, "Created": created}
-        found = cleaning.judged(facts, local=local)
+        found = containers.judged(facts, local=local)
         assert found is not None
         return found.fate
 
-    booted = cleaning._boot_time()
+    booted = boot_time()
     assert booted > 0
     assert judged(booted - 100, "exited") == judged(booted - 100, "created", pid_ns=None) == "dead"
     assert (

@@ -1,0 +1,70 @@
+"""Scratch images: made for one process alone, and of no use once it has ended. All other images stay.
+
+A scratch image carries its own name as a label. If it also has another name, somebody uses it, and it stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from environments.docker import daemon
+from environments.leftovers.leftover import Fate, Leftover
+from environments.leftovers.owner import Owner, State, boot_time
+from trajectories.processes import boot_id
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+SCRATCH = "retrace.scratch"
+"""Label of a scratch image; its value is the image's name."""
+_UNTAGGED = "<none>:<none>"
+
+
+def leftovers(api: APIClient) -> list[Leftover]:
+    """Return the scratch images whose owner is not alive.
+
+    Raises: EnvironmentUnavailable.
+    """
+    with daemon.reported("listing images"):
+        booted = boot_time() if daemon.is_on_this_kernel(api) else 0.0
+        listed = api.images(filters={"label": SCRATCH})
+    return [leftover for facts in listed if (leftover := judged(facts, booted)) is not None]
+
+
+def judged(facts: Mapping[str, Any], booted: float) -> Leftover | None:
+    """Judge an image by its entry in the daemon's list; None if its owner is alive or if it has another name.
+
+    `booted` is the time at which the daemon's kernel was booted, if that is this machine's kernel; otherwise 0.
+    """
+    labels = facts["Labels"]
+    name = labels[SCRATCH]
+    if not {*(facts.get("RepoTags") or [])} <= {name, _UNTAGGED}:
+        return None
+    owner = Owner.of(labels)
+    state, why = owner.judged() if owner else (State.UNKNOWN, "its labels name no owner")
+    if state is State.ALIVE:
+        return None
+    if owner and owner.boot_id != boot_id() and facts["Created"] < booted:
+        state = State.DEAD  # whoever made it, its processes ended with that boot
+    fate: Fate = "dead" if state is State.DEAD else "unknown"
+    description = "image that only its owner could use" if fate == "dead" else f"{why} (docker rmi {name})"
+    age_s = max(0.0, time.time() - facts["Created"])
+    return Leftover("image", name, fate, description, owner, age_s, facts.get("Size"), str(facts["Id"]))
+
+
+def remove(api: APIClient, id: str) -> str | None:
+    """Remove an image, but never by force: a user's container may run in it.
+
+    Return the reason if it could not be removed, None if it is gone.
+    """
+    from docker.errors import DockerException
+
+    try:
+        api.remove_image(id)
+    except daemon.not_found():
+        pass
+    except (DockerException, OSError) as error:
+        return daemon.reason(error)
+    return None
