@@ -1,38 +1,55 @@
-"""Where the user's own files are, and the defaults they set.
+"""The user's own files: their directories, and the defaults for options of `agent solve` in `config.yaml`.
 
-`config.yaml` holds defaults of `agent solve` by the long names of its options.
+`config.yaml` names options as the command line does, without the dashes in front: `time-limit: 2h`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from agent.errors import UserError
 
-CONFIGURABLE: Mapping[str, tuple[type, ...]] = {
-    "model": (str,),
-    "env": (str,),
-    "shell": (str,),
-    "prompt": (str,),
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurableOptions:
+    """The options of `agent solve` that `config.yaml` may set, as text; None stands for an option that is not set."""
+
+    model: str | None = None
+    env: str | None = None
+    shell: str | None = None
+    prompt: str | None = None
+    step_limit: str | None = None
+    time_limit: str | None = None
+    cost_limit: str | None = None
+    token_limit: str | None = None
+    command_timeout: str | None = None
+    api_base: str | None = None
+    runs: str | None = None
+    platform: str | None = None
+    prices: str | None = None
+
+    def or_else(self, defaults: ConfigurableOptions) -> ConfigurableOptions:
+        """Return these options, with those that are not set taken from `defaults`."""
+        typed = {name: value for name, value in vars(self).items() if value is not None}
+        return replace(defaults, **typed)
+
+
+_NUMBERS: Mapping[str, tuple[type, ...]] = {
     "step-limit": (int, str),
     "time-limit": (int, float, str),
     "cost-limit": (int, float, str),
     "token-limit": (int, str),
     "command-timeout": (int, float, str),
-    "api-base": (str,),
-    "runs": (str,),
-    "platform": (str,),
-    "prices": (str,),
 }
-"""Options of `agent solve` with the types that YAML may give for them."""
+"""Options for which YAML may give a number as well as text."""
 
 
 def config_dir() -> Path:
-    """`$RETRACE_CONFIG_DIR`, else `$XDG_CONFIG_HOME/retrace`, else `~/.config/retrace`."""
+    """Return `$RETRACE_CONFIG_DIR`, or `$XDG_CONFIG_HOME/retrace`, or `~/.config/retrace`."""
     own = os.environ.get("RETRACE_CONFIG_DIR")
     if own:
         return Path(own)
@@ -40,23 +57,23 @@ def config_dir() -> Path:
 
 
 def config_path() -> Path:
-    """The file with the user's defaults; it need not exist."""
+    """Return the path of `config.yaml`; the file need not exist."""
     return config_dir() / "config.yaml"
 
 
 def prices_dir() -> Path:
-    """Where the user's price snapshots are; it need not exist."""
+    """Return the directory of the user's price snapshots; it need not exist."""
     return config_dir() / "prices"
 
 
 def profiles_dir() -> Path:
-    """Where the user's fitted scoring profiles are; it need not exist."""
+    """Return the directory of the user's fitted scoring profiles; it need not exist."""
     return config_dir() / "profiles"
 
 
 @cache
-def defaults() -> Mapping[str, Any]:
-    """The user's defaults, empty without a file.
+def defaults() -> ConfigurableOptions:
+    """Read the user's defaults; without a file nothing is set.
 
     Raises: UserError naming the file and the key.
     """
@@ -64,7 +81,7 @@ def defaults() -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return ConfigurableOptions()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     import yaml
@@ -74,24 +91,26 @@ def defaults() -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if content is None:
-        return {}
+        return ConfigurableOptions()
     if not isinstance(content, dict):
         raise UserError(f"{path}: must be a mapping of option names to values")
+    keys = [field.name.replace("_", "-") for field in fields(ConfigurableOptions)]
     for key, value in content.items():
-        if key not in CONFIGURABLE:
-            raise UserError(f"{path}: unknown key {key!r}; keys are {', '.join(CONFIGURABLE)}")
-        if isinstance(value, bool) or not isinstance(value, CONFIGURABLE[key]):
-            kinds = " or ".join(kind.__name__ for kind in CONFIGURABLE[key])
-            raise UserError(f"{path}: {key}: {value!r} is not of type {kinds}")
-    return content
+        if key not in keys:
+            raise UserError(f"{path}: unknown key {key!r}; keys are {', '.join(keys)}")
+        types = _NUMBERS.get(key, (str,))
+        if isinstance(value, bool) or not isinstance(value, types):
+            names = " or ".join(kind.__name__ for kind in types)
+            raise UserError(f"{path}: {key}: {value!r} is not of type {names}")
+    return ConfigurableOptions(**{key.replace("-", "_"): str(value) for key, value in content.items()})
 
 
-def runs_dir(given: Path | None, *, must_exist: bool = False) -> Path:
-    """Where trials are kept: what was given, else the user's default, else `runs`.
+def runs_dir(typed: Path | None, *, must_exist: bool = False) -> Path:
+    """Return the directory of the trials: the one that was typed, or the user's default, or `runs`.
 
-    Raises: UserError.
+    Raises: UserError if it must exist and does not.
     """
-    place = given if given is not None else Path(defaults().get("runs") or "runs")
-    if must_exist and not place.is_dir():
-        raise UserError(f"{place}: no such directory; say where trials are kept with --runs")
-    return place
+    runs = typed if typed is not None else Path(defaults().runs or "runs")
+    if must_exist and not runs.is_dir():
+        raise UserError(f"{runs}: no such directory; name the directory of your trials with --runs")
+    return runs

@@ -1,15 +1,15 @@
 """Errors that the command line turns into one line and an exit status.
 
-What a user can mend in what was asked is a `UserError`, what the machine or a provider lacks a `MachineError`.
-The message names the thing, the value and the way out.
+A `UserError` is a mistake in the request that the user can correct; a `MachineError` is a failure of the machine or
+the provider. The message names the thing, the value and the way out.
 """
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """The user's mistake: exit status 2."""
+    """The request is wrong: exit status 2."""
 
 
 class MachineError(Exception):
-    """A reason of the machine or the provider: exit status 1."""
+    """The machine or the provider failed: exit status 1."""

@@ -1,10 +1,11 @@
-"""How every command prints: results on standard output, all else on standard error."""
+"""Output of the commands: results go to standard output, progress and notes to standard error."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _PIPE_WIDTH = 1000
+"""Columns of an output that is not a terminal: wide enough that no line is broken."""
 
 
-def emit_json(content: BaseModel | dict[str, Any]) -> None:
-    """The one JSON object of `--json`."""
-    if isinstance(content, dict):
+def emit_json(content: BaseModel | Mapping[str, Any]) -> None:
+    """Write the one JSON object of `--json`."""
+    if isinstance(content, Mapping):
         sys.stdout.write(json.dumps(content, indent=1, default=str) + "\n")
     else:
         sys.stdout.write(content.model_dump_json(indent=1) + "\n")
@@ -24,7 +26,7 @@ def emit_json(content: BaseModel | dict[str, Any]) -> None:
 
 
 def stdout() -> Console:
-    """The console of results; where it is no terminal, lines are as long as they need to be."""
+    """Return the console for results."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
@@ -32,21 +34,22 @@ def stdout() -> Console:
 
 
 def stderr() -> Console:
-    """The console of progress and notes."""
+    """Return the console for progress and notes."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-def said(value: Any) -> str:
-    """A fact as a person reads it."""
+def readable(value: Any) -> str:
+    """Return a JSON value as a person reads it."""
     if isinstance(value, dict):
         parts = (
-            f"{key} ({said(item)})" if isinstance(item, dict) else f"{key} {said(item)}" for key, item in value.items()
+            f"{key} ({readable(item)})" if isinstance(item, dict) else f"{key} {readable(item)}"
+            for key, item in value.items()
         )
         return ", ".join(parts) or "none"
     if isinstance(value, list):
-        return ", ".join(map(said, value)) or "none"
+        return ", ".join(map(readable, value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)

@@ -1,114 +1,147 @@
-"""Option values as typed, and the user's defaults, to `agent.trial.order.Options`."""
+"""Parse option values as they were typed, with the user's defaults, into `agent.trial.options.Options`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
 
-from agent.config import config_path, defaults, runs_dir
+from agent.config import ConfigurableOptions, config_path, defaults, runs_dir
 from agent.errors import UserError
-from agent.trial.order import Options
+from agent.trial.options import Options
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 
+Number = TypeVar("Number", int, float)
 
-def parse_options(typed: Mapping[str, Any]) -> Options:
-    """What was typed, else the user's default, else nothing.
+
+class LimitOptions(TypedDict, total=False):
+    """The limits among the options, by the names of `Options`."""
+
+    step_limit: int
+    time_limit_s: float
+    token_limit: int
+    cost_limit_usd: float
+    command_timeout_s: float
+
+
+def parse_options(
+    typed: ConfigurableOptions,
+    *,
+    task: str | None,
+    instruction: str | None,
+    image: str | None,
+    workspace: Path | None,
+    variants: Sequence[str],
+    plan: Path | None,
+    settings: Sequence[str],
+    checkpoint_every: int | None,
+    keep: bool,
+    evaluate: bool,
+    runs: Path | None,
+) -> Options:
+    """Return the options of `agent solve`; those in `typed` that are not set come from the user's defaults.
 
     Raises: UserError.
     """
-    chosen = {**{key.replace("-", "_"): value for key, value in defaults().items()}, **_given(typed)}
-    model = chosen.get("model")
-    if not model:
+    chosen = typed.or_else(defaults())
+    if not chosen.model:
         raise UserError(f"no model: give --model, or set a default in {config_path()}")
-    env = environment_kind(chosen.get("env"))
-    shell: Shell = chosen.get("shell", "fresh")
-    if shell not in SHELLS:
-        raise UserError(f"--shell {shell!r} is none of {', '.join(SHELLS)}")
     return Options(
-        model=str(model),
-        task=typed["task"],
-        instruction=typed["instruction"],
-        image=typed["image"],
-        workspace=typed["workspace"],
-        env=env,
-        shell=shell,
-        variants=tuple(typed["variant"] or ()),
-        prompt=chosen.get("prompt"),
-        plan=typed["plan"],
+        model=chosen.model,
+        task=task,
+        instruction=instruction,
+        image=image,
+        workspace=workspace,
+        env=environment_kind(chosen.env),
+        shell=_shell(chosen.shell),
+        variants=tuple(variants),
+        prompt=chosen.prompt,
+        plan=plan,
+        platform=chosen.platform,
+        api_base=chosen.api_base,
+        model_settings=model_settings(settings),
+        checkpoint_every=checkpoint_every,
+        keep=keep,
+        prices=chosen.prices,
+        evaluate=evaluate,
+        runs=runs_dir(runs),
         **limits(chosen),
-        platform=chosen.get("platform"),
-        api_base=chosen.get("api_base"),
-        model_settings=model_settings(typed["model_setting"] or []),
-        checkpoint_every=typed["checkpoint_every"],
-        keep=typed["keep"],
-        prices=chosen.get("prices"),
-        evaluate=not typed["no_evaluate"],
-        runs=runs_dir(typed["runs"]),
     )
 
 
 def environment_kind(env: str | None) -> Kind | None:
-    """Raises: UserError."""
-    if env is not None and env not in KINDS:
-        raise UserError(f"--env {env!r} is none of {', '.join(KINDS)}")
-    return env
+    """Return the value of `--env` as a kind of environment.
+
+    Raises: UserError if there is no such kind.
+    """
+    if env is None:
+        return None
+    for kind in KINDS:
+        if env == kind:
+            return kind
+    raise UserError(f"--env {env!r} is not one of {', '.join(KINDS)}")
 
 
-def limits(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits among the options, by the names of `Options`; what was not typed is left out.
+def _shell(typed: str | None) -> Shell:
+    if typed is None:
+        return "fresh"
+    for shell in SHELLS:
+        if typed == shell:
+            return shell
+    raise UserError(f"--shell {typed!r} is not one of {', '.join(SHELLS)}")
+
+
+def limits(typed: ConfigurableOptions) -> LimitOptions:
+    """Return the limits that are set.
 
     Raises: UserError.
     """
-    read: dict[str, tuple[str, Callable[[str], float | int]]] = {
-        "step_limit": ("step_limit", count),
-        "time_limit": ("time_limit_s", duration_s),
-        "token_limit": ("token_limit", count),
-        "cost_limit": ("cost_limit_usd", _dollars),
-        "command_timeout": ("command_timeout_s", duration_s),
-    }
-    found = {name: _read(typed.get(key), f"--{key.replace('_', '-')}", how) for key, (name, how) in read.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    limits: LimitOptions = {}
+    if (steps := _number(typed.step_limit, "--step-limit", count)) is not None:
+        limits["step_limit"] = steps
+    if (time_s := _number(typed.time_limit, "--time-limit", duration_s)) is not None:
+        limits["time_limit_s"] = time_s
+    if (tokens := _number(typed.token_limit, "--token-limit", count)) is not None:
+        limits["token_limit"] = tokens
+    if (cost_usd := dollars(typed.cost_limit, "--cost-limit")) is not None:
+        limits["cost_limit_usd"] = cost_usd
+    if (timeout_s := _number(typed.command_timeout, "--command-timeout", duration_s)) is not None:
+        limits["command_timeout_s"] = timeout_s
+    return limits
 
 
-def _given(typed: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in typed.items() if value is not None}
+def dollars(text: str | None, option: str) -> float | None:
+    """Return an amount above 0 in US dollars; None if the option is not set.
 
-
-Number = TypeVar("Number", int, float)
+    Raises: UserError.
+    """
+    return _number(text, option, _dollars)
 
 
 def _dollars(text: str) -> float:
     try:
         return float(text.removeprefix("$"))
     except ValueError:
-        raise ValueError(f"{text!r} is no amount: write US dollars, for instance 2.50") from None
+        raise ValueError(f"{text!r} is not an amount: write US dollars, for instance 2.50") from None
 
 
-def _read(value: object, option: str, read: Callable[[str], Number]) -> Number | None:
-    """A number as people write it, above 0; None if it was not given."""
-    if value is None:
+def _number(text: str | None, option: str, parse: Callable[[str], Number]) -> Number | None:
+    """Parse a number above 0; None if the option is not set."""
+    if text is None:
         return None
     try:
-        number = read(str(value))
+        number = parse(text)
     except ValueError as error:
         raise UserError(f"{option}: {error}") from None
     if not 0 < number < math.inf:
-        raise UserError(f"{option} {value}: must be a number above 0")
+        raise UserError(f"{option} {text}: must be a number above 0")
     return number
 
 
-def dollars(value: object, option: str) -> float | None:
-    """An amount above 0; None if it was not given.
-
-    Raises: UserError.
-    """
-    return _read(value, option, _dollars)
-
-
-def model_settings(pairs: list[str], option: str = "--model-setting") -> dict[str, Any]:
-    """KEY=VALUE pairs, the values read as YAML.
+def model_settings(pairs: Sequence[str], option: str = "--model-setting") -> dict[str, Any]:
+    """Parse KEY=VALUE pairs; the values are YAML.
 
     Raises: UserError.
     """

@@ -23,7 +23,7 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what this machine can do, or which commands of a trial are likely not to give the same again."""
-    from agent.cli.output import emit_json, said, stdout
+    from agent.cli.output import emit_json, readable, stdout
     from agent.config import runs_dir
     from agent.doctor import examine
 
@@ -40,7 +40,7 @@ def doctor(
     if facts["leftovers"]:
         facts["leftovers"] = f"{facts['leftovers']} of dead processes; agent clean removes them"
     for name, value in facts.items():
-        console.print(f"{name:16} {said(value)}", soft_wrap=True)
+        console.print(f"{name:16} {readable(value)}", soft_wrap=True)
 
 
 def _trial(trial: str, runs: Path, *, as_json: bool) -> None:

@@ -69,13 +69,20 @@ def fork(
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import environment_kind, limits, model_settings
-    from agent.config import runs_dir
+    from agent.config import ConfigurableOptions, runs_dir
     from agent.continuation.fork import fork as fork_trial, prepare
     from trajectories.interrupts import held, interruptible
     from trajectories.reading.runs import find_trial
 
     parent = find_trial(trial, runs_dir(runs))
-    changes: dict[str, object] = {**limits(locals())}
+    typed = ConfigurableOptions(
+        step_limit=step_limit,
+        time_limit=time_limit,
+        cost_limit=cost_limit,
+        token_limit=token_limit,
+        command_timeout=command_timeout,
+    )
+    changes: dict[str, object] = {**limits(typed)}
     given = {"model": model, "prompt": prompt, "plan": plan, "api_base": api_base, "prices": prices}
     changes |= {name: value for name, value in given.items() if value is not None}
     if model_setting or model:

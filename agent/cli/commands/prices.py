@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 app = typer.Typer(
     help="List, take and compare snapshots of what tokens cost.", no_args_is_help=True, rich_markup_mode=None
@@ -17,6 +14,8 @@ _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _MODELS = Annotated[
     list[str] | None, typer.Option("--model", help="Only this model, an alias or a litellm name; may be repeated.")
 ]
+
+_TEXT_COLUMNS = ("name", "model", "source", "problem", "date", "rate", "tier", "sha256")
 
 
 @app.command("list")
@@ -28,7 +27,8 @@ def list_prices(
     json: _JSON = False,
 ) -> None:
     """List the price tables that there are, or the rates in one."""
-    from agent.cli.output import emit_json, said, stdout
+    from agent.cli.output import emit_json, stdout
+    from agent.cli.tables import rows_table
     from agent.errors import UserError
     from agent.reports.prices import price_rows, table_rows
 
@@ -41,10 +41,7 @@ def list_prices(
     if name is None:
         for row in rows:
             row["sha256"] = row["sha256"][:12]
-    table = _table(rows)
-    for row in rows:
-        table.add_row(*("" if cell is None else said(cell) for cell in row.values()))
-    stdout().print(table)
+    stdout().print(rows_table(rows, text=_TEXT_COLUMNS, unbroken=("name", "model"), missing=""))
     if name is not None:
         typer.echo("US dollars per million tokens; above: for longer prompts, in tokens", err=True)
 
@@ -108,7 +105,8 @@ def diff(
     json: _JSON = False,
 ) -> None:
     """Compare two tables: models that came and went, rates that changed."""
-    from agent.cli.output import emit_json, said, stdout
+    from agent.cli.output import emit_json, stdout
+    from agent.cli.tables import rows_table
     from agent.reports.prices import compare
     from trajectories.record.text import counted
 
@@ -121,22 +119,9 @@ def diff(
         for model in found[key]:
             console.print(f"{mark} {model}")
     if found["changed"]:
-        table = _table(found["changed"])
-        for row in found["changed"]:
-            table.add_row(*(said(cell) for cell in row.values()))
-        console.print(table)
+        console.print(rows_table(found["changed"], text=_TEXT_COLUMNS, unbroken=("name", "model")))
     typer.echo(
         f"{len(found['added'])} added, {len(found['removed'])} removed, {len(found['changed'])} rates changed, "
         f"{counted(found['same'], 'model')} the same; US dollars per million tokens",
         err=True,
     )
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in rows[0] if rows else ():
-        words = column in ("name", "model", "source", "problem", "date", "rate", "tier", "sha256")
-        table.add_column(column, justify="left" if words else "right", no_wrap=column in ("name", "model"))
-    return table

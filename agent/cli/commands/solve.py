@@ -1,4 +1,4 @@
-"""`agent solve`: options in, one or more trials out."""
+"""`agent solve`: run one or more trials of a task."""
 
 from __future__ import annotations
 
@@ -7,106 +7,136 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.cli.options import (
+    ApiBaseOption,
+    JsonOption,
+    ModelSettingOption,
+    NoEvaluateOption,
+    RunsOption,
+    command_timeout_option,
+    cost_limit_option,
+    env_option,
+    model_option,
+    prices_option,
+    prompt_option,
+    step_limit_option,
+    time_limit_option,
+    token_limit_option,
+)
+
 if TYPE_CHECKING:
-    from agent.trial.order import Options
+    from agent.trial.options import Options
     from agent.trial.run import Outcome
     from trajectories.reading.summary import Summary
 
 
 def solve(
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="An alias (opus), a litellm name, script:FILE, replay:TRIAL, human, oracle (the task's own solution) "
-            "or nop (submits at once).",
-            show_default=False,
-        ),
-    ] = None,
+    model: Annotated[str | None, model_option("the default in config.yaml")] = None,
     task: Annotated[
-        str | None, typer.Option(help="A task's id, its short name, or a task directory.", show_default=False)
+        str | None, typer.Option(help="Task: an id, an unambiguous short name, or a task directory.")
     ] = None,
     instruction: Annotated[
-        str | None, typer.Option(help="An ad-hoc task instead: its text, or a file with it.", show_default=False)
+        str | None, typer.Option(metavar="TEXT|FILE", help="Instruction of an ad-hoc task, instead of --task.")
     ] = None,
-    image: Annotated[str | None, typer.Option(help="Image of an ad-hoc task.", show_default=False)] = None,
+    image: Annotated[str | None, typer.Option(help="Container image of an ad-hoc task.")] = None,
     workspace: Annotated[
-        Path | None, typer.Option(help="Directory an ad-hoc task starts from; it is copied.", show_default=False)
+        Path | None, typer.Option(metavar="DIR", help="Initial workspace of an ad-hoc task; it is copied.")
     ] = None,
-    env: Annotated[
-        str | None, typer.Option(help="docker, sandbox or local [docker, else sandbox].", show_default=False)
-    ] = None,
+    env: Annotated[str | None, env_option("docker, otherwise sandbox")] = None,
     shell: Annotated[
-        str | None, typer.Option(help="fresh (one a command) or persistent [fresh].", show_default=False)
+        str | None, typer.Option(help="Shell of the commands: fresh (one for each) or persistent [fresh].")
     ] = None,
     variant: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="An ablation of the task (see agent tasks show); may be repeated."),
+        typer.Option(metavar="NAME", help="Variant of the task, as listed by agent tasks show; repeatable."),
     ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="A prompt's name or file [the task's].", show_default=False)
-    ] = None,
+    prompt: Annotated[str | None, prompt_option("the task's")] = None,
     plan: Annotated[
-        Path | None, typer.Option(help="A file with a plan to give the model [none].", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="File with a plan that the model is given [none].")
     ] = None,
-    step_limit: Annotated[str | None, typer.Option(help="Model calls [1000].", show_default=False)] = None,
-    time_limit: Annotated[str | None, typer.Option(help="For instance 90s, 15m, 6h [6h].", show_default=False)] = None,
-    cost_limit: Annotated[str | None, typer.Option(help="US dollars [none].", show_default=False)] = None,
-    token_limit: Annotated[str | None, typer.Option(help="For instance 200k, 2M [none].", show_default=False)] = None,
-    command_timeout: Annotated[
-        str | None, typer.Option(help="Deadline of one command [180s].", show_default=False)
-    ] = None,
-    attempts: Annotated[int, typer.Option(min=1, help="Trials, one after the other.")] = 1,
+    step_limit: Annotated[str | None, step_limit_option("the task's, or 1000")] = None,
+    time_limit: Annotated[str | None, time_limit_option("the task's, or 6h")] = None,
+    cost_limit: Annotated[str | None, cost_limit_option("none")] = None,
+    token_limit: Annotated[str | None, token_limit_option("none")] = None,
+    command_timeout: Annotated[str | None, command_timeout_option("the task's, or 180s")] = None,
+    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of attempts, run in sequence.")] = 1,
     platform: Annotated[
-        str | None, typer.Option(help="Image platform, linux/amd64 [this machine's].", show_default=False)
+        str | None, typer.Option(help="Platform of the image, such as linux/amd64 [this machine's].")
     ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint URL of the model.", show_default=False)] = None,
-    model_setting: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the model; may be repeated.")
-    ] = None,
-    prices: Annotated[
-        str | None, typer.Option(help="A price snapshot [the installed litellm's table].", show_default=False)
-    ] = None,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
+    api_base: ApiBaseOption = None,
+    model_setting: ModelSettingOption = None,
+    prices: Annotated[str | None, prices_option("the installed litellm's table")] = None,
+    runs: RunsOption = None,
     checkpoint_every: Annotated[
         int | None,
-        typer.Option(min=1, help="Commit the container after every N steps; docker [never].", show_default=False),
+        typer.Option(min=1, metavar="N", help="Commit the container after every N steps; needs docker [never]."),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the container behind, stopped.")] = False,
-    no_evaluate: Annotated[bool, typer.Option("--no-evaluate", help="Skip the evaluation.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Resolve and check everything, start nothing.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the stopped container after the trial.")] = False,
+    no_evaluate: NoEvaluateOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Resolve and check all options, and start nothing.")
+    ] = False,
+    json: JsonOption = False,
 ) -> None:
-    """Let a model work on a task, record it, evaluate the workspace, and price the run."""
+    """Run a model on a task: record the trial, evaluate its workspace and price it."""
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import parse_options
+    from agent.config import ConfigurableOptions
     from agent.trial.order import resolve
-    from agent.trial.run import solve as solve_one
+    from agent.trial.run import solve as run_attempt
     from trajectories.interrupts import held, interruptible
 
-    options = parse_options(locals())
+    typed = ConfigurableOptions(
+        model=model,
+        env=env,
+        shell=shell,
+        prompt=prompt,
+        step_limit=step_limit,
+        time_limit=time_limit,
+        cost_limit=cost_limit,
+        token_limit=token_limit,
+        command_timeout=command_timeout,
+        api_base=api_base,
+        platform=platform,
+        prices=prices,
+    )
+    options = parse_options(
+        typed,
+        task=task,
+        instruction=instruction,
+        image=image,
+        workspace=workspace,
+        variants=variant or (),
+        plan=plan,
+        settings=model_setting or (),
+        checkpoint_every=checkpoint_every,
+        keep=keep,
+        evaluate=not no_evaluate,
+        runs=runs,
+    )
     if dry_run:
         _dry_run(options, as_json=json)
         return
-    done: list[tuple[Outcome, Summary]] = []
+    results: list[tuple[Outcome, Summary]] = []
     with held():
         try:
             for _ in range(attempts):
                 with interruptible():
                     order = resolve(options)
                 with progress(order) as observer:
-                    done.append(solve_one(order, observer))
-                outcome = done[-1][0]
+                    results.append(run_attempt(order, observer))
+                outcome = results[-1][0]
                 if outcome.interrupted or outcome.exit.reason == "infrastructure":
                     break
         finally:
-            if done:
-                print_results(done, as_json=json, as_list=attempts != 1)
-    exit_with_status([outcome for outcome, _ in done])
+            if results:
+                print_results(results, as_json=json, as_list=attempts != 1)
+    exit_with_status([outcome for outcome, _ in results])
 
 
 def _dry_run(options: Options, *, as_json: bool) -> None:
-    from agent.cli.output import emit_json, said, stdout
+    from agent.cli.output import emit_json, readable, stdout
     from agent.trial.order import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
@@ -117,4 +147,4 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
         return
     console = stdout()
     for key, value in plan.items():
-        console.print(f"{key}: {said(value)}", soft_wrap=True)
+        console.print(f"{key}: {readable(value)}", soft_wrap=True)

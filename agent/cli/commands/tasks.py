@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from benchmarks.task.registry import TaskList
 
 app = typer.Typer(help="List and show tasks.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -29,6 +26,7 @@ def list_tasks(
 ) -> None:
     """List tasks."""
     from agent.cli.output import emit_json
+    from agent.cli.tables import plain_table
     from agent.errors import UserError
     from benchmarks.task.registry import task_lists
     from benchmarks.task.task import TaskError
@@ -43,17 +41,7 @@ def list_tasks(
     if not lists:
         typer.echo("no task has that; agent tasks list shows all", err=True)
     for number, found in enumerate(lists):
-        typer.echo("\n" * bool(number) + _table(found))
-
-
-def _table(found: TaskList) -> str:
-    """Columns of plain text: for 200 tasks, rich takes 0.15 s more."""
-    from agent.cli.output import said
-    from trajectories.record.text import printable
-
-    rows = [found.columns, *(tuple(printable(said(row[key])) for key in found.columns) for row in found.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+        typer.echo("\n" * bool(number) + plain_table(found.columns, found.rows))
 
 
 @app.command("show")
@@ -62,7 +50,7 @@ def show_task(
     json: _JSON = False,
 ) -> None:
     """Show one task: what it asks, and under which conditions."""
-    from agent.cli.output import emit_json, said, stdout
+    from agent.cli.output import emit_json, readable, stdout
     from agent.errors import UserError
     from benchmarks.task.registry import resolve_task
     from benchmarks.task.task import TaskError
@@ -97,5 +85,5 @@ def show_task(
         content[f"--variant {name}"] = change
     for key, value in content.items():
         if key not in ("instruction", "variants"):
-            console.print(printable(f"{key}: {said(value) or 'not said'}"), soft_wrap=True)
+            console.print(printable(f"{key}: {readable(value) or 'not said'}"), soft_wrap=True)
     console.print(printable(f"\n{found.instruction}"), soft_wrap=True)
