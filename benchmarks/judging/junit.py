@@ -1,7 +1,7 @@
-"""JUnit XML to cases.
+"""Cases and their results from pytest's JUnit XML.
 
-The XML may be hostile or torn: it is size-bounded, and a document type (which is what entities need) is
-refused before it is parsed. Cases that were collected but have no result are `missing`.
+The XML may be hostile or torn. Its size is bounded, and defusedxml rejects it at the first sign of a document type,
+before any entity is defined. Cases that were collected but have no result are `missing`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DTDForbidden
+from defusedxml.ElementTree import fromstring
+from junitparser import Error, Failure, Skipped, TestCase
 
 from trajectories.record.text import cut_middle
 from trajectories.record.verdict import Case, CaseStatus
@@ -17,16 +21,20 @@ from trajectories.record.verdict import Case, CaseStatus
 XML_BYTES = 64 << 20
 MESSAGE_CHARACTERS = 2000
 _SEVERITY: Mapping[CaseStatus, int] = {"passed": 0, "skipped": 1, "failed": 2, "error": 3, "missing": 4}
-_CHILDREN: Mapping[str, CaseStatus] = {"failure": "failed", "error": "error", "skipped": "skipped"}
+_WORST_FIRST: tuple[tuple[type[Error | Failure | Skipped], CaseStatus], ...] = (
+    (Error, "error"),
+    (Failure, "failed"),
+    (Skipped, "skipped"),
+)
 
 
 class JUnitError(ValueError):
-    """A file that is no usable JUnit XML."""
+    """A file that is not usable JUnit XML."""
 
 
 @dataclass(frozen=True)
-class Result:
-    """One `testcase`; of several with one name the worst counts."""
+class CaseResult:
+    """The result of a test case. If several have the same name, the worst one counts."""
 
     classname: str
     name: str
@@ -35,61 +43,48 @@ class Result:
     message: str
 
 
-def parse(data: bytes) -> dict[tuple[str, str], Result]:
-    """Results by (classname, name), in order of first appearance.
+def parse(data: bytes) -> dict[tuple[str, str], CaseResult]:
+    """Return the results by (classname, name), in order of first appearance.
 
     Raises: JUnitError.
     """
     if len(data) > XML_BYTES:
         raise JUnitError(f"{len(data)} bytes of JUnit XML, more than {XML_BYTES}")
-    parser = ElementTree.XMLParser(target=_NoDoctype())
-    results: dict[tuple[str, str], Result] = {}
     try:
-        parser.feed(data)
-        root = parser.close()
-    except JUnitError:
-        raise
-    except (ElementTree.ParseError, LookupError, ValueError) as error:  # the latter two: an unknown encoding
+        root = fromstring(data, forbid_dtd=True)
+    except DTDForbidden:
+        raise JUnitError("JUnit XML with a document type") from None
+    except (ParseError, LookupError, ValueError) as error:  # the latter two: an unknown encoding
         raise JUnitError(f"no JUnit XML: {error}") from None
-    for element in root.iter("testcase"):
+    results: dict[tuple[str, str], CaseResult] = {}
+    for element in root.iter("testcase"):  # suites may be nested
         result = _result(element)
         key = (result.classname, result.name)
-        known = results.get(key)
-        if known is None or _SEVERITY[result.status] > _SEVERITY[known.status]:
+        previous = results.get(key)
+        if previous is None or _SEVERITY[result.status] > _SEVERITY[previous.status]:
             results[key] = result
     return results
 
 
-class _NoDoctype(ElementTree.TreeBuilder):
-    """Stops where a document type starts, before a single entity is defined."""
-
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise JUnitError("JUnit XML with a document type")
-
-
-def _result(element: ElementTree.Element) -> Result:
+def _result(element: Element) -> CaseResult:
+    case: TestCase = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
     status: CaseStatus = "passed"
     message = ""
-    for child in element:
-        found = _CHILDREN.get(child.tag)
-        if found is not None and _SEVERITY[found] > _SEVERITY[status]:
-            status = found
-            message = child.get("message") or (child.text or "").strip()
+    for kind, status_of_kind in _WORST_FIRST:
+        outcome: Error | Failure | Skipped | None = case.child(kind)  # type: ignore[no-untyped-call]
+        if outcome is not None:
+            status = status_of_kind
+            message = outcome.message or (outcome.text or "").strip()
+            break
     try:
-        seconds = float(element.get("time") or "")
+        seconds = float(element.get("time") or "")  # junitparser's own `time` fails for what is not a number
     except ValueError:
         seconds = None
-    return Result(
-        element.get("classname") or "",
-        element.get("name") or "",
-        status,
-        seconds,
-        cut_middle(message, MESSAGE_CHARACTERS),
-    )
+    return CaseResult(case.classname or "", case.name or "", status, seconds, cut_middle(message, MESSAGE_CHARACTERS))
 
 
 def address(nodeid: str) -> tuple[str, str]:
-    """The (classname, name) that pytest gives a node id in JUnit XML."""
+    """Return the (classname, name) that pytest gives a node id in JUnit XML."""
     path, bracket, parameters = nodeid.partition("[")
     names = path.split("::")
     names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
@@ -97,28 +92,27 @@ def address(nodeid: str) -> tuple[str, str]:
 
 
 def group_of(nodeid: str) -> str:
-    """The first directory below the suite's root, else `tests`."""
+    """Return the first directory below the suite's root, or `tests` if the file lies in the root itself."""
     first, slash, _ = nodeid.partition("::")[0].partition("/")
     return first if slash else "tests"
 
 
 def cases(
-    collected: Iterable[str], results: Mapping[tuple[str, str], Result], why_missing: str = ""
+    collected: Iterable[str], results: Mapping[tuple[str, str], CaseResult], missing_reason: str = ""
 ) -> tuple[Case, ...]:
-    """The collected node ids in order, each with its result; without one it is `missing`."""
-    made = []
+    """Return the collected node ids in order, each with its result; a case without a result is `missing`."""
+    judged = []
     for nodeid in collected:
         result = results.get(address(nodeid))
         if result is None:
-            made.append(Case(id=nodeid, group=group_of(nodeid), status="missing", message=why_missing or "no result"))
+            case = Case(id=nodeid, group=group_of(nodeid), status="missing", message=missing_reason or "no result")
         else:
-            made.append(
-                Case(
-                    id=nodeid,
-                    group=group_of(nodeid),
-                    status=result.status,
-                    seconds=result.seconds,
-                    message=result.message,
-                )
+            case = Case(
+                id=nodeid,
+                group=group_of(nodeid),
+                status=result.status,
+                seconds=result.seconds,
+                message=result.message,
             )
-    return tuple(made)
+        judged.append(case)
+    return tuple(judged)

@@ -1,6 +1,6 @@
-"""A submission on its way to a verdict: what both places of judging share.
+"""A submission on its way to a verdict: everything that judging in a container and judging on the host share.
 
-Types, how a build and a suite are run and when they count as failed. No environment is made here.
+Holds the types, how a build and a suite are run, and when they count as failed. No environment is started here.
 """
 
 from __future__ import annotations
@@ -30,25 +30,26 @@ Make = Callable[[EnvironmentSpec], Environment]
 
 
 class EvaluatorFailed(Exception):
-    """The evaluator, not the submission, failed; one line."""
+    """The evaluator or its infrastructure failed, not the submission; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Submission:
-    """An exported workspace that is to be judged, and where."""
+    """An exported workspace to judge, and the kind of environment to judge it in."""
 
     task: Task
-    found: taskdir.TaskDirectory
+    source: taskdir.TaskDirectory
+    """The task's directory, read again for the evaluation."""
     workspace: Path
     kind: Kind
     scratch: Path
-    """Logs and results are written here."""
+    """Directory for logs and results."""
     make: Make
 
     def put_into(self, environment: Environment, directory: str) -> str:
-        """Unpack the exported workspace; why its own content does not allow that, or ''.
+        """Unpack the exported workspace; return the reason if its own content prevents that, otherwise ''.
 
-        Raises: EvaluatorFailed where it is no zstd, EnvironmentFault.
+        Raises: EvaluatorFailed if the archive is not zstd, EnvironmentFault.
         """
         import zstandard
 
@@ -60,7 +61,7 @@ class Submission:
                 environment.put(cast(BinaryIO, plain), directory)
         except zstandard.ZstdError as error:
             raise EvaluatorFailed(f"{self.workspace.name} is no whole tar.zst: {error}") from None
-        except (BadArchive, EnvironmentLost, EnvironmentUnavailable):  # no archive of ours, or no fault of its content
+        except (BadArchive, EnvironmentLost, EnvironmentUnavailable):  # the content is not the cause
             raise
         except EnvironmentFault as error:
             return f"the submission cannot be unpacked: {cut_middle(str(error), 1000)}"
@@ -69,38 +70,38 @@ class Submission:
 
 @dataclass(frozen=True)
 class Judged:
-    """What came out: the suite's files are in `scratch`."""
+    """The outcome of judging; the suite's files are in `scratch`."""
 
     isolation: str
     build_failed: str = ""
-    """Why there was nothing to run, the submission's own fault; or ''."""
+    """The reason if the submission itself left nothing to run, otherwise ''."""
     inputs: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def build_script(evaluation: EvaluationPart) -> str:
-    """The build, with what it must make removed before."""
+    """Return the script that removes the files that the build must make, then builds."""
     paths = " ".join(shlex.quote(path) for path in evaluation.remove)
     lines = [f"rm -rf -- {paths}"] if paths else []
     return "\n".join([*lines, *([evaluation.build] if evaluation.build else [])])
 
 
 def build_failure(execution: Execution, deadline_s: float) -> str:
-    """Why a build counts as failed, or ''."""
+    """Return the reason if a build counts as failed, otherwise ''."""
     if execution.ended in ("exited", "oom") and execution.exit_code == 0:
         return ""
     if execution.ended == "deadline":
-        how = f"had not finished after {deadline_s:g} s"
+        ending = f"had not finished after {deadline_s:g} s"
     elif execution.ended == "exited":
-        how = f"exit {execution.exit_code}" if execution.signal is None else f"signal {execution.signal}"
+        ending = f"exit {execution.exit_code}" if execution.signal is None else f"signal {execution.signal}"
     else:
-        how = f"was ended: {execution.ended}"
-    said = cut_middle(execution.output.decode("utf-8", "replace").strip(), 1000)
-    return f"the build failed: {how}" + (f": {said}" if said else "")
+        ending = f"was ended: {execution.ended}"
+    output = cut_middle(execution.output.decode("utf-8", "replace").strip(), 1000)
+    return f"the build failed: {ending}" + (f": {output}" if output else "")
 
 
 def check_ended(execution: Execution) -> None:
-    """Pass only a suite that ran to its end.
+    """Accept only a suite that ran to its end.
 
     Raises: EvaluatorFailed.
     """
@@ -108,10 +109,10 @@ def check_ended(execution: Execution) -> None:
         raise EvaluatorFailed(f"the suite was ended: {execution.ended} after {execution.duration_s:.0f} s")
     if execution.exit_code not in (0, 1):  # pytest: 0 all passed, 1 some failed
         lines = execution.output.decode("utf-8", "replace").strip().splitlines() or ["no output"]
-        raise EvaluatorFailed(f"the suite could not be run, exit {execution.exit_code}: {telling(lines)}")
+        raise EvaluatorFailed(f"the suite could not be run, exit {execution.exit_code}: {main_line(lines)}")
 
 
-def telling(lines: list[str]) -> str:
-    """The line of a failed run that says most: the first error, else the last line."""
+def main_line(lines: list[str]) -> str:
+    """Return the most informative line of a failed run: the first error, or the last line if none is marked."""
     marks = ("drive: ", "ERROR ", "E   ", "INTERNALERROR")
     return next((line for line in lines if line.startswith(marks)), lines[-1]).strip()[:500]

@@ -1,7 +1,7 @@
-"""The evaluator of our own tasks: a hidden pytest suite drives the submission as a program.
+"""The evaluator of our own tasks: a hidden pytest suite runs the submission as a program.
 
-The order of things and the verdict live here. `suite_container` and `suite_host` know how to do it
-in docker, and in the sandbox or locally; `judge/drive.py` is what runs beside the candidate.
+This file has the order of the steps and makes the verdict. `suite_container` judges in docker, `suite_host` in the
+sandbox or locally; `inside/drive.py` runs beside the candidate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.judging import junit
-from benchmarks.judging.inside.config import PARTS
+from benchmarks.judging.bundle import PARTS
 from benchmarks.judging.submission import EvaluatorFailed, Judged, Make, Submission
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import Task, TaskError
@@ -23,13 +23,13 @@ from trajectories.record.verdict import Evaluator, Verdict
 
 NAME = "pytest-suite"
 VERSION = "1"
-"""Raised when the same submission could get another verdict."""
+"""Increased when the same submission could get another verdict."""
 LEFT_BEHIND = ("build.log", "suite.log", "collected.json", "results.xml")
-"""What is written into `scratch`."""
+"""Names of the files that judging writes into `scratch`."""
 
 
 class Collected(BaseModel):
-    """What `drive.py` says it collected: node ids, and with which versions."""
+    """The node ids that `drive.py` collected, and the versions that it ran with."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -41,8 +41,8 @@ class Collected(BaseModel):
 def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None = None) -> Verdict:
     """Judge an exported workspace (tar.zst) in a fresh environment of this kind.
 
-    `make` makes the environment, by default `environments.choose.make`. The evaluator's own failure
-    is a verdict with status "error"; a build that fails is a score of 0 with every case missing.
+    `make` makes the environment, by default `environments.choose.make`. A failure of the evaluator itself is a verdict
+    with status "error"; a build that fails is a score of 0 with every case missing.
     """
     started = time.monotonic()
     inputs = {"task": task.digest}
@@ -54,17 +54,18 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
         inputs["judge"] = hashlib.sha256(b"".join(part.read_bytes() for part in PARTS)).hexdigest()
         inputs["workspace"] = _sha256(workspace)
         if kind == "docker":
-            from benchmarks.judging import suite_container as where
+            from benchmarks.judging.suite_container import judge
         else:
-            from benchmarks.judging import suite_host as where  # type: ignore[no-redef]
-        judged = where.judge(submission)
+            from benchmarks.judging.suite_host import judge
+        judged = judge(submission)
         isolation = judged.isolation
         inputs.update(judged.inputs)
         collected, results = _results(scratch, judged)
         inputs.update(python=collected.python)
         version = f"{VERSION}+pytest-{collected.pytest}"
         cases = junit.cases(collected.cases, results, judged.build_failed)
-        expected = submission.found.file.evaluation.cases if submission.found.file.evaluation else None
+        evaluation = submission.source.file.evaluation
+        expected = evaluation.cases if evaluation else None
         if not cases or (expected is not None and expected != len(cases)):
             raise EvaluatorFailed(f"the suite has {len(cases)} cases, {taskdir.TASK_FILE} says {expected}")
         passed = sum(case.status == "passed" for case in cases)
@@ -87,21 +88,21 @@ def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Ma
         raise EvaluatorFailed(f"{task.id} has no hidden suite, so nothing can be evaluated")
     if kind not in task.kinds:
         raise EvaluatorFailed(f"{task.id} is not evaluated in {kind}, only in {', '.join(task.kinds)}")
-    found = taskdir.read(task.directory, Path("/"))  # where its parts may lie was checked when it was loaded
+    source = taskdir.read(task.directory, Path("/"))  # loading it checked where its parts may lie
     if make is None:
         from environments.choose import make as make_environment
 
         make = make_environment
     scratch.mkdir(parents=True, exist_ok=True)
-    for name in LEFT_BEHIND:  # of an evaluation that was cut off: not to be taken for this one's
+    for name in LEFT_BEHIND:  # files of an interrupted evaluation must not be taken for this one's
         (scratch / name).unlink(missing_ok=True)
-    return Submission(task, found, workspace, kind, scratch, make)
+    return Submission(task, source, workspace, kind, scratch, make)
 
 
 def _suite(submission: Submission) -> Path:
-    if submission.found.suite is None:
+    if submission.source.suite is None:
         raise EvaluatorFailed(f"{submission.task.id} has no hidden suite any more")
-    return submission.found.suite
+    return submission.source.suite
 
 
 def _sha256(path: Path) -> str:
@@ -109,7 +110,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.Result]]:
+def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.CaseResult]]:
     try:
         collected = Collected.model_validate_json((scratch / "collected.json").read_bytes())
         if judged.build_failed:
@@ -119,16 +120,16 @@ def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, 
         raise EvaluatorFailed(f"the suite left no {Path(error.filename).name}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        why = f"{where}: {first['msg']}" if where else first["msg"]
-        raise EvaluatorFailed(f"the suite left a collected.json that is no list of cases: {why}") from None
+        key = ".".join(map(str, first["loc"]))
+        problem = f"{key}: {first['msg']}" if key else first["msg"]
+        raise EvaluatorFailed(f"the suite left a collected.json that is no list of cases: {problem}") from None
 
 
-def _error(why: str, version: str, inputs: dict[str, str], isolation: str, started: float) -> Verdict:
+def _error(reason: str, version: str, inputs: dict[str, str], isolation: str, started: float) -> Verdict:
     return Verdict(
         status="error",
         evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
         isolation=isolation,
         seconds=time.monotonic() - started,
-        error=why.splitlines()[0],
+        error=reason.splitlines()[0],
     )

@@ -1,7 +1,7 @@
-"""Judging in docker: one fresh container, network off, the suite as root, the candidate as the task's user.
+"""Judging in docker: one fresh container without network; the suite runs as root, the candidate as the task's user.
 
-Few round trips: two puts, three or four scripts, one get. Until the build starts nothing of the
-submission runs, so what happens before it cannot be raced.
+Few round trips: two puts, three or four scripts, one get. Nothing of the submission runs before the build starts, so
+it cannot race the steps before that.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.judging.inside import config
+from benchmarks.judging import bundle
 from benchmarks.judging.submission import EvaluatorFailed, Judged, Submission, build_failure, build_script, check_ended
 from benchmarks.task.taskfile import EvaluationPart
 from environments.protocol import Environment, Execution
 
 DIRECTORY = "/retrace-judge"
-"""Root's alone, mode 0700, before anything of the submission runs."""
+"""The judge's directory: it belongs to root, with mode 0700, before anything of the submission runs."""
 RUNS = "/retrace-runs"
-"""Root's too; the directories of the candidate's runs lie in it."""
+"""Holds the directories of the candidate's runs; it belongs to root, too."""
 _GRACE_S = 60.0
-"""What the suite may take beyond its own time limit before the evaluator counts as failed."""
+"""Seconds that the suite may take beyond its own time limit before the evaluator counts as failed."""
 
 
 def judge(submission: Submission) -> Judged:
-    """Judge in a fresh container of the task's image; results and logs go to `submission.scratch`.
+    """Judge in a fresh container of the task's image, and write results and logs to `submission.scratch`.
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
-    task, evaluation = submission.task, submission.found.file.evaluation
+    task, evaluation, suite = submission.task, submission.source.file.evaluation, submission.source.suite
     assert evaluation is not None
-    assert submission.found.suite is not None
+    assert suite is not None
     user = task.spec.user or "agent"
     environment = submission.make(replace(task.spec, kind="docker", network=False, keep=False, workspace=None))
     try:
         started = environment.start()
         workdir = started.workdir
         files = {
-            name: config.configuration(
+            name: bundle.configuration(
                 evaluation,
                 workdir=workdir,
                 workspace=workdir,
@@ -52,7 +52,7 @@ def judge(submission: Submission) -> Judged:
             )
             for name, collect_only in (("config.json", False), ("collect.json", True))
         }
-        environment.put(config.archive(submission.found.suite, files), DIRECTORY)
+        environment.put(bundle.archive(suite, files), DIRECTORY)
         withheld = _as_root(environment, _clear(evaluation, workdir), "clearing the workspace")
         failed = submission.put_into(environment, workdir)
         if not failed:
@@ -73,9 +73,11 @@ def judge(submission: Submission) -> Judged:
 
 
 def _clear(evaluation: EvaluationPart, workdir: str) -> str:
-    """Make the judge's directory root's alone, tell size and hash of what is withheld, empty the workspace."""
-    where = shlex.quote(workdir)
-    lines = ["set -e", f"chown -R 0:0 {DIRECTORY}", f"chmod 0700 {DIRECTORY}", f"cd {where}"]
+    """Return the first script, which prints size and hash of each withheld file.
+
+    It also closes the judge's directory to all but root, and empties the workspace.
+    """
+    lines = ["set -e", f"chown -R 0:0 {DIRECTORY}", f"chmod 0700 {DIRECTORY}", f"cd {shlex.quote(workdir)}"]
     for path in evaluation.withheld:
         name = shlex.quote(f"./{path}")
         lines.append(f"printf '%s ' \"$(stat -c %s {name})\"; sha256sum < {name}")
@@ -83,17 +85,17 @@ def _clear(evaluation: EvaluationPart, workdir: str) -> str:
     return "\n".join(lines)
 
 
-def _take_away(told: str, workdir: str) -> str:
-    """Remove every file whose content is withheld, whatever its name is now."""
+def _take_away(listing: str, workdir: str) -> str:
+    """Return the script that removes every file whose content is withheld, whatever its name is now."""
     lines = ["set -e", f"cd {shlex.quote(workdir)}"]
-    for size, sha256 in re.findall(r"^(\d+) ([0-9a-f]{64})\b", told, re.MULTILINE):
+    for size, sha256 in re.findall(r"^(\d+) ([0-9a-f]{64})\b", listing, re.MULTILINE):
         test = f'[ "$(sha256sum < "$f" | cut -c1-64)" = {sha256} ] && rm -f -- "$f"; :'
         lines.append(f"find . -xdev -type f -size {size}c -exec sh -c 'for f; do {test}; done' _ {{}} +")
     return "\n".join(lines)
 
 
 def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, scratch: Path) -> str:
-    """Remove what the build must make, then build, as the task's user; why it failed, or ''."""
+    """Build as the task's user; return the reason if that failed, otherwise ''."""
     script = build_script(evaluation)
     if not script:
         return ""
@@ -102,9 +104,9 @@ def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, s
     return build_failure(execution, evaluation.build_timeout)
 
 
-def _drive(environment: Environment, evaluation: EvaluationPart, told: str, scratch: Path) -> None:
+def _drive(environment: Environment, evaluation: EvaluationPart, configuration: str, scratch: Path) -> None:
     execution = environment.execute(
-        f"exec python3 -I {DIRECTORY}/drive.py {DIRECTORY}/{told}",
+        f"exec python3 -I {DIRECTORY}/drive.py {DIRECTORY}/{configuration}",
         deadline_s=evaluation.timeout + _GRACE_S,
         cwd=DIRECTORY,
         as_root=True,
@@ -113,11 +115,11 @@ def _drive(environment: Environment, evaluation: EvaluationPart, told: str, scra
     check_ended(execution)
 
 
-def _as_root(environment: Environment, script: str, what: str) -> Execution:
+def _as_root(environment: Environment, script: str, step: str) -> Execution:
     execution = environment.execute(script, deadline_s=120.0, cwd="/", as_root=True)
     if execution.ended != "exited" or execution.exit_code != 0:
-        said = execution.output.decode("utf-8", "replace").strip().splitlines() or [execution.ended]
-        raise EvaluatorFailed(f"{what} failed: {said[-1][:500]}")
+        lines = execution.output.decode("utf-8", "replace").strip().splitlines() or [execution.ended]
+        raise EvaluatorFailed(f"{step} failed: {lines[-1][:500]}")
     return execution
 
 

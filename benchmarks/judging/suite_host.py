@@ -1,8 +1,8 @@
 """Judging in the sandbox or locally: the suite runs on the host with our own pytest.
 
-The submission is unpacked into a fresh directory and built in an environment of that kind. In the
-sandbox each run of the candidate has its own bubblewrap, which shows it the workspace and its
-run's directory; locally nothing separates the two, and the verdict says so.
+The submission is unpacked into a fresh directory and built in an environment of that kind. In the sandbox each run of
+the candidate has its own bubblewrap, which shows it the workspace and the run's directory. Locally nothing separates
+the two, and the verdict records that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.judging.inside import config
+from benchmarks.judging import bundle
 from benchmarks.judging.submission import Judged, Submission, build_failure, build_script, check_ended
 from environments.leftovers.owner import this_process
 from environments.leftovers.removal import remove_tree
@@ -29,17 +29,17 @@ from trajectories.interrupts import held
 
 _GRACE_S = 60.0
 _RUN = "{cwd}"
-"""drive.py puts a run's own directory here."""
+"""Placeholder for which drive.py puts the directory of a run."""
 
 
 def judge(submission: Submission) -> Judged:
-    """Judge in the sandbox or locally; results and logs go to `submission.scratch`.
+    """Judge in the sandbox or locally, and write results and logs to `submission.scratch`.
 
     Raises: EvaluatorFailed, EnvironmentFault.
     """
     base: Path | None = None
     try:
-        with held():  # a signal between the two would leave the directory behind
+        with held():  # a signal between creation and assignment would leave the directory behind
             base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
         return _judge(submission, base)
     finally:
@@ -48,9 +48,9 @@ def judge(submission: Submission) -> Judged:
 
 
 def _judge(submission: Submission, base: Path) -> Judged:
-    task, evaluation = submission.task, submission.found.file.evaluation
+    task, evaluation, suite = submission.task, submission.source.file.evaluation, submission.source.suite
     assert evaluation is not None
-    assert submission.found.suite is not None
+    assert suite is not None
     sandboxed = submission.kind == "sandbox"
     workspace, directory = base / "workspace", base / "judge"
     workspace.mkdir()
@@ -72,18 +72,18 @@ def _judge(submission: Submission, base: Path) -> Judged:
             failed = build_failure(execution, evaluation.build_timeout)
     finally:
         environment.stop()
-    told = config.configuration(
+    configuration = bundle.configuration(
         evaluation,
         workdir=str(spec.workdir) if sandboxed else str(workspace),
         workspace=str(workspace),
         directory=str(directory),
         runs=str(base / "runs"),
         env={"PATH": PATH, **({"HOME": "/home"} if sandboxed else {}), **task.spec.env},
-        launcher=_one_run(spec, base, workspace, owner) if sandboxed else (),
+        launcher=_launcher(spec, base, workspace, owner) if sandboxed else (),
         owner=owner,
         collect_only=bool(failed),
     )
-    with tarfile.open(fileobj=config.archive(submission.found.suite, {"config.json": told})) as tar:
+    with tarfile.open(fileobj=bundle.archive(suite, {"config.json": configuration})) as tar:
         tar.extractall(directory)
     _drive(directory, evaluation.timeout + _GRACE_S, submission.scratch)
     for name in ("collected.json", "results.xml"):
@@ -100,8 +100,8 @@ def _judge(submission: Submission, base: Path) -> Judged:
     )
 
 
-def _one_run(spec: EnvironmentSpec, base: Path, workspace: Path, owner: int | None) -> list[str]:
-    """What stands before the program: a sandbox of its own, with the limits that an action has there."""
+def _launcher(spec: EnvironmentSpec, base: Path, workspace: Path, owner: int | None) -> list[str]:
+    """Return the words before the program: a sandbox of its own, with the limits that an action has there."""
     limits = [f"--as={spec.memory_bytes}"] if spec.memory_bytes else []
     limits += [f"--nproc={spec.pids}"] if spec.pids else []
     sandbox = bwrap_prefix(spec, workspace, binds=[(_RUN, _RUN)], chdir=_RUN, filtered=True)
@@ -110,7 +110,7 @@ def _one_run(spec: EnvironmentSpec, base: Path, workspace: Path, owner: int | No
 
 
 def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
-    """Run drive.py with this interpreter. It dies with us, and takes the candidate with it."""
+    """Run drive.py with this interpreter. It dies with this process, and takes the candidate with it."""
     kept = ("PATH", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR")
     env = {name: os.environ[name] for name in kept if name in os.environ}
     log = scratch / "suite.log"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.judging import junit
-from benchmarks.judging.inside import config
+from benchmarks.judging import bundle, junit
 from benchmarks.task.taskfile import EvaluationPart
 
 
@@ -23,7 +22,7 @@ class Drive:
         self.directory = base / "judge"
         (self.directory / "suite").mkdir(parents=True)
         self.workspace.mkdir()
-        for part in config.PARTS:
+        for part in bundle.PARTS:
             (self.directory / part.name).write_bytes(part.read_bytes())
 
     def program(self, text: str) -> None:
@@ -31,11 +30,11 @@ class Drive:
         path.write_text(text)
         path.chmod(0o755)
 
-    def run(self, suite: str, *, expect: int | None = None, **evaluation: float) -> dict[str, junit.Result]:
+    def run(self, suite: str, *, expect: int | None = None, **evaluation: float) -> dict[str, junit.CaseResult]:
         """Results by the test's name."""
         (self.directory / "suite" / "test_it.py").write_text(suite)
         (self.directory / "config.json").write_bytes(
-            config.configuration(
+            bundle.configuration(
                 EvaluationPart(**evaluation),  # type: ignore[arg-type]
                 workdir=str(self.workspace),
                 workspace=str(self.workspace),
@@ -45,7 +44,7 @@ class Drive:
             )
         )
         ended = subprocess.run(
-            [sys.executable, "-I", self.directory / config.DRIVE.name, self.directory / "config.json"],
+            [sys.executable, "-I", self.directory / bundle.DRIVE.name, self.directory / "config.json"],
             capture_output=True,
             text=True,
             timeout=60,

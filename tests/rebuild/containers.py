@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from benchmarks.judging.inside import config
+from benchmarks.judging import bundle
 from benchmarks.task import taskdir
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,10 +56,10 @@ def container(image: str) -> Iterator[str]:
 
 
 def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, str]]:
-    """The hidden suite against each program: a text that is installed, or None for the original. Status by case."""
-    found = taskdir.read(TASK, BENCHMARKS)
-    assert found.file.evaluation is not None
-    assert found.suite is not None
+    """Run the hidden suite against each program (a text to install, or None for the original); statuses by case."""
+    task = taskdir.read(TASK, BENCHMARKS)
+    assert task.file.evaluation is not None
+    assert task.suite is not None
     verdicts = {}
     with container(image) as name:
         inside = ["docker", "exec", "--interactive", name]
@@ -70,8 +70,8 @@ def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, s
                 program = f"/opt/{title}/executable"
                 install = f"mkdir -p {Path(program).parent} && cat >{program} && chmod 755 {program}"
                 subprocess.run([*inside, "sh", "-c", install], input=text, text=True, check=True)
-            told = config.configuration(
-                replace_program(found.file.evaluation, program),
+            configuration = bundle.configuration(
+                replace_program(task.file.evaluation, program),
                 workdir="/workspace",
                 workspace="/workspace",
                 directory=JUDGE,
@@ -79,7 +79,7 @@ def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, s
                 env={},
                 user="agent",
             )
-            archive = config.archive(found.suite, {"config.json": told}).read()
+            archive = bundle.archive(task.suite, {"config.json": configuration}).read()
             subprocess.run(["docker", "cp", "--quiet", "-", f"{name}:{JUDGE}"], input=archive, check=True)
             drive = subprocess.run(
                 [*inside, "python3", "-I", f"{JUDGE}/drive.py", f"{JUDGE}/config.json"], capture_output=True

@@ -1,4 +1,4 @@
-"""Running a process of the candidate, and killing all that it left.
+"""Runs a process of the candidate, and kills everything that it left running.
 
 Standard library of Python 3.9 only: this file runs in containers, beside `drive.py`.
 """
@@ -13,18 +13,20 @@ import time
 from collections.abc import Mapping, Sequence
 
 STREAM_BYTES = 8 << 20
+"""Largest output that a run may write to one stream."""
 _DRAIN_S = 2.0
+"""Seconds that pipes may stay open after the process has exited."""
 
 
 class Unkillable(Exception):
-    """Processes of the candidate cannot be killed, so nothing after them can be trusted."""
+    """Processes of the candidate cannot be killed, so no later result can be trusted."""
 
 
 class Sweeper:
-    """Kills whatever runs of the candidate.
+    """Kills every process of the candidate.
 
-    We adopt its orphans (PR_SET_CHILD_SUBREAPER), so every child of ours but the newest is one. With
-    a `uid`, all processes of that user are its, for instance those that a build left.
+    This process adopts the candidate's orphans (PR_SET_CHILD_SUBREAPER), so each of its children except the newest is
+    one. With a `uid`, all processes of that user belong to the candidate, for instance those that a build left.
     """
 
     def __init__(self, uid: int | None) -> None:
@@ -54,11 +56,11 @@ class Sweeper:
 def run(
     argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: bytes, timeout: float, sweep: Sweeper
 ) -> tuple[bytes, bytes, int, str]:
-    """Standard output, standard error, exit code (128 + n for signal n), and why it was ended, or ''.
+    """Run a program; return standard output, standard error, exit code (128 + n for signal n) and why it was ended.
 
-    Raises: OSError if it cannot be started, Unkillable.
+    The last is '' for a program that ended by itself. Raises: OSError if it cannot be started, Unkillable.
     """
-    _first_to_be_killed(True)
+    _prefer_as_oom_victim(True)
     try:
         process = subprocess.Popen(
             argv,
@@ -71,22 +73,22 @@ def run(
             umask=0o022,
         )
     finally:
-        _first_to_be_killed(False)
+        _prefer_as_oom_victim(False)
     try:
-        streams, why = _pump(process, stdin, timeout, sweep)
+        streams, reason = _pump(process, stdin, timeout, sweep)
     finally:
         sweep(process)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
     code = process.returncode
-    return bytes(streams[0]), bytes(streams[1]), 128 - code if code < 0 else code, why
+    return bytes(streams[0]), bytes(streams[1]), 128 - code if code < 0 else code, reason
 
 
 def _pump(
     process: subprocess.Popen[bytes], stdin: bytes, timeout: float, sweep: Sweeper
 ) -> tuple[tuple[bytearray, bytearray], str]:
-    """Feed and read the process until it has exited and its pipes are at their end; why it was ended, or ''."""
+    """Feed and read the process until it has exited and its pipes are closed; return the output and why it ended."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -115,7 +117,7 @@ def _pump(
                         fed += os.write(key.fd, stdin[fed : fed + 65536])
                     except BlockingIOError:
                         continue
-                    except OSError:  # it does not want to read
+                    except OSError:  # it closed its standard input
                         fed = len(stdin)
                     if fed >= len(stdin):
                         waiting.unregister(process.stdin)
@@ -161,8 +163,8 @@ def _reap(pid: int) -> None:
 
 
 def _running_as(uid: int) -> list[int]:
-    """Live processes of this user. Their /proc entry's owner does not tell: an execute-only program's is root."""
-    found = []
+    """Return the live processes of this user. The owner of /proc/PID is root for an execute-only program."""
+    pids = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -172,15 +174,15 @@ def _running_as(uid: int) -> list[int]:
                 continue
             uids = status.partition(b"\nUid:")[2].partition(b"\n")[0].split()
             if b"%d" % uid in uids and b"\nState:\tZ" not in status:
-                found.append(int(entry))
-    return found
+                pids.append(int(entry))
+    return pids
 
 
 def _kill_all_of(pids: Sequence[int], uid: int | None) -> None:
-    """One kill(-1) as that user, which no process that forks all the time can outrun; else one by one."""
+    """Kill with one kill(-1) as that user, which constant forking cannot outrun; without a new process, one by one."""
     try:
         child = os.fork()
-    except OSError:  # the candidate has taken every process there is
+    except OSError:  # the candidate uses up all processes
         for pid in pids:
             _kill(pid)
         return
@@ -193,8 +195,8 @@ def _kill_all_of(pids: Sequence[int], uid: int | None) -> None:
     _reap(child)
 
 
-def _first_to_be_killed(yes: bool) -> None:
-    """Whether what is started now goes before the judge when memory runs out."""
+def _prefer_as_oom_victim(yes: bool) -> None:
+    """Decide if processes started from now on are killed before the judge when memory runs out."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000" if yes else "0")

@@ -1,4 +1,4 @@
-"""One run of the candidate: a fresh directory, its user or its sandbox, and what it left.
+"""One run of the candidate: its fresh directory, its user or sandbox, and the files that it left.
 
 Standard library of Python 3.9 only: this file runs in containers, beside `drive.py`.
 """
@@ -24,11 +24,12 @@ else:
     import removal
 
 FILES_BYTES = 64 << 20
+"""Largest total size of the files that a run may leave."""
 PATH_BYTES = 4000
-"""Of a file that a run left, in the run's directory."""
+"""Longest path of a directory that a run may leave, relative to the run's directory."""
 _ALWAYS = {"LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"}
 _OURS = ("HOME", "USER", "LOGNAME", "MAIL", "SHELL", "SHLVL", "OLDPWD", "_", "LC_ALL")
-"""What the image's environment does not decide for the candidate."""
+"""Variables that the candidate does not get from the image's environment."""
 
 Text = Union[str, bytes]  # noqa: UP007 - Python 3.9
 
@@ -38,12 +39,12 @@ class Unusable(Exception):
 
 
 class RunFailed(Exception):
-    """A run that brought no result; the candidate's own fault."""
+    """A run without a result, by the candidate's own fault."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run of the candidate left. `code` is 128 + n for a run that signal n ended, as in a shell."""
+    """Output and files of one run of the candidate. `code` is 128 + n after signal n, as in a shell."""
 
     stdout: bytes
     stderr: bytes
@@ -53,7 +54,7 @@ class Result:
 
 
 class Candidate:
-    """The program under test, as the configuration describes it (see `config.py`)."""
+    """The program under test, as the configuration describes it (see `benchmarks/judging/bundle.py`)."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         self.workspace = Path(str(config["workspace"]))
@@ -64,11 +65,11 @@ class Candidate:
         self._env = {key: value for key, value in os.environ.items() if config["inherit"] and key not in _OURS}
         self._env.update(_ALWAYS, **dict(config["env"]))  # type: ignore[call-overload]
         self._runs = str(config["runs"])
-        """Holds the runs' directories. The candidate cannot write to it, so not replace its own directory either."""
+        """Holds the directories of runs. The candidate cannot write to it, so it cannot replace its own directory."""
         self._time_s = float(str(config["time_s"]))
         owner = config["owner"]
         self._owner = (int(str(owner)), int(str(owner))) if owner is not None else None
-        """(uid, gid) that a run's directory is given to."""
+        """(uid, gid) that own the directory of a run, or None for this process's own."""
         user = config["user"]
         os.makedirs(self._runs, exist_ok=True)
         os.chmod(self._runs, 0o711)
@@ -78,18 +79,18 @@ class Candidate:
     def _become(self, user: str) -> int:
         name = user.partition(":")[0]
         try:
-            known = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
+            account = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
         except KeyError:
             raise Unusable(f"the image has no user {name!r}") from None
-        if known.pw_uid == 0:
+        if account.pw_uid == 0:
             raise Unusable("the candidate's user is root, so it could write its own verdict")
         if shutil.which("setpriv") is None:
             raise Unusable("setpriv is missing in this environment; install util-linux in the image")
-        self._owner = (known.pw_uid, known.pw_gid)
-        ids = [f"--reuid={known.pw_uid}", f"--regid={known.pw_gid}", "--init-groups", "--no-new-privs"]
+        self._owner = (account.pw_uid, account.pw_gid)
+        ids = [f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--init-groups", "--no-new-privs"]
         self._launcher = ["setpriv", *ids, "--", *self._launcher]
-        self._env.update(HOME=known.pw_dir, USER=known.pw_name, LOGNAME=known.pw_name)
-        return known.pw_uid
+        self._env.update(HOME=account.pw_dir, USER=account.pw_name, LOGNAME=account.pw_name)
+        return account.pw_uid
 
     def run(
         self,
@@ -100,7 +101,7 @@ class Candidate:
         timeout: float,
         program: str | None,
     ) -> Result:
-        """Run it once. Nothing of it runs any more when this returns.
+        """Run the program once. None of its processes runs any more when this returns.
 
         Raises: RunFailed, processes.Unkillable.
         """
@@ -121,11 +122,11 @@ class Candidate:
             argv = [word.replace("{cwd}", directory) for word in self._launcher]
             argv += [*(self._program if program is None else [program]), *arguments]
             env = {**self._env, "PWD": directory, **env}
-            stdout, stderr, code, why = processes.run(
+            stdout, stderr, code, reason = processes.run(
                 argv, directory, env, _bytes(stdin), min(timeout, left), self.sweep
             )
-            if why:
-                raise RunFailed(f"the program {why}; its output began {stdout[:200]!r}")
+            if reason:
+                raise RunFailed(f"the program {reason}; its output began {stdout[:200]!r}")
             return Result(stdout, stderr, code, _regular_files(directory))
         except OSError as error:
             raise RunFailed(f"the program cannot be started: {error}") from None
@@ -157,8 +158,8 @@ def _give(directory: str, uid: int, gid: int) -> None:
 
 
 def _regular_files(directory: str) -> dict[str, bytes]:
-    """Read without following a link: what a link of the candidate's points at is not its output."""
-    found: dict[str, bytes] = {}
+    """Return the files by relative path. No link is followed: the target of a candidate's link is not its output."""
+    contents: dict[str, bytes] = {}
     total = 0
     top = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -180,9 +181,9 @@ def _regular_files(directory: str) -> dict[str, bytes]:
                     total += len(data)
                     if total > FILES_BYTES:
                         raise RunFailed(f"the program left files of more than {FILES_BYTES} bytes")
-                    found[os.path.normpath(os.path.join(below, name))] = data
+                    contents[os.path.normpath(os.path.join(below, name))] = data
             finally:
                 os.close(at)
     finally:
         os.close(top)
-    return found
+    return contents

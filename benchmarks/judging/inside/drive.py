@@ -1,8 +1,10 @@
 """Runs a hidden pytest suite against a candidate program: `python3 -I drive.py config.json`.
 
-The suite and its results lie where the candidate's user cannot look. The candidate is only ever
-started as a program, by the fixture `candidate`; nothing of it is imported, and after each call
-nothing of it runs any more. Standard library and pytest 7.2 or newer, Python 3.9 or newer.
+The candidate's user cannot read the suite or its results. The candidate is only ever started as a program, by the
+fixture `candidate`: nothing of it is imported, and nothing of it runs any more after each call. Needs Python 3.9 or
+newer and pytest 7.2 or newer, nothing else.
+
+Names of functions and classes here appear in pytest's messages, and so in verdicts.
 """
 
 from __future__ import annotations
@@ -18,16 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Callable, NoReturn  # noqa: UP035 - Python 3.9
 
 FAILED = 70
-"""Exit status where the suite could not be run; 0 to 5 are pytest's."""
+"""Exit status if the suite could not be run; 0 to 5 are pytest's."""
 FILE_BYTES = 1 << 30
-"""No file of the candidate's grows larger."""
+"""Largest size that a file written by the candidate can reach."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def stop(why: str) -> NoReturn:
-    """End at once; inside a test, sys.exit would only fail that test."""
-    print(f"drive: {why}", file=sys.stderr, flush=True)
+def stop(reason: str) -> NoReturn:
+    """End this process at once: inside a test, sys.exit would only fail that test."""
+    print(f"drive: {reason}", file=sys.stderr, flush=True)
     os._exit(FAILED)
 
 
@@ -39,7 +41,7 @@ except ImportError:
 if TYPE_CHECKING:
     from benchmarks.judging.inside.candidate_processes import Unkillable
     from benchmarks.judging.inside.candidate_program import Candidate, Result, RunFailed, Text, Unusable
-else:  # -I leaves the script's own directory out
+else:  # -I leaves the script's own directory out of sys.path
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     from candidate_processes import Unkillable
     from candidate_program import Candidate, Result, RunFailed, Text, Unusable
@@ -48,7 +50,7 @@ else:  # -I leaves the script's own directory out
 
 
 class Suite:
-    """The pytest plugin: fixtures, the list of what was collected, a limit for each phase of a case."""
+    """The pytest plugin: the fixtures, the list of collected cases, and a time limit for each phase of a case."""
 
     def __init__(self, program: Candidate, out: Path, case_s: float) -> None:
         self._program = program
@@ -57,7 +59,7 @@ class Suite:
 
     @pytest.fixture
     def candidate(self) -> Callable[..., Result]:
-        """Run the candidate once in a fresh directory that holds `files`, and return its Result."""
+        """Return a function that runs the candidate once, in a fresh directory that holds `files`."""
 
         def run(
             *arguments: str,
@@ -79,11 +81,11 @@ class Suite:
 
     @pytest.fixture
     def workspace(self) -> Path:
-        """The submission, built. Read it without following links: they may lead anywhere."""
+        """Return the directory of the built submission. Its links may lead anywhere, so do not follow them."""
         return self._program.workspace
 
     def pytest_configure(self) -> None:
-        # failures in what the tests share should explain themselves too
+        # failed assertions in the suite's shared modules should show their values, too
         pytest.register_assert_rewrite(*(path.stem for path in Path.cwd().glob("*.py")))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -104,7 +106,7 @@ class Suite:
         yield from self._limited()
 
     def _limited(self) -> Iterator[None]:
-        """Also ends the explaining of a failed comparison, which a candidate can make endless."""
+        """Limit a phase, including pytest's explanation of a failed comparison, which a candidate can make endless."""
         limit = self._case_s
 
         def ring(*_: object) -> None:
@@ -119,11 +121,11 @@ class Suite:
 
 
 def main(path: str) -> int:
-    """Run the suite that the configuration names; pytest's exit status."""
+    """Run the suite that the configuration names, and return pytest's exit status."""
     with open(path) as file:
         config = json.load(file)
     os.umask(0o077)
-    program = _adopted(config)
+    program = _adopt_candidate(config)
     out, suite = Path(config["out"]), str(config["suite"])
     out.mkdir(exist_ok=True)
     for name in [name for name in os.environ if name.startswith("PYTEST") or name in ("CI", "BUILD_NUMBER")]:
@@ -140,8 +142,8 @@ def main(path: str) -> int:
     return int(pytest.main([*arguments, suite], plugins=[Suite(program, out, float(config["case_s"]))]))
 
 
-def _adopted(config: Mapping[str, object]) -> Candidate:
-    """The candidate, with whatever runs of it killed, now and when we are ended."""
+def _adopt_candidate(config: Mapping[str, object]) -> Candidate:
+    """Return the candidate after killing all its processes; the same is done when this process is terminated."""
     prctl = ctypes.CDLL(None).prctl
     if prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         stop("cannot adopt the candidate's orphans (prctl PR_SET_CHILD_SUBREAPER)")

@@ -1,4 +1,4 @@
-"""What `drive.py` is told: its configuration, and the tar that brings it and the suite into a container."""
+"""The archive that brings `drive.py`, its parts, its configuration and the hidden suite to the place of judging."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchmarks.task.taskdir import CACHES
 from benchmarks.task.taskfile import EvaluationPart
 from environments.leftovers import removal
 
-DRIVE = Path(__file__).with_name("drive.py")
+DRIVE = Path(__file__).parent / "inside" / "drive.py"
 PARTS = (
     DRIVE,
     DRIVE.with_name("candidate_program.py"),
     DRIVE.with_name("candidate_processes.py"),
     Path(removal.__file__),
 )
-"""What runs beside the candidate."""
+"""The files that run beside the candidate."""
 
 
 def configuration(
@@ -37,15 +37,15 @@ def configuration(
     owner: int | None = None,
     collect_only: bool = False,
 ) -> bytes:
-    """The JSON for `drive.py` in `directory`; the directories of the candidate's runs are made in `runs`.
+    """Return the JSON for `drive.py` in `directory`; the directories of the candidate's runs are created in `runs`.
 
-    `workdir` is the workspace's path as the candidate sees it, `workspace` as the suite does. With a
-    `user` the suite runs as root in a container of its own: it becomes that user for each run, and
-    passes the container's environment on. `owner` owns a run's directory on the host.
+    `workdir` is the workspace's path as the candidate sees it, `workspace` as the suite sees it. With a `user`, the
+    suite runs as root in a container of its own, becomes that user for each run, and passes the container's
+    environment on. `owner` owns a run's directory on the host.
     """
     program = [word.replace("{workspace}", workdir) for word in evaluation.program]
     needs = [word.replace("{workspace}", workspace) for word in evaluation.program if word.startswith("{workspace}/")]
-    first = evaluation.program[0].startswith("{workspace}/")
+    starts_workspace_file = evaluation.program[0].startswith("{workspace}/")
     return json.dumps(
         {
             "workspace": workspace,
@@ -54,7 +54,7 @@ def configuration(
             "runs": runs,
             "program": program,
             "needs": needs,
-            "executable": needs[0] if first else None,
+            "executable": needs[0] if starts_workspace_file else None,
             "launcher": list(launcher),
             "user": user,
             "owner": owner,
@@ -70,7 +70,7 @@ def configuration(
 
 
 def archive(suite: Path, files: Mapping[str, bytes]) -> BinaryIO:
-    """A tar of drive.py and its parts, of these files, and of the suite below `suite/`."""
+    """Return a tar of drive.py and its parts, of these files, and of the suite below `suite/`."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for name, data in {**{part.name: part.read_bytes() for part in PARTS}, **files}.items():
