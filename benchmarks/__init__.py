@@ -1,7 +1,9 @@
-"""Tasks, and one adapter a benchmark: load a task, prepare its environment, evaluate what came out.
+"""Tasks and benchmarks: loading a task, preparing its environment, and evaluating the result.
 
-May import `trajectories` and `environments`; is imported by `agent`. Public names are loaded when
-they are first used.
+`task` says what every benchmark family must do, `judging` runs hidden pytest suites, and each family (`demos`,
+`programbench`) has a package with its adapter. Families never import each other, and no package imports a model. Only
+`agent` may import this package, which imports `environments` and `trajectories`. The names below are public; each is
+loaded at its first use.
 """
 
 from typing import TYPE_CHECKING

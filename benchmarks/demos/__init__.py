@@ -1,4 +1,7 @@
-"""The embedded demo tasks, original ones written for this project, each in a directory of `tasks/`."""
+"""The demo tasks that come with Retrace, written for this project. Each is a directory in `tasks/`.
+
+`DEMO` is public: the benchmark `demo`, which `benchmarks.task.registry` loads by name.
+"""
 
 from __future__ import annotations
 
@@ -9,4 +12,4 @@ from benchmarks.task.directory import TaskDirectories
 _HERE = Path(__file__).resolve().parent
 
 DEMO = TaskDirectories("demo", _HERE / "tasks", within=_HERE.parent)
-"""Their images are built from Dockerfiles of this package, some of them shared."""
+"""The benchmark `demo`. Its images are built from Dockerfiles of `benchmarks`, some of which several tasks share."""

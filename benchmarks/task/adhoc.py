@@ -1,6 +1,6 @@
-"""A task made on the spot: an instruction with an image, or with a copy of a directory of the user's.
+"""Ad-hoc tasks: an instruction of the user's with an image, or with a copy of one of the user's directories.
 
-It has no hidden suite, so nothing evaluates it. The user's directory is read, never changed.
+Such a task has no hidden suite, so it cannot be evaluated. The user's directory is read, never changed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _TITLE_CHARACTERS = 60
 
 
 def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | None = None) -> tuple[Benchmark, Task]:
-    """The task that a text makes together with an image or a directory.
+    """Return the task of an instruction together with an image or a directory.
 
-    An image, with or without a directory, allows docker only; a directory alone the sandbox and local.
+    With an image only docker is allowed; with a directory alone the sandbox and local are.
 
     Raises: TaskError.
     """
     if not instruction.strip():
         raise TaskError("the instruction is empty")
     if image is None and workspace is None:
-        raise TaskError("an ad-hoc task needs a place to work: an image or a workspace")
+        raise TaskError("an ad-hoc task needs an image or a workspace; use --image or --workspace")
     parts = [f"instruction {hashlib.sha256(instruction.encode()).hexdigest()}"]
     kinds: tuple[Kind, ...] = ("docker",)
     if image is not None:
@@ -56,7 +56,7 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
 
 
 def recorded_task(ref: TaskRef, instruction: str, *, image: str | None = None) -> tuple[Benchmark, Task]:
-    """The task of a record that holds its workspace itself: the directory it was made with may be gone or changed."""
+    """Return the task of a record that contains its workspace: the original directory may be gone or changed."""
     kinds: tuple[Kind, ...] = ("sandbox", "local") if image is None else ("docker",)
     spec = EnvironmentSpec(kind=kinds[0], image=image, workdir=PurePosixPath("/workspace"))
     task = Task(ref.id, NAME, ref.title, instruction, ref.digest, kinds, spec, facts={"kind": NAME}, evaluable=False)
@@ -64,33 +64,33 @@ def recorded_task(ref: TaskRef, instruction: str, *, image: str | None = None) -
 
 
 class AdHoc:
-    """The adapter of ad-hoc tasks: copies the directory in, evaluates nothing."""
+    """The adapter of ad-hoc tasks: copies the directory into the workspace, and evaluates nothing."""
 
     name = NAME
     columns: tuple[str, ...] = ()
 
     def ids(self) -> Iterable[str]:
-        """None: an ad-hoc task is made, not found."""
+        """Return nothing: ad-hoc tasks are not listed."""
         return ()
 
     def named(self, word: str) -> Named:
-        """None: an ad-hoc task has no name."""
+        """Return nothing: an ad-hoc task has no name."""
         return Named()
 
     def rows(self) -> Iterable[Row]:
-        """None."""
+        """Return nothing: ad-hoc tasks are not listed."""
         return ()
 
     def load(self, id: str) -> Task:
-        """Raises: TaskError, always."""
-        raise TaskError(f"{NAME}/{id}: an ad-hoc task is made with --instruction, it cannot be looked up")
+        """Refuse: an ad-hoc task has no id to look up. Raises: TaskError."""
+        raise TaskError(f"{NAME}/{id}: an ad-hoc task cannot be named; use --instruction with --image or --workspace")
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
-        """Raises: TaskError, always: there are no ablations of it."""
+        """Return the task, which has no ablations. Raises: TaskError if any is requested."""
         return no_variants(task, variants)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
-        """Copy the directory into the workspace: modes, links and holes kept, special files left out.
+        """Copy the directory into the workspace with modes, links and holes, but without special files.
 
         Raises: EnvironmentLost, TaskError.
         """
@@ -99,7 +99,7 @@ class AdHoc:
         return put(_scan(task.directory), environment, plain_modes=False)
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
-        """A verdict with status "error": there is nothing to evaluate with."""
+        """Return a verdict with status "error", because the task has no tests."""
         return Verdict(
             status="error",
             evaluator=Evaluator(name="none", version="1"),
@@ -110,5 +110,5 @@ class AdHoc:
 
 def _scan(workspace: Path) -> tree.Tree:
     if not workspace.is_dir():
-        raise TaskError(f"the workspace {workspace} is no directory")
+        raise TaskError(f"the workspace {workspace} is not a directory")
     return tree.scan(workspace.resolve())

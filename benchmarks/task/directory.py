@@ -1,4 +1,4 @@
-"""The benchmark that is a folder of our task directories: the demos, or what a user's path names."""
+"""The benchmark that is a folder of our task directories: the demos, or the folder of a directory that a user names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from trajectories.record.verdict import Verdict
 
 
 class TaskDirectories:
-    """Every directory below `root` that holds a `task.yaml` is a task, named after it.
+    """A benchmark whose tasks are the directories in `root` with a `task.yaml`; the directory's name is the task's.
 
-    What a task names (a build context, say) must lie inside `within`, by default its own directory.
+    Paths in a task (for instance a build context) must lie inside `within`, by default inside the task's directory.
     """
 
     columns: tuple[str, ...] = ("id", "title", "kind", "language", "environments", "tests")
@@ -26,22 +26,22 @@ class TaskDirectories:
         self._within = within
 
     def ids(self) -> Iterable[str]:
-        """Names of the tasks, sorted."""
+        """Return the names of the tasks, sorted."""
         return sorted(path.parent.name for path in self.root.glob(f"*/{taskdir.TASK_FILE}"))
 
     def named(self, word: str) -> Named:
-        """The task of that name."""
+        """Return the task of that name."""
         return Named((word,)) if word in self.ids() else Named()
 
     def rows(self) -> Iterable[Row]:
-        """The tasks' lines in a list.
+        """Return the tasks' lines in a list.
 
         Raises: TaskError.
         """
         return [row(self.load(id)) for id in self.ids()]
 
     def load(self, id: str) -> Task:
-        """The task of that name.
+        """Return the task of that name.
 
         Raises: TaskError.
         """
@@ -50,7 +50,7 @@ class TaskDirectories:
         return taskdir.load(self.root / id, benchmark=self.name, root=self._within)
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
-        """Raises: TaskError, always: there are no ablations of it."""
+        """Return the task, which has no ablations. Raises: TaskError if any is requested."""
         return no_variants(task, variants)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
@@ -65,14 +65,14 @@ class TaskDirectories:
         return ()
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
-        """Let the hidden suite judge an exported workspace; see `suite.evaluate`."""
+        """Judge an exported workspace with the hidden suite; see `suite.evaluate`."""
         from benchmarks.judging import suite
 
         return suite.evaluate(task, workspace, kind, scratch)
 
 
 def put(files: tree.Tree, environment: Environment, *, plain_modes: bool) -> tuple[Skipped, ...]:
-    """Stream a tree into the environment's workspace; returns what of it cannot be copied.
+    """Stream a tree into the environment's workspace; return the entries that cannot be copied.
 
     Raises: EnvironmentLost, TaskError.
     """

@@ -1,6 +1,6 @@
-"""Durations and sizes as people write them: `90`, `15m`, `6h`; `512m`, `2g`.
+"""Durations, sizes and counts as people write them: `90`, `15m`, `6h`; `512m`, `2g`; `500k`.
 
-Pure functions. A value that cannot be read raises ValueError with the forms that can.
+Pure functions. An invalid value raises ValueError, whose message lists the valid forms.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ _ONES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def duration_s(text: str | float) -> float:
-    """Seconds of `90`, `0.5`, `200ms`, `90s`, `15m`, `6h` or `1d`.
+    """Return the seconds of `90`, `0.5`, `200ms`, `90s`, `15m`, `6h` or `1d`.
 
     Raises: ValueError.
     """
     match = _DURATION.fullmatch(str(text).strip())
     if match is None:
-        raise ValueError(f"{text!r} is no duration: write seconds, or 200ms, 90s, 15m, 6h, 1d")
+        raise ValueError(f"{text!r} is not a duration; write seconds, or 200ms, 90s, 15m, 6h, 1d")
     return float(match[1]) * _SECONDS[match[2]]
 
 
 def size_bytes(text: str | int) -> int:
-    """Bytes of `1048576`, `512m`, `2g` or `2GiB`; powers of 1024.
+    """Return the bytes of `1048576`, `512m`, `2g` or `2GiB`; prefixes are powers of 1024.
 
     Raises: ValueError.
     """
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
-        raise ValueError(f"{text!r} is no size: write bytes, or 64k, 512m, 2g")
+        raise ValueError(f"{text!r} is not a size; write bytes, or 64k, 512m, 2g")
     return int(float(match[1]) * _BYTES[match[2].lower()])
 
 
 def count(text: str | int) -> int:
-    """A number of things, `2000`, `500k` or `2M`; powers of 1000.
+    """Return the number of things in `2000`, `500k` or `2M`; prefixes are powers of 1000.
 
     Raises: ValueError.
     """
     match = _COUNT.fullmatch(str(text).strip())
     if match is None:
-        raise ValueError(f"{text!r} is no count: write a whole number, or 500k, 2M")
+        raise ValueError(f"{text!r} is not a count; write a whole number, or 500k, 2M")
     return int(float(match[1]) * _ONES[match[2].lower()])

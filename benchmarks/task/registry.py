@@ -1,7 +1,7 @@
-"""Benchmarks by name, and what a user means by TASK.
+"""The benchmarks by name, and the lookup of the task that a user's TASK means.
 
-A benchmark's module is imported when one of its tasks is asked for; a name is looked up with
-`named()`, which is cheap, before anything is loaded.
+A benchmark's module is imported when one of its tasks is needed. Names are looked up with `named()`, which is cheap,
+before anything is loaded.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from pathlib import Path
 from benchmarks.task.task import TASK_FILE, Benchmark, Row, Task, TaskError
 
 _LISTED = {"demo": "benchmarks.demos:DEMO", "programbench": "benchmarks.programbench.adapter:ProgramBench"}
-"""Benchmarks whose tasks have names: module and attribute."""
+"""Benchmarks whose tasks have names, each with its module and attribute."""
 _UNLISTED = {"adhoc": "benchmarks.task.adhoc:AdHoc"}
+"""Benchmarks whose tasks are not listed."""
 PATH = "path"
-"""The benchmark of tasks that are named by the path of their directory."""
+"""Name of the benchmark of tasks that a user names by the path of their directory."""
 _CANDIDATES = 12
-"""As many are named in an error."""
+"""Largest number of tasks that an error names."""
 _SEARCHED = ("id", "title", "repository")
+"""Keys of a row in which a word may be a part of the value."""
 _EXACT = ("language", "language_name", "difficulty", "kind")
+"""Keys of a row in which a word must be the whole value."""
 
 
 @dataclass(frozen=True)
 class TaskList:
-    """A benchmark's tasks: all their rows, and which columns a table of them has room for."""
+    """A benchmark's tasks: their rows, and the columns that fit into a table."""
 
     benchmark: str
     columns: tuple[str, ...]
@@ -36,90 +39,90 @@ class TaskList:
 
 
 def names() -> tuple[str, ...]:
-    """The benchmarks that have named tasks."""
+    """Return the benchmarks that have named tasks."""
     return tuple(_LISTED)
 
 
 def benchmark(name: str) -> Benchmark:
-    """The adapter of that name.
+    """Return the adapter of that name.
 
-    Raises: TaskError, with near names.
+    Raises: TaskError, with similar names.
     """
     target = _LISTED.get(name) or _UNLISTED.get(name)
     if target is None:
         raise TaskError(f"unknown benchmark {name!r}{_near(name, names())}")
     module, _, attribute = target.partition(":")
-    found = getattr(import_module(module), attribute)
-    adapter: Benchmark = found() if isinstance(found, type) else found
+    value = getattr(import_module(module), attribute)
+    adapter: Benchmark = value() if isinstance(value, type) else value
     return adapter
 
 
 def resolve_task(reference: str) -> tuple[Benchmark, Task]:
-    """What TASK means: `demo/ledger`, `ledger` where one benchmark has it, or a task directory's path.
+    """Return the task that TASK means: `demo/ledger`, `ledger` if one benchmark has it, or a task directory's path.
 
-    A name that means a task exactly comes first, then a task directory, then a name that only one task may have meant.
+    An exact name comes first, then a task directory, then a partial name that matches only one task.
 
-    Raises: TaskError (unknown, with near names; ambiguous, with all candidates; malformed).
+    Raises: TaskError (unknown, with similar names; ambiguous, with all candidates; malformed).
     """
     if not reference or "\0" in reference:
-        raise TaskError("the task's name is empty" if not reference else "the task's name holds a NUL")
+        raise TaskError("the task's name is empty" if not reference else "the task's name contains a NUL character")
     head, slash, rest = reference.partition("/")
-    asked, word = ((head,), rest) if slash and head in _LISTED else (names(), reference)
-    meant = {name: benchmark(name).named(word) for name in asked}
-    exactly = [(name, id) for name, found in meant.items() for id in found.exactly]
+    searched, word = ((head,), rest) if slash and head in _LISTED else (names(), reference)
+    matches = {name: benchmark(name).named(word) for name in searched}
+    exactly = [(name, id) for name, tasks in matches.items() for id in tasks.exactly]
     if exactly:
         return _only(exactly, f"{reference!r} is ambiguous")
     directory = Path(reference).expanduser()
     exists = _exists(directory)
     if exists and (directory.name == TASK_FILE or (directory / TASK_FILE).is_file()):
         return _at(directory)
-    perhaps = [(name, id) for name, found in meant.items() for id in found.perhaps]
+    perhaps = [(name, id) for name, tasks in matches.items() for id in tasks.perhaps]
     if perhaps:
-        return _only(perhaps, f"no task is named {reference!r}, and it may mean several")
+        return _only(perhaps, f"no task is named {reference!r}, but several contain it")
     if exists:
         return _at(directory)
     wanted = reference.rpartition("/")[2]
-    near = _near_tasks(wanted, asked) or _near_tasks(wanted, names())
+    near = _near_tasks(wanted, searched) or _near_tasks(wanted, names())
     hint = f"; did you mean {' or '.join(near)}?" if near else "; see `agent tasks list`"
     shown = reference if len(reference) <= 80 else reference[:77] + "..."
     raise TaskError(f"unknown task {shown!r}{hint}")
 
 
 def task_lists(benchmark_name: str | None = None, words: Iterable[str] = ()) -> list[TaskList]:
-    """The named tasks that have all these words, each benchmark's or one's.
+    """Return the named tasks that match all these words, of one benchmark or of each.
 
-    A word is looked for in id, title and repository, and is compared with language, difficulty and kind as a whole.
+    A word matches as a part of id, title or repository, or as the whole language, difficulty or kind.
 
     Raises: TaskError.
     """
     wanted = [word.lower() for word in words]
-    found = []
+    lists = []
     for name in names() if benchmark_name is None else (benchmark_name,):
         adapter = benchmark(name)
-        rows = tuple(row for row in adapter.rows() if all(_has(row, word) for word in wanted))
-        found.append(TaskList(name, adapter.columns, rows))
-    return found
+        rows = tuple(row for row in adapter.rows() if all(_matches(row, word) for word in wanted))
+        lists.append(TaskList(name, adapter.columns, rows))
+    return lists
 
 
 def task_rows(benchmark_name: str | None = None) -> list[Row]:
-    """All named tasks, or one benchmark's, by benchmark and name.
+    """Return the rows of all named tasks, or of one benchmark's, by benchmark and name.
 
     Raises: TaskError.
     """
-    return [row for found in task_lists(benchmark_name) for row in found.rows]
+    return [row for tasks in task_lists(benchmark_name) for row in tasks.rows]
 
 
-def _has(row: Row, word: str) -> bool:
+def _matches(row: Row, word: str) -> bool:
     return any(word in str(row.get(key, "")).lower() for key in _SEARCHED) or any(
         word == str(row.get(key, "")).lower() for key in _EXACT
     )
 
 
-def _only(candidates: list[tuple[str, str]], several: str) -> tuple[Benchmark, Task]:
+def _only(candidates: list[tuple[str, str]], problem: str) -> tuple[Benchmark, Task]:
     if len(candidates) > 1:
         shown = ", ".join(f"{name}/{id}" for name, id in candidates[:_CANDIDATES])
         more = len(candidates) - _CANDIDATES
-        raise TaskError(f"{several}: {shown}" + (f" and {more} more; see `agent tasks list`" if more > 0 else ""))
+        raise TaskError(f"{problem}: {shown}" + (f" and {more} more; see `agent tasks list`" if more > 0 else ""))
     name, id = candidates[0]
     adapter = benchmark(name)
     return adapter, adapter.load(id)
@@ -131,7 +134,7 @@ def _at(path: Path) -> tuple[Benchmark, Task]:
     if path.name == TASK_FILE and path.is_file():
         path = path.parent
     if not (path / TASK_FILE).is_file():
-        raise TaskError(f"{path}: is no task directory, it has no {TASK_FILE}")
+        raise TaskError(f"{path}: is not a task directory, because it has no {TASK_FILE}")
     path = path.resolve()
     adapter: Benchmark = TaskDirectories(PATH, path.parent)
     return adapter, adapter.load(path.name)
@@ -145,18 +148,18 @@ def _exists(path: Path) -> bool:
 
 
 def _near_tasks(wanted: str, among: tuple[str, ...]) -> list[str]:
-    """Tasks with an id like this, or with such a part of it: `owner__repository.commit` has three."""
-    having: dict[str, list[str]] = {}
+    """Return tasks with an id, or a part of an id, like this; `owner__repository.commit` has three parts."""
+    ids_by_word: dict[str, list[str]] = {}
     for name in among:
         for id in benchmark(name).ids():
             for word in {id.lower(), *re.split(r"__|\.", id.lower())}:
-                having.setdefault(word, []).append(f"{name}/{id}")
-    for cutoff in (0.7, 0.6):  # of what is less near, only where nothing is nearer
-        if close := difflib.get_close_matches(wanted.lower(), having, n=3, cutoff=cutoff):
+                ids_by_word.setdefault(word, []).append(f"{name}/{id}")
+    for cutoff in (0.7, 0.6):  # less similar names only if there are no more similar ones
+        if close := difflib.get_close_matches(wanted.lower(), ids_by_word, n=3, cutoff=cutoff):
             break
-    return list(dict.fromkeys(id for word in close for id in having[word]))[:4]
+    return list(dict.fromkeys(id for word in close for id in ids_by_word[word]))[:4]
 
 
-def _near(name: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, known, n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; there is {', '.join(known)}"
+def _near(name: str, existing: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, existing, n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else f"; the benchmarks are {', '.join(existing)}"

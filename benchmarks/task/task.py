@@ -1,6 +1,6 @@
-"""What a task is, and what a benchmark's adapter must do for one.
+"""The task, and the protocol of a benchmark's adapter.
 
-Types and the protocol only. A benchmark knows environments and the record, no agent and no model.
+Types only. A benchmark knows environments and the record, but neither agents nor models.
 """
 
 from __future__ import annotations
@@ -15,56 +15,56 @@ from trajectories.record.events import Limits, Skipped
 from trajectories.record.verdict import Verdict
 
 TASK_FILE = "task.yaml"
-"""What makes a directory a task of our own format."""
+"""File that makes a directory a task of our own format."""
 
 
 class TaskError(Exception):
-    """A task that cannot be used: unknown, ambiguous, malformed (file, key, reason)."""
+    """A task that cannot be used: unknown, ambiguous or malformed (file, key, reason)."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task, resolved. `spec` is what it asks of its environment, its kind left to the trial."""
+    """A resolved task. `spec` describes the environment that it needs; the trial chooses the kind."""
 
     id: str
-    """With its benchmark: `demo/ledger`."""
+    """Name with the benchmark before it: `demo/ledger`."""
     benchmark: str
     title: str
     instruction: str
     digest: str
-    """sha256 over the task's whole content, hidden tests included."""
+    """sha256 over the complete content of the task, including hidden tests."""
     kinds: tuple[Kind, ...]
-    """Environments that it allows, the preferred first."""
+    """Kinds of environment that the task allows, the preferred one first."""
     spec: EnvironmentSpec
     limits: Limits = Limits()
     prompt: str = "default"
     language: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """For people: kind, difficulty, number of tests, ..."""
+    """Facts for people: kind, difficulty, number of tests, ..."""
     evaluable: bool = True
     directory: Path | None = None
     solution: Path | None = None
-    """A directory whose content, put into the workspace, solves the task; for `--model oracle`."""
+    """Directory whose content solves the task once it is in the workspace; for `--model oracle`."""
     variants: Mapping[str, str] = field(default_factory=dict)
-    """Ablations that the benchmark knows for it, with what each changes; see `Benchmark.vary`."""
+    """Ablations that the benchmark has for this task, each with the change it makes; see `Benchmark.vary`."""
     variant: str = ""
-    """Which of them this is, sorted and joined with `+`; empty is the task as the benchmark has it."""
+    """Names of the ablations of this one, sorted and joined with `+`; empty for the benchmark's original task."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Which tasks a short name means: `exactly` these, or, where there is none, `perhaps` these."""
+    """The tasks that a short name means: those in `exactly`, or, if there are none, those in `perhaps`."""
 
     exactly: tuple[str, ...] = ()
     perhaps: tuple[str, ...] = ()
 
 
 Row = Mapping[str, str | int | list[str] | None]
-"""A task in a list: id, title, kind, language, environments, tests (None if not known), and what else there is."""
+"""A task in a list: id, title, kind, language, environments, tests (None if unknown), and more for some benchmarks."""
 
 
 def row(task: Task) -> Row:
-    """A task's line in a list."""
+    """Return a task's line in a list."""
     tests = task.facts.get("tests")
     return {
         "id": task.id,
@@ -77,38 +77,38 @@ def row(task: Task) -> Row:
 
 
 class Benchmark(Protocol):
-    """One adapter a benchmark."""
+    """The adapter of one benchmark."""
 
     name: str
     columns: tuple[str, ...]
-    """Which keys of its rows a table has room for, in order."""
+    """Keys of its rows that fit into a table, in order."""
 
     def ids(self) -> Iterable[str]:
-        """Ids of all its tasks that are listed, without the benchmark's name; cheap."""
+        """Return the ids of all listed tasks, without the benchmark's name. Cheap."""
 
     def named(self, word: str) -> Named:
-        """The ids that a name without the benchmark's may mean; cheap. An id means exactly itself."""
+        """Return the ids that a name without the benchmark may mean. Cheap. An id means exactly itself."""
 
     def rows(self) -> Iterable[Row]:
-        """All its tasks that are listed, by id; without what only a whole task needs (its digest).
+        """Return the rows of all listed tasks, by id; without facts that need the whole task, such as its digest.
 
         Raises: TaskError.
         """
 
     def load(self, id: str) -> Task:
-        """The task with this id.
+        """Return the task with this id.
 
         Raises: TaskError.
         """
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
-        """The task with these ablations: their names are in `Task.variants`.
+        """Return the task with these ablations; their names are keys of `Task.variants`.
 
-        Raises: TaskError for one that it does not have, or two that exclude each other.
+        Raises: TaskError for an unknown ablation, or two that exclude each other.
         """
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
-        """Put the task's initial files into a started environment; returns what cannot be copied.
+        """Put the task's initial files into a started environment; return the files that cannot be copied.
 
         Raises: EnvironmentLost, TaskError.
         """
@@ -116,17 +116,17 @@ class Benchmark(Protocol):
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Score an exported workspace (tar.zst) in a fresh environment of this kind.
 
-        A failure of the evaluator is a verdict with status "error", never an exception.
-        `scratch` is a directory for logs; what is left there is kept with the trial. It is empty, or holds what an
-        evaluation of this very workspace left behind that came to no score: go on from that, or remove it.
+        A failure of the evaluator is a verdict with status "error", never an exception. `scratch` is a directory for
+        logs; files left there are kept with the trial. It is empty, or holds the files of an earlier evaluation of
+        this very workspace that did not reach a score: continue from them, or remove them.
         """
 
 
 def no_variants(task: Task, variants: tuple[str, ...]) -> Task:
-    """The task as it is, for a benchmark without ablations.
+    """Return the task unchanged: the `vary` of a benchmark without ablations.
 
-    Raises: TaskError if any is asked for.
+    Raises: TaskError if any is requested.
     """
     if variants:
-        raise TaskError(f"{task.id} has no variant {variants[0]!r}; leave --variant out")
+        raise TaskError(f"{task.id} has no variant {variants[0]!r}; omit --variant")
     return task

@@ -1,40 +1,34 @@
-"""`task.yaml`: what it may say, read strictly.
+"""The keys of `task.yaml`, with their types and defaults.
 
-An unknown key, a wrong type, a key said twice, an alias, a file that is not UTF-8: each is a
-TaskError of one line that names the file, the key and the reason. Paths are checked in `taskdir`. No key names
-the task's own solution: it is the directory `solution/`, or there is none.
+`yaml_file` reads the file strictly: an unknown key, a wrong type, a repeated key, an alias or bytes that are not UTF-8
+are errors. `taskdir` checks the paths. No key names the task's solution: it is the directory `solution/`, if there is
+one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, TypeVar
+from pathlib import PurePosixPath
+from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from benchmarks.task.quantities import count, duration_s, size_bytes
-from benchmarks.task.task import TaskError
 from environments.limits import ULIMITS
 from environments.protocol import Kind
-from trajectories.strict_yaml import StrictLoader
-
-FILE_BYTES = 256 << 10
-"""A larger task file is refused unread."""
 
 
-def _reads(parse: Callable[[Any], float]) -> BeforeValidator:
-    def read(value: object) -> object:
+def _quantity(parse: Callable[[Any], float]) -> BeforeValidator:
+    def parse_quantity(value: object) -> object:
         return parse(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
 
-    return BeforeValidator(read)
+    return BeforeValidator(parse_quantity)
 
 
-Seconds = Annotated[float, _reads(duration_s), Field(gt=0)]
-Bytes = Annotated[int, _reads(size_bytes), Field(gt=0)]
-Count = Annotated[int, _reads(count), Field(gt=0)]
-Ulimit = Annotated[int, _reads(size_bytes), Field(ge=0)]
+Seconds = Annotated[float, _quantity(duration_s), Field(gt=0)]
+Bytes = Annotated[int, _quantity(size_bytes), Field(gt=0)]
+Count = Annotated[int, _quantity(count), Field(gt=0)]
+Ulimit = Annotated[int, _quantity(size_bytes), Field(ge=0)]
 
 
 class _Part(BaseModel):
@@ -42,7 +36,7 @@ class _Part(BaseModel):
 
 
 class BuildPart(_Part):
-    """An image that is built from a Dockerfile; `context` is relative to the task's directory."""
+    """An image to build from a Dockerfile; `context` is relative to the task's directory."""
 
     context: str = "."
     dockerfile: str = "Dockerfile"
@@ -50,42 +44,42 @@ class BuildPart(_Part):
 
 
 class ImagePart(_Part):
-    """`reference` is pulled, or names what `build` makes; without it the name follows from the content."""
+    """The task's image. Without `build`, `reference` is pulled; without `reference`, the content gives the name."""
 
     reference: str | None = Field(default=None, min_length=1)
     build: BuildPart | None = None
 
     @model_validator(mode="after")
-    def _something(self) -> ImagePart:
+    def _reference_or_build(self) -> ImagePart:
         if self.reference is None and self.build is None:
             raise ValueError("give `reference`, `build` or both")
         return self
 
 
 class ResourcesPart(_Part):
-    """What a container gets: cores, bytes (`2g`), processes."""
+    """Resources of a container: cores, bytes (`2g`) and processes."""
 
     cpus: float | None = Field(default=None, gt=0, strict=False)
     memory: Bytes | None = None
     pids: int | None = Field(default=4096, gt=0)
     disk: Bytes | None = None
-    """Of the container's own file system, where the daemon can limit it."""
+    """Size of the container's own file system, if the daemon can limit it."""
     shm: Bytes | None = None
-    """Of /dev/shm."""
+    """Size of /dev/shm."""
     ulimits: dict[str, Ulimit] = {}
-    """Of each process, by the names of getrlimit(2): `nofile: 1024`, `fsize: 1g`."""
+    """Limits of each process, with the names of getrlimit(2): `nofile: 1024`, `fsize: 1g`."""
 
     @field_validator("ulimits")
     @classmethod
-    def _known(cls, ulimits: dict[str, int]) -> dict[str, int]:
+    def _known_names(cls, ulimits: dict[str, int]) -> dict[str, int]:
         for name in ulimits:
             if name not in ULIMITS:
-                raise ValueError(f"{name!r} is no ulimit; known are {', '.join(ULIMITS)}")
+                raise ValueError(f"{name!r} is not a ulimit; use one of {', '.join(ULIMITS)}")
         return ulimits
 
 
 class LimitsPart(_Part):
-    """The task's own limits; what is left out takes the usual default."""
+    """The task's own limits; a missing one takes the general default."""
 
     steps: Count | None = None
     time: Seconds | None = None
@@ -95,27 +89,27 @@ class LimitsPart(_Part):
 
 
 class EvaluationPart(_Part):
-    """The hidden suite and how the submission is made ready for it."""
+    """The hidden suite, and the preparation of a submission for it."""
 
     suite: str = "tests"
     cases: int | None = Field(default=None, gt=0)
-    """How many cases the suite has; another number is the evaluator's failure."""
+    """Number of cases in the suite; any other number counts as a failure of the evaluator."""
     program: tuple[str, ...] = Field(default=("{workspace}/executable",), min_length=1, strict=False)
-    """What `candidate(...)` runs; `{workspace}` stands for the workspace's path."""
+    """Command that `candidate(...)` runs; `{workspace}` stands for the workspace's path."""
     withheld: tuple[str, ...] = Field(default=(), strict=False)
-    """Files of the image's workspace that no submission may hold: whatever has the same content is removed."""
+    """Files of the image's workspace that no submission may contain: every file with the same content is removed."""
     remove: tuple[str, ...] = Field(default=(), strict=False)
-    """Paths of the submission that are removed before the build, so that the build makes them."""
+    """Paths of the submission that are removed before the build, so that the build has to make them."""
     build: str | None = Field(default=None, min_length=1)
-    """Run in the workspace as the task's user before the suite."""
+    """Script that runs in the workspace, as the task's user, before the suite."""
     build_timeout: Seconds = 300.0
     timeout: Seconds = 600.0
-    """For all cases together; what is left then fails."""
+    """Time for all cases together; cases that have not run by then fail."""
     case_timeout: Seconds = 60.0
 
     @field_validator("withheld", "remove")
     @classmethod
-    def _inside(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+    def _inside_workspace(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths:
             pure = PurePosixPath(path)
             if pure.is_absolute() or ".." in pure.parts or not pure.parts:
@@ -124,11 +118,11 @@ class EvaluationPart(_Part):
 
 
 class TaskFile(_Part):
-    """The whole of `task.yaml`."""
+    """The complete `task.yaml`."""
 
     title: str = Field(min_length=1)
     kind: str = Field(min_length=1)
-    """For people: from-scratch, repair, rebuild, ..."""
+    """Kind of task, for people: from-scratch, repair, rebuild, ..."""
     language: str = ""
     environments: tuple[Kind, ...] = Field(min_length=1, strict=False)
     image: ImagePart | None = None
@@ -150,11 +144,11 @@ class TaskFile(_Part):
         return path
 
     @model_validator(mode="after")
-    def _fits(self) -> TaskFile:
+    def _consistent(self) -> TaskFile:
         if len(set(self.environments)) != len(self.environments):
-            raise ValueError("environments: says one twice")
+            raise ValueError("environments: each may be listed only once")
         if "docker" in self.environments and self.image is None:
-            raise ValueError("image: docker is allowed, so an image is needed")
+            raise ValueError("image: is missing, but environments has docker, which needs an image")
         if self.evaluation is not None:
             if self.user.partition(":")[0] in ("root", "0"):
                 raise ValueError(
@@ -163,73 +157,3 @@ class TaskFile(_Part):
             if self.evaluation.withheld and self.environments != ("docker",):
                 raise ValueError("evaluation.withheld: only docker can withhold a file's content")
         return self
-
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-def text_of(path: Path, limit: int = FILE_BYTES) -> str:
-    """The file's text.
-
-    Raises: TaskError (missing, not a file, too large, not UTF-8).
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except FileNotFoundError:
-        raise TaskError(f"{path}: is missing") from None
-    except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > limit:
-        raise TaskError(f"{path}: is larger than {limit} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TaskError(f"{path}: is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x})") from None
-
-
-def read_yaml(path: Path, model: type[Model]) -> Model:
-    """The file as a model of that type.
-
-    Raises: TaskError.
-    """
-    try:
-        content = yaml.load(text_of(path), StrictLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f"line {mark.line + 1}: " if mark else ""
-        raise TaskError(f"{path}: {line}{error.problem or 'is not YAML'}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise TaskError(f"{path}: is not YAML: {str(error).splitlines()[0]}") from None
-    except RecursionError:
-        raise TaskError(f"{path}: is nested too deeply") from None
-    if content is None:
-        raise TaskError(f"{path}: is empty")
-    if not isinstance(content, dict):
-        raise TaskError(f"{path}: must be a mapping of keys, is a {type(content).__name__}")
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise TaskError(f"{path}: {_first(error)}") from None
-
-
-def _first(error: ValidationError) -> str:
-    """One line for the first thing that is wrong: the key and the reason."""
-    problems = error.errors(include_url=False)
-    problem = problems[0]
-    key = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        reason = "unknown key"
-    elif problem["type"] == "missing":
-        reason = "is missing"
-    else:
-        reason = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] != "value_error":
-            reason += f", not {_short(problem['input'])}"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{key}: {reason}{more}" if key else f"{reason}{more}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,7 +1,7 @@
-"""A directory of the host, as content: list it, hash it, stream it as a tar.
+"""A directory of the host as content: listing it, hashing it, and streaming it as a tar.
 
-Links are kept and never followed; sockets, devices and named pipes are left out and said; a
-sparse file stays sparse. Names are bytes, since a file system's are.
+Links are kept and never followed. Sockets, devices and named pipes are left out and reported. A sparse file stays
+sparse. Names are bytes, as in the file system.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.task.task import TaskError
 from trajectories.record.events import Skipped
 
 MTIME = "2020-01-01 00:00:00Z"
-"""The time stamp of a task's own files: the same on every machine."""
+"""Time stamp of a task's own files, the same on every machine."""
 _BLOCK = 1 << 16
 _ZEROS = bytes(_BLOCK)
 _LEFT_OUT = {
@@ -35,7 +35,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One path below the root. `target` is a link's."""
+    """One path below the root. `target` is for links."""
 
     path: bytes
     type: Literal["file", "directory", "symlink"]
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Tree:
-    """What a directory holds, sorted by path."""
+    """The content of a directory, sorted by path."""
 
     root: Path
     entries: tuple[Entry, ...]
@@ -54,12 +54,12 @@ class Tree:
 
     @property
     def bytes(self) -> int:
-        """The sum of the files' sizes, holes included."""
+        """Return the sum of the files' sizes, including holes."""
         return sum(entry.size for entry in self.entries)
 
 
 def scan(root: Path, ignore: frozenset[bytes] = frozenset()) -> Tree:
-    """The tree below `root`; a file or directory whose name is in `ignore` is passed over.
+    """Return the tree below `root`, without files and directories whose name is in `ignore`.
 
     Raises: TaskError if a directory cannot be listed.
     """
@@ -71,8 +71,8 @@ def scan(root: Path, ignore: frozenset[bytes] = frozenset()) -> Tree:
         below = todo.pop()
         directory = os.path.join(top, below) if below else top
         try:
-            with os.scandir(directory) as found:
-                for item in found:
+            with os.scandir(directory) as items:
+                for item in items:
                     if item.name in ignore:
                         continue
                     path = os.path.join(below, item.name)
@@ -96,9 +96,9 @@ def scan(root: Path, ignore: frozenset[bytes] = frozenset()) -> Tree:
 
 
 def digest(tree: Tree) -> str:
-    """sha256 over names, kinds, executable bits, link targets and bytes, in order of path.
+    """Return the sha256 over names, types, executable bits, link targets and bytes, in order of path.
 
-    Other mode bits follow the umask of whoever checked the files out, and do not count.
+    Other mode bits do not count: they follow the umask of the user who checked the files out.
 
     Raises: TaskError if a file cannot be read.
     """
@@ -116,7 +116,7 @@ def digest(tree: Tree) -> str:
 
 
 def _content(root: Path, path: bytes) -> bytes:
-    """A hash of a file's size and of its blocks that are not zero: quick on a sparse file."""
+    """Return a hash of a file's size and of its non-zero blocks, which is quick for a sparse file."""
     total = hashlib.sha256()
     try:
         with open(os.path.join(os.fsencode(root), path), "rb", opener=_not_a_link) as file:
@@ -146,11 +146,11 @@ def _not_a_link(path: str | bytes, flags: int) -> int:
 
 @contextmanager
 def packed(tree: Tree, *, plain_modes: bool) -> Iterator[BinaryIO]:
-    """A tar stream of the tree's entries, owned by 0:0, written by GNU tar while it is read.
+    """Open a tar stream of the tree's entries, owned by 0:0, which GNU tar writes while it is read.
 
-    `plain_modes` levels modes to 0755 and 0644 and sets one time stamp, for a task's own files.
+    `plain_modes` reduces modes to 0755 and 0644 and sets one time stamp, for a task's own files.
 
-    Raises: TaskError after the stream if tar could not read something.
+    Raises: TaskError after the stream if tar could not read a file.
     """
     argv = ["tar", "--create", "--file=-", "--sparse", "--null", "--no-recursion", "--owner=0", "--group=0"]
     argv += ["--numeric-owner", f"--directory={tree.root}"]
@@ -168,7 +168,7 @@ def packed(tree: Tree, *, plain_modes: bool) -> Iterator[BinaryIO]:
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
             )
         except OSError as error:
-            raise TaskError(f"{tree.root}: cannot be packed without GNU tar: {error}") from None
+            raise TaskError(f"{tree.root}: cannot be packed, because GNU tar cannot be started: {error}") from None
         assert process.stdout is not None
         try:
             yield process.stdout  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""A directory that holds what real ones sometimes do."""
+"""A directory with the unusual files that real ones sometimes have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = (b"caf\xe9 \xff", b"-n", b"with\nline", b"*", b"a b")
 
 
 def make(root: Path) -> Path:
-    """Odd names, an empty file, links (dangling, absolute, climbing), an executable, a pipe, a socket and a device."""
+    """Make a directory with odd names, an empty file, odd links, an executable, a pipe, a socket and a device."""
     directory = root / "odd"
     directory.mkdir()
     for name in NAMES:
@@ -27,7 +27,7 @@ def make(root: Path) -> Path:
     (directory / "run.sh").write_text("#!/bin/sh\n")
     (directory / "run.sh").chmod(0o755)
     os.mkfifo(directory / "pipe")
-    with contextlib.suppress(PermissionError):  # only root may
+    with contextlib.suppress(PermissionError):  # needs root
         os.mknod(directory / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
     here = os.getcwd()
     os.chdir(directory)  # a socket's address is at most 107 bytes
@@ -40,20 +40,20 @@ def make(root: Path) -> Path:
 
 
 def listing(directory: Path) -> dict[bytes, tuple[str, bytes]]:
-    """Path to kind and content or target, links not followed."""
-    found: dict[bytes, tuple[str, bytes]] = {}
+    """Return type and content (or target) by path; links are not followed."""
+    entries: dict[bytes, tuple[str, bytes]] = {}
     top = os.fsencode(directory)
     for path, directories, files in os.walk(top):
         for name in directories + files:
             full = os.path.join(path, name)
             below = os.path.relpath(full, top)
             if os.path.islink(full):
-                found[below] = ("link", os.readlink(full))
+                entries[below] = ("link", os.readlink(full))
             elif os.path.isdir(full):
-                found[below] = ("directory", b"")
+                entries[below] = ("directory", b"")
             elif os.path.isfile(full):
                 with open(full, "rb") as file:
-                    found[below] = ("file", file.read())
+                    entries[below] = ("file", file.read())
             else:
-                found[below] = ("special", b"")
-    return found
+                entries[below] = ("special", b"")
+    return entries

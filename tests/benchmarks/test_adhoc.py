@@ -1,4 +1,4 @@
-"""An ad-hoc task copies a directory in as it is, leaves it alone, and is evaluated by nothing."""
+"""An ad-hoc task copies a directory unchanged, leaves the original alone, and is never evaluated."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from tests.benchmarks import odd_files
 KINDS = [pytest.param("sandbox", marks=pytest.mark.sandbox), "local"]
 
 
-def test_what_it_takes() -> None:
+def test_an_instruction_and_an_image_or_a_workspace_are_needed() -> None:
     with pytest.raises(TaskError, match="the instruction is empty"):
         adhoc_task(" \n", image="x")
     with pytest.raises(TaskError, match="an image or a workspace"):
         adhoc_task("Do it.")
-    with pytest.raises(TaskError, match="/no/where is no directory"):
+    with pytest.raises(TaskError, match="/no/where is not a directory"):
         adhoc_task("Do it.", workspace=Path("/no/where"))
 
 
-def test_identity_and_kinds(tmp_path: Path) -> None:
+def test_identity_and_kinds_follow_image_and_content(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     by_image = adhoc_task("Do it.", image="some/image:1")[1]
     by_directory = adhoc_task("Do it.", workspace=tmp_path)[1]
@@ -48,14 +48,14 @@ def test_identity_and_kinds(tmp_path: Path) -> None:
     assert (by_image.evaluable, by_image.title, by_image.id.startswith("adhoc/")) == (False, "Do it.", True)
 
 
-def test_nothing_evaluates_it(tmp_path: Path) -> None:
+def test_its_evaluation_is_an_error(tmp_path: Path) -> None:
     adapter, task = adhoc_task("Do it.", image="x")
     verdict = adapter.evaluate(task, tmp_path / "w", "docker", tmp_path)
     assert (verdict.status, verdict.error) == ("error", f"{task.id} is an ad-hoc task, it has no tests")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_directory_with_all_that_is_odd(kind: Kind, tmp_path: Path) -> None:
+def test_a_directory_with_odd_files_is_copied_completely(kind: Kind, tmp_path: Path) -> None:
     source = odd_files.make(tmp_path)
     before = odd_files.listing(source)
     stamps = {path: os.lstat(os.path.join(os.fsencode(source), path)).st_mtime_ns for path in before}
@@ -78,7 +78,7 @@ def test_a_directory_with_all_that_is_odd(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.sandbox
-def test_a_sparse_file_of_two_gigabytes(tmp_path: Path) -> None:
+def test_a_sparse_file_of_two_gigabytes_stays_sparse(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     with (source / "sparse").open("wb") as file:
@@ -98,7 +98,7 @@ def test_a_sparse_file_of_two_gigabytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.sandbox
-def test_a_hundred_thousand_files(in_memory: Path) -> None:
+def test_a_hundred_thousand_files_are_copied(in_memory: Path) -> None:
     source, workspace = in_memory / "source", in_memory / "workspace"
     for directory in (source / str(number) for number in range(100)):
         directory.mkdir(parents=True)
@@ -120,7 +120,7 @@ def test_a_hundred_thousand_files(in_memory: Path) -> None:
 
 @pytest.fixture
 def in_memory(tmp_path: Path) -> Iterator[Path]:
-    """A directory where many files are quick to make."""
+    """Return a directory in which many files are quick to create."""
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path
         return

@@ -1,4 +1,4 @@
-"""A submission that attacks its evaluator scores what it is worth, and nothing of it lives on."""
+"""A submission that attacks its evaluator gains nothing, and none of its processes survives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo tasks: the reference solves them, nothing does not, half a solution gets a part."""
+"""The demo tasks: the reference solves them, an empty workspace does not, half a solution gets partial credit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EMPTY = "find . -mindepth 1 -delete"
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
 @pytest.mark.parametrize("id", ["ledger", "cronwhen"])
-def test_reference_solves(id: str, kind: Kind, tmp_path: Path) -> None:
+def test_the_reference_solves_the_task(id: str, kind: Kind, tmp_path: Path) -> None:
     verdict = judged(f"demo/{id}", kind, reference(id), tmp_path)
     assert verdict.error == ""
     assert [case.id for case in verdict.cases if case.status != "passed"] == []
@@ -24,14 +24,14 @@ def test_reference_solves(id: str, kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-def test_reference_solves_the_rebuild(tmp_path: Path) -> None:
+def test_the_reference_solves_the_rebuild(tmp_path: Path) -> None:
     verdict = judged("demo/spans", "docker", reference("spans"), tmp_path)
     assert [case.id for case in verdict.cases if case.status != "passed"] == []
     assert (verdict.status, verdict.passed, verdict.quality, verdict.error) == ("scored", True, 1.0, "")
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
-def test_empty_workspace_does_not_build(kind: Kind, tmp_path: Path) -> None:
+def test_an_empty_workspace_does_not_build(kind: Kind, tmp_path: Path) -> None:
     verdict = judged("demo/ledger", kind, EMPTY, tmp_path)
     assert (verdict.status, verdict.passed, verdict.quality, verdict.error) == ("scored", False, 0.0, "")
     assert {(case.group, case.status) for case in verdict.cases} == {("tests", "missing")}
@@ -41,7 +41,7 @@ def test_empty_workspace_does_not_build(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
-def test_repair_of_nothing(kind: Kind, tmp_path: Path) -> None:
+def test_repair_in_an_empty_workspace_fails_every_case(kind: Kind, tmp_path: Path) -> None:
     verdict = judged("demo/cronwhen", kind, EMPTY, tmp_path)
     assert (verdict.passed, verdict.quality) == (False, 0.0)
     assert {case.status for case in verdict.cases} == {"failed"}
@@ -49,7 +49,7 @@ def test_repair_of_nothing(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
-def test_untouched_repair_breaks_nothing_and_fixes_nothing(kind: Kind, tmp_path: Path) -> None:
+def test_an_unchanged_repair_task_fixes_and_breaks_no_case(kind: Kind, tmp_path: Path) -> None:
     verdict = judged("demo/cronwhen", kind, "true", tmp_path)
     assert (verdict.status, verdict.passed) == ("scored", False)
     groups = {name: (group.passed, group.total) for name, group in verdict.groups.items()}
@@ -58,7 +58,7 @@ def test_untouched_repair_breaks_nothing_and_fixes_nothing(kind: Kind, tmp_path:
 
 
 @pytest.mark.sandbox
-def test_repair_that_breaks_something(tmp_path: Path) -> None:
+def test_a_repair_that_breaks_a_case_does_not_pass(tmp_path: Path) -> None:
     verdict = judged(
         "demo/cronwhen", "sandbox", reference("cronwhen") + "\nsed -i 's/yes/Yes/' cronwhen/cli.py\n", tmp_path
     )
@@ -67,7 +67,7 @@ def test_repair_that_breaks_something(tmp_path: Path) -> None:
 
 
 @pytest.mark.sandbox
-def test_half_a_ledger(tmp_path: Path) -> None:
+def test_half_a_ledger_gets_partial_credit(tmp_path: Path) -> None:
     script = reference("ledger") + "\nsed -i 's/^COMMANDS = .*/COMMANDS = (\"check\",)/' ledger.py\n"
     verdict = judged("demo/ledger", "sandbox", script, tmp_path)
     assert verdict.quality is not None
@@ -76,7 +76,7 @@ def test_half_a_ledger(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-def test_half_a_rebuild(tmp_path: Path) -> None:
+def test_half_a_rebuild_gets_partial_credit(tmp_path: Path) -> None:
     verdict = judged(
         "demo/spans", "docker", reference("spans") + "\nsed -i 's/shown.append/shown.remove/' spans.py\n", tmp_path
     )
@@ -94,14 +94,14 @@ def test_half_a_rebuild(tmp_path: Path) -> None:
         "ln executable twin 2>/dev/null; printf 'cp twin executable || cp docs/../executable executable' > compile.sh",
     ],
 )
-def test_the_original_is_no_rebuild(script: str, tmp_path: Path) -> None:
+def test_a_copy_of_the_original_scores_zero(script: str, tmp_path: Path) -> None:
     verdict = judged("demo/spans", "docker", script, tmp_path)
     assert (verdict.status, verdict.passed, verdict.quality) == ("scored", False, 0.0), verdict.error
     assert {case.status for case in verdict.cases} <= {"failed", "missing"}
 
 
 @pytest.mark.docker
-def test_the_rebuild_image_gives_nothing_away(tmp_path: Path) -> None:
+def test_the_rebuild_image_reveals_no_source_and_no_tests(tmp_path: Path) -> None:
     look = r"""
 if cat executable; then exit 11; fi
 everywhere='find / -xdev ( -path /proc -o -path /sys -o -path /workspace/docs ) -prune -o -type f'

@@ -1,4 +1,4 @@
-"""drive.py on the host: what a run of the candidate sees, leaves and cannot keep."""
+"""drive.py on the host: the input, output, limits and remains of a run of the candidate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.task.taskfile import EvaluationPart
 
 
 class Drive:
-    """A judge's directory with a program and a suite."""
+    """A directory of the judge with a program and a suite."""
 
     def __init__(self, base: Path) -> None:
         self.workspace = base / "workspace"
@@ -31,7 +31,7 @@ class Drive:
         path.chmod(0o755)
 
     def run(self, suite: str, *, expect: int | None = None, **evaluation: float) -> dict[str, junit.CaseResult]:
-        """Results by the test's name."""
+        """Run the suite and return the results by the test's name."""
         (self.directory / "suite" / "test_it.py").write_text(suite)
         (self.directory / "config.json").write_bytes(
             bundle.configuration(
@@ -85,19 +85,19 @@ def test_each_run_has_a_fresh_directory(drive: Drive) -> None:
     assert results["test"].status == "passed", results
 
 
-def test_death_by_signal_is_a_code_as_in_a_shell(drive: Drive) -> None:
+def test_a_signal_becomes_an_exit_code_as_in_a_shell(drive: Drive) -> None:
     drive.program("#!/bin/sh\nkill -SEGV $$\n")
     assert drive.run("def test(candidate):\n    assert candidate().code == 139\n")["test"].status == "passed"
 
 
 @pytest.mark.parametrize("stdin", ["b'x' * 10_000_000", "b''"])
-def test_a_program_that_does_not_read(drive: Drive, stdin: str) -> None:
+def test_a_program_need_not_read_its_input(drive: Drive, stdin: str) -> None:
     drive.program("#!/bin/sh\nexec <&-; echo ok\n")
     results = drive.run(f"def test(candidate):\n    assert candidate(stdin={stdin}).stdout == b'ok\\n'\n")
     assert results["test"].status == "passed", results
 
 
-def test_much_input_and_output_at_once(drive: Drive) -> None:
+def test_large_input_and_output_at_the_same_time(drive: Drive) -> None:
     drive.program("#!/bin/sh\nexec cat\n")
     suite = (
         "def test(candidate):\n    data = bytes(range(256)) * 20000\n    assert candidate(stdin=data).stdout == data\n"
@@ -105,7 +105,7 @@ def test_much_input_and_output_at_once(drive: Drive) -> None:
     assert drive.run(suite)["test"].status == "passed"
 
 
-def test_a_program_that_hangs(drive: Drive) -> None:
+def test_a_program_that_hangs_is_killed(drive: Drive) -> None:
     drive.program("#!/bin/sh\ntrap '' TERM\necho begun\nsleep 98765\n")
     started = time.monotonic()
     result = drive.run("def test(candidate):\n    candidate(timeout=0.5)\n")["test"]
@@ -114,13 +114,13 @@ def test_a_program_that_hangs(drive: Drive) -> None:
     assert not running("sleep 98765")
 
 
-def test_endless_output(drive: Drive) -> None:
+def test_endless_output_is_cut_off(drive: Drive) -> None:
     drive.program("#!/bin/sh\nexec yes\n")
     result = drive.run("def test(candidate):\n    candidate()\n")["test"]
     assert "wrote more than 8388608 bytes" in result.message
 
 
-def test_nothing_lives_on_after_a_run(drive: Drive) -> None:
+def test_no_process_survives_a_run(drive: Drive) -> None:
     drive.program("#!/bin/bash\n(setsid nohup sleep 98764 &)\nsleep 98764 &\ndisown\necho done\n")
     suite = (
         "import subprocess, time\n"
@@ -134,24 +134,24 @@ def test_nothing_lives_on_after_a_run(drive: Drive) -> None:
     assert result.status == "passed", result
 
 
-def test_no_program(drive: Drive) -> None:
+def test_a_missing_program_fails_the_case(drive: Drive) -> None:
     assert drive.run("def test(candidate):\n    candidate()\n")["test"].message.endswith(
         "the workspace has no executable"
     )
 
 
-def test_a_program_without_its_executable_bit(drive: Drive) -> None:
+def test_a_program_without_its_executable_bit_fails_the_case(drive: Drive) -> None:
     drive.program("#!/bin/sh\n")
     (drive.workspace / "executable").chmod(0o644)
     assert drive.run("def test(candidate):\n    candidate()\n")["test"].message.endswith("executable is not executable")
 
 
-def test_a_program_that_cannot_be_started(drive: Drive) -> None:
+def test_a_program_that_cannot_be_started_fails_the_case(drive: Drive) -> None:
     drive.program("#!/no/such/interpreter\n")
     assert "cannot be started" in drive.run("def test(candidate):\n    candidate()\n")["test"].message
 
 
-def test_the_time_of_all_cases_together(drive: Drive) -> None:
+def test_the_time_of_all_cases_together_is_limited(drive: Drive) -> None:
     drive.program("#!/bin/sh\nsleep 0.6\n")
     suite = "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test(candidate, n):\n    candidate()\n"
     results = drive.run(suite, timeout=1.0)
@@ -159,7 +159,7 @@ def test_the_time_of_all_cases_together(drive: Drive) -> None:
     assert "the time of the whole suite, 1 s, is used up" in results["test[3]"].message
 
 
-def test_a_case_that_never_ends(drive: Drive) -> None:
+def test_the_time_of_a_case_is_limited(drive: Drive) -> None:
     drive.program("#!/bin/sh\n")
     suite = "def test_slow():\n    while True: pass\ndef test_next(candidate):\n    assert candidate().code == 0\n"
     results = drive.run(suite, case_timeout=0.5)
@@ -167,18 +167,18 @@ def test_a_case_that_never_ends(drive: Drive) -> None:
     assert "the case took more than 0.5 s" in results["test_slow"].message
 
 
-def test_a_suite_that_cannot_be_collected(drive: Drive) -> None:
+def test_the_exit_status_tells_that_a_suite_cannot_be_collected(drive: Drive) -> None:
     drive.run("import nothing_like_this\n", expect=2)
 
 
-def test_what_was_collected_is_written_first(drive: Drive) -> None:
+def test_the_list_of_cases_is_written_before_the_first_case(drive: Drive) -> None:
     drive.run("import os\ndef test_a():\n    os._exit(9)\ndef test_b():\n    pass\n", expect=9)
     collected = json.loads((drive.directory / "out/collected.json").read_bytes())
     assert collected["cases"] == ["test_it.py::test_a", "test_it.py::test_b"]
     assert not (drive.directory / "out/results.xml").exists()
 
 
-def test_failures_in_shared_modules_explain_themselves(drive: Drive) -> None:
+def test_failures_in_shared_modules_show_their_values(drive: Drive) -> None:
     drive.program("#!/bin/sh\nexit 3\n")
     (drive.directory / "suite/shared.py").write_text("def good(result):\n    assert result.code == 0\n")
     result = drive.run("import shared\ndef test(candidate):\n    shared.good(candidate())\n")["test"]

@@ -1,4 +1,4 @@
-"""What a submission, its build or its runs leave on disk costs no verdict and touches nothing else."""
+"""Files that a submission, its build or its runs leave never prevent a verdict and never affect other files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def task(tmp_path: Path) -> Maker:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """No directory that this process made for an environment or an evaluation stays behind."""
+    """Check that no directory of an environment or an evaluation of this process is left."""
     before = left()
     yield
     assert left() == before
@@ -45,7 +45,7 @@ def left() -> set[Path]:
 
 @pytest.fixture
 def outside() -> Iterator[Path]:
-    """A directory of the host that is none of the candidate's business."""
+    """Return a directory of the host that the candidate must not touch, and check that at the end."""
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         yield Path(place)
@@ -62,7 +62,7 @@ def test_a_very_deep_workspace_is_scored(task: Maker, kind: Kind, depth: int, tm
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_build_and_runs_that_dig_deep(task: Maker, kind: Kind, tmp_path: Path) -> None:
+def test_a_build_and_runs_that_leave_very_deep_directories(task: Maker, kind: Kind, tmp_path: Path) -> None:
     made = task(TWO, evaluation="build: python3 dig.py")
     program = "#!/bin/sh\nprintf yes; exec python3 $(dirname $0)/dig.py\n"
     script = f"cat >dig.py <<'X'\n{DIG.format(depth=3000)}X\ncat >executable <<'X'\n{program}X\nchmod +x executable"
@@ -75,7 +75,7 @@ def test_a_build_and_runs_that_dig_deep(task: Maker, kind: Kind, tmp_path: Path)
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 @pytest.mark.parametrize("name", ["d/" * 3000 + "f", "n" * 300], ids=["deep", "long"])
-def test_what_cannot_be_unpacked_is_the_submissions_fault(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
+def test_a_submission_that_cannot_be_unpacked_scores_zero(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "#!/bin/sh\nprintf yes"), (name, "x"))
     verdict = task.adapter.evaluate(task(TWO), workspace, kind, tmp_path / "scratch")
     assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 0.0, False), verdict
@@ -84,7 +84,7 @@ def test_what_cannot_be_unpacked_is_the_submissions_fault(task: Maker, kind: Kin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_links_out_of_locked_directories(task: Maker, kind: Kind, outside: Path, tmp_path: Path) -> None:
+def test_links_in_locked_directories_are_not_followed(task: Maker, kind: Kind, outside: Path, tmp_path: Path) -> None:
     lock = f"mkdir -p d/e; ln -s {outside} d/k; ln -s {outside} d/e/k; chmod 555 d/e; chmod 555 d"
     program = f"#!/bin/sh\n{lock}; chmod 000 d; chmod 555 .; printf yes\n"
     script = f"{lock}; cat >executable <<'X'\n{program}X\nchmod +x executable"
@@ -94,9 +94,7 @@ def test_links_out_of_locked_directories(task: Maker, kind: Kind, outside: Path,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_cannot_put_something_else_in_place_of_its_directory(
-    task: Maker, kind: Kind, outside: Path, tmp_path: Path
-) -> None:
+def test_a_run_cannot_replace_its_own_directory(task: Maker, kind: Kind, outside: Path, tmp_path: Path) -> None:
     watched = str(outside) if kind == "local" else "/usr"
     suite = (
         "import os\nmodes = lambda: [os.stat(path).st_mode for path in ('/tmp', '/usr', '/')]\nbefore = modes()\n"

@@ -1,4 +1,4 @@
-"""JUnit XML to cases: the worst result counts, what has none is missing, hostile XML is refused."""
+"""JUnit XML becomes cases: the worst result counts, a case without one is missing, hostile XML is rejected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLLECTED = [
 ]
 
 
-def test_cases() -> None:
+def test_each_collected_case_has_a_status() -> None:
     cases = junit.cases(COLLECTED, junit.parse(XML.encode()))
     assert [case.id for case in cases] == COLLECTED
     assert [(case.group, case.status) for case in cases] == [
@@ -39,12 +39,12 @@ def test_cases() -> None:
     assert (cases[0].seconds, cases[1].message, cases[3].message) == (0.25, "1 != 2", "teardown")
 
 
-def test_why_all_are_missing() -> None:
+def test_missing_cases_carry_the_reason() -> None:
     assert {case.message for case in junit.cases(COLLECTED, {}, "the build failed")} == {"the build failed"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_entities_are_refused_unread(encoding: str) -> None:
+def test_document_types_and_entities_are_rejected(encoding: str) -> None:
     doctype = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
     bomb = f'<?xml version="1.0" encoding="{encoding}"?><!-- <x> -->{doctype}<x>&b;</x>'
     with pytest.raises(junit.JUnitError, match="document type"):
@@ -52,9 +52,22 @@ def test_entities_are_refused_unread(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"<testsuite>", b"PASSED", b'<?xml version="1.0" encoding="x-none"?><a/>'])
-def test_torn_files_are_refused(data: bytes) -> None:
+def test_torn_files_are_rejected(data: bytes) -> None:
     with pytest.raises(junit.JUnitError):
         junit.parse(data)
+
+
+def test_nested_suites_are_read_and_unusual_attributes_are_tolerated() -> None:
+    xml = (
+        "<testsuites><testsuite><testsuite><testcase classname='t' name='deep' time='1,5'>"
+        "<failure>  the text  </failure><error message=''>e</error><error message='second'/></testcase></testsuite>"
+        "<testcase name='bare' time='soon'/></testsuite></testsuites>"
+    )
+    results = junit.parse(xml.encode("utf-16"))
+    assert results == {
+        ("t", "deep"): junit.CaseResult("t", "deep", "error", None, "e"),
+        ("", "bare"): junit.CaseResult("", "bare", "passed", None, ""),
+    }
 
 
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +76,7 @@ def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         junit.parse(XML.encode())
 
 
-def test_messages_are_cut() -> None:
+def test_long_messages_are_shortened() -> None:
     xml = f'<testsuite><testcase classname="t" name="a"><failure message="{"x" * 9000}"/></testcase></testsuite>'
     message = junit.parse(xml.encode())[("t", "a")].message
     assert len(message) < 2100

@@ -27,6 +27,6 @@ def test_counts(text: str | int, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "1h30m", "6H", "1e3", "inf"])
-def test_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+def test_an_invalid_duration_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
         duration_s(text)

@@ -1,4 +1,4 @@
-"""What a user means by TASK, and what is said if that is nothing."""
+"""The task that a user's TASK means, and the errors for an unknown or ambiguous one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.task.task import TaskError
 DEMOS = ["demo/cronwhen", "demo/ledger", "demo/spans"]
 
 
-def test_rows() -> None:
+def test_rows_describe_every_task() -> None:
     rows = {row["id"]: row for row in benchmarks.task_rows()}
     assert set(DEMOS) <= set(rows)
     assert [(rows[id]["kind"], rows[id]["environments"]) for id in DEMOS] == [
@@ -30,23 +30,23 @@ def test_rows() -> None:
     assert {id.partition("/")[0] for id in rows} == set(registry.names())
 
 
-def test_a_list_of_what_has_all_words() -> None:
-    def found(*words: str) -> list[object]:
-        return [row["id"] for one in registry.task_lists("demo", words) for row in one.rows]
+def test_a_list_has_the_tasks_that_match_all_words() -> None:
+    def ids(*words: str) -> list[object]:
+        return [row["id"] for tasks in registry.task_lists("demo", words) for row in tasks.rows]
 
-    assert found("rebuild") == ["demo/figlet", "demo/spans"]
-    assert found("REBUILD", "folder") == ["demo/spans"]
-    assert found("c") == ["demo/cronwhen", "demo/ledger", "demo/spans"], "in a title, or the language as a whole"
-    assert found("xyzzy") == []
+    assert ids("rebuild") == ["demo/figlet", "demo/spans"]
+    assert ids("REBUILD", "folder") == ["demo/spans"]
+    assert ids("c") == ["demo/cronwhen", "demo/ledger", "demo/spans"], "in a title, or the language as a whole"
+    assert ids("xyzzy") == []
 
 
 @pytest.mark.parametrize("reference", ["demo/spans", "spans"])
-def test_by_name(reference: str) -> None:
+def test_a_task_can_be_named_with_or_without_its_benchmark(reference: str) -> None:
     adapter, task = benchmarks.resolve_task(reference)
     assert (adapter.name, task.id) == ("demo", "demo/spans")
 
 
-def test_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_can_be_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = tmp_path / "spans"
     directory.mkdir()
     (directory / "task.yaml").write_text("title: T\nkind: k\nenvironments: [local]\n")
@@ -57,37 +57,37 @@ def test_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (adapter.name, task.id, task.directory) == ("path", "path/spans", directory)
     assert benchmarks.resolve_task("spans")[1].id == "demo/spans"
     (tmp_path / "an").mkdir()
-    with pytest.raises(TaskError, match="an: is no task directory"):
+    with pytest.raises(TaskError, match="an: is not a task directory"):
         benchmarks.resolve_task("./an")
 
 
 @pytest.mark.parametrize(
-    ("reference", "said"),
+    ("reference", "message"),
     [
         ("legder", "unknown task 'legder'; did you mean demo/ledger?"),
         ("demo/span", "unknown task 'demo/span'; did you mean demo/spans?"),
         ("xyzzy", "unknown task 'xyzzy'; see `agent tasks list`"),
         ("x" * 5000, "unknown task 'xxx"),
         ("", "the task's name is empty"),
-        ("a\0b", "the task's name holds a NUL"),
-        ("/", "/: is no task directory, it has no task.yaml"),
+        ("a\0b", "the task's name contains a NUL"),
+        ("/", "/: is not a task directory, because it has no task.yaml"),
     ],
 )
-def test_what_is_no_task(reference: str, said: str) -> None:
+def test_an_unknown_task_is_an_error(reference: str, message: str) -> None:
     with pytest.raises(TaskError) as caught:
         benchmarks.resolve_task(reference)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert len(str(caught.value)) < 300
 
 
-def test_a_name_that_two_benchmarks_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_two_benchmarks_have_is_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry._LISTED, "again", "benchmarks.demos:DEMO")
     with pytest.raises(TaskError, match="'spans' is ambiguous: demo/spans, again/spans"):
         benchmarks.resolve_task("spans")
     assert benchmarks.resolve_task("demo/spans")[1].id == "demo/spans"
 
 
-def test_an_unknown_benchmark() -> None:
+def test_an_unknown_benchmark_is_an_error_with_similar_names() -> None:
     with pytest.raises(TaskError, match="unknown benchmark 'dmo'; did you mean demo"):
         benchmarks.benchmark("dmo")
 

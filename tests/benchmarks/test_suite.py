@@ -1,4 +1,4 @@
-"""What goes wrong in an evaluation is told apart: the submission's fault is a score, the evaluator's an error."""
+"""Failures of an evaluation are told apart: the submission's fault is a score, the evaluator's an error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def failed(verdict: Verdict) -> str:
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
-def test_a_verdict_says_how_it_came_about(task: Maker, kind: Kind, tmp_path: Path) -> None:
+def test_a_verdict_records_its_evaluator_inputs_and_isolation(task: Maker, kind: Kind, tmp_path: Path) -> None:
     verdict = judged_task(task.adapter, task(), kind, SOLUTION, tmp_path / "trial")
     assert (verdict.status, verdict.passed, verdict.quality) == ("scored", True, 1.0), verdict
     assert verdict.evaluator.name == "pytest-suite"
@@ -67,7 +67,7 @@ def test_the_network_is_off_for_the_build_and_for_runs(task: Maker, kind: Kind, 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 def test_a_build_that_fails_or_hangs_is_a_score_of_zero(task: Maker, kind: Kind, tmp_path: Path) -> None:
     made = task(evaluation="build: bash build.sh, build_timeout: 1s")
-    for script, why in (
+    for script, reason in (
         ("echo no such thing; exit 3", "exit 3: no such thing"),
         ("sleep 99", "not finished after 1 s"),
     ):
@@ -76,12 +76,12 @@ def test_a_build_that_fails_or_hangs_is_a_score_of_zero(task: Maker, kind: Kind,
         verdict = task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch")
         assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 0.0, False), verdict
         assert [case.status for case in verdict.cases] == ["missing"]
-        assert why in verdict.cases[0].message
+        assert reason in verdict.cases[0].message
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 @pytest.mark.parametrize("name", ["../../climbed", "/climbed"])
-def test_names_that_climb_out_are_refused(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
+def test_paths_that_escape_the_workspace_are_rejected(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("a", "1"), (name, "2"))
     assert "climbed" in failed(task.adapter.evaluate(task(), workspace, kind, tmp_path / "scratch"))
     assert not Path("/climbed").exists()
@@ -89,16 +89,16 @@ def test_names_that_climb_out_are_refused(task: Maker, kind: Kind, name: str, tm
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"", ""), (b"no zstd at all", "w.tar.zst")])
-def test_a_workspace_that_cannot_be_read(task: Maker, content: bytes | None, why: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), (b"", ""), (b"no zstd at all", "w.tar.zst")])
+def test_an_unreadable_workspace_is_an_error(task: Maker, content: bytes | None, reason: str, tmp_path: Path) -> None:
     workspace = tmp_path / "w.tar.zst"
     if content is not None:
         workspace.write_bytes(content)
-    assert why in failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
+    assert reason in failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
 
 
 @pytest.mark.sandbox
-def test_a_torn_workspace(task: Maker, tmp_path: Path) -> None:
+def test_a_torn_workspace_is_an_error(task: Maker, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("a", os.urandom(3000).hex()), ("b", os.urandom(3000).hex()))
     workspace.write_bytes(workspace.read_bytes()[:-2000])
     failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
@@ -106,7 +106,7 @@ def test_a_torn_workspace(task: Maker, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 @pytest.mark.parametrize(
-    ("suite", "evaluation", "why"),
+    ("suite", "evaluation", "reason"),
     [
         (PASSES, "cases: 2", "the suite has 1 cases, task.yaml says 2"),
         ("import nothing_like_this\n" + PASSES, "", "nothing_like_this"),
@@ -114,15 +114,17 @@ def test_a_torn_workspace(task: Maker, tmp_path: Path) -> None:
         ("import os\ndef test():\n    os._exit(9)\n", "", "the suite could not be run, exit 9"),
     ],
 )
-def test_a_suite_that_is_broken(task: Maker, kind: Kind, suite: str, evaluation: str, why: str, tmp_path: Path) -> None:
+def test_a_broken_suite_is_an_error(
+    task: Maker, kind: Kind, suite: str, evaluation: str, reason: str, tmp_path: Path
+) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     made = task(suite, evaluation=evaluation)
-    assert why in failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+    assert reason in failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
 @pytest.mark.parametrize(
-    ("left", "why"),
+    ("content", "reason"),
     [
         ("", "EOF"),
         ('{"pytest": "8", "python": "3", "cases": ["a', "EOF"),
@@ -133,16 +135,20 @@ def test_a_suite_that_is_broken(task: Maker, kind: Kind, suite: str, evaluation:
     ],
     ids=["empty", "torn", "lacking", "mistyped", "deep", "binary"],
 )
-def test_an_odd_list_of_cases(task: Maker, kind: Kind, left: str, why: str, tmp_path: Path) -> None:
+def test_a_malformed_list_of_cases_is_an_error(
+    task: Maker, kind: Kind, content: str, reason: str, tmp_path: Path
+) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
-    made = task(f"def test():\n    open('../out/collected.json', 'wb').write(b'{left}')\n")
+    made = task(f"def test():\n    open('../out/collected.json', 'wb').write(b'{content}')\n")
     error = failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
     assert error.startswith("the suite left a collected.json that is no list of cases: ")
-    assert why.lower() in error.lower()
+    assert reason.lower() in error.lower()
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
-def test_a_suite_that_hangs(task: Maker, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_that_hangs_is_an_error(
+    task: Maker, kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (suite_container, suite_host):
         monkeypatch.setattr(module, "_GRACE_S", 0.5)
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
@@ -156,24 +162,26 @@ def test_a_suite_that_hangs(task: Maker, kind: Kind, tmp_path: Path, monkeypatch
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("remove", "why"),
+    ("remove", "reason"),
     [
         ("/usr/lib/python3/dist-packages/_pytest", "pytest is missing in this environment"),
         ("/usr/bin/python3", "exit 127: "),
         ("/usr/bin/setpriv", "setpriv is missing in this environment"),
     ],
 )
-def test_an_image_without_what_the_suite_needs(task: Maker, remove: str, why: str, tmp_path: Path) -> None:
+def test_an_image_without_the_tools_of_the_suite_is_an_error(
+    task: Maker, remove: str, reason: str, tmp_path: Path
+) -> None:
     workbench = (WITHIN / "demos/workbench/Dockerfile").read_text()
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     verdict = task.adapter.evaluate(
         task(dockerfile=f"{workbench}RUN rm -rf {remove}\n"), workspace, "docker", tmp_path / "scratch"
     )
-    assert why in failed(verdict)
+    assert reason in failed(verdict)
 
 
 @pytest.mark.docker
-def test_an_image_that_is_not_there(task: Maker, tmp_path: Path) -> None:
+def test_a_missing_image_is_an_error(task: Maker, tmp_path: Path) -> None:
     made = task(settings="#")
     text = (made.directory / "task.yaml").read_text()  # type: ignore[operator]
     lines = [
@@ -185,7 +193,7 @@ def test_an_image_that_is_not_there(task: Maker, tmp_path: Path) -> None:
     assert "localhost:1/retrace-none:1" in failed(verdict)
 
 
-def test_an_environment_that_the_task_does_not_allow(task: Maker, tmp_path: Path) -> None:
+def test_an_environment_that_the_task_does_not_allow_is_an_error(task: Maker, tmp_path: Path) -> None:
     made = replace(task(), kinds=("docker",))
     verdict = task.adapter.evaluate(made, tmp_path / "w", "sandbox", tmp_path / "scratch")
     assert failed(verdict) == "made/it is not evaluated in sandbox, only in docker"
@@ -212,7 +220,7 @@ def test_running_out_of_memory_or_processes_is_the_candidates_own_fault(task: Ma
 
 @pytest.mark.parametrize("kind", [SANDBOX, "local"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
-def test_nothing_lives_on_when_the_harness_is_ended(
+def test_no_process_survives_the_end_of_the_harness(
     task: Maker, kind: Kind, name: str, tmp_path: Path, unique_sleep: Callable[[], str]
 ) -> None:
     line = unique_sleep()
@@ -231,7 +239,7 @@ def test_nothing_lives_on_when_the_harness_is_ended(
         wait_for(lambda: running(line))
         harness.send_signal(getattr(signal, name))
     wait_for(lambda: not running(line))
-    for place in (Path(tempfile.gettempdir()), Path("/dev/shm")):  # what nothing was there any more to remove
+    for place in (Path(tempfile.gettempdir()), Path("/dev/shm")):  # SIGKILL leaves nobody to remove it
         for left in place.glob(f"retrace-{harness.pid}-*"):
             remove_tree(left)
 
@@ -245,8 +253,8 @@ def running(line: str) -> bool:
     return subprocess.run(["pgrep", "-xf", line], capture_output=True, check=False).returncode == 0
 
 
-def wait_for(what: Callable[[], bool]) -> None:
+def wait_for(condition: Callable[[], bool]) -> None:
     until = time.monotonic() + 20
-    while not what():
+    while not condition():
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""A task directory is read strictly: what is wrong is one line with the file, the key and the reason."""
+"""A task directory is read strictly: each problem is one line with the file, the key and the reason."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def refused(directory: Path) -> str:
     return line.removeprefix(str(directory)).removeprefix("/")
 
 
-def test_the_least_that_makes_a_task(tmp_path: Path) -> None:
+def test_a_minimal_task_takes_the_defaults(tmp_path: Path) -> None:
     task = taskdir.load(make(tmp_path), benchmark="path")
     assert (task.id, task.title, task.instruction, task.kinds) == ("path/mine", "T", "Do it.\n", ("sandbox",))
     assert (task.evaluable, task.limits, task.spec.user, task.spec.network) == (False, Limits(), "agent", False)
 
 
-def test_all_that_can_be_said(tmp_path: Path) -> None:
+def test_every_key_has_its_effect(tmp_path: Path) -> None:
     text = """
 title: T
 kind: rebuild
@@ -87,7 +87,7 @@ evaluation:
     ("text", "reason"),
     [
         ("", "task.yaml: is empty"),
-        ("- a\n", "task.yaml: must be a mapping of keys, is a list"),
+        ("- a\n", "task.yaml: must be a mapping of keys, not a list"),
         ("title: [\n", "task.yaml: line 2: expected the node content, but found '<stream end>'"),
         ("title: a\ntitle: b\n", "task.yaml: line 2: the key 'title' is said twice"),
         ("a: &x [1]\nb: *x\n", "task.yaml: line 2: an alias is not allowed here"),
@@ -97,34 +97,34 @@ evaluation:
         ("kind: repair\nenvironments: [local]\n", "task.yaml: title: is missing"),
         (LEAST.replace("T", "7", 1), "task.yaml: title: Input should be a valid string, not 7"),
         (LEAST.replace("sandbox", "vm"), "task.yaml: environments.0: Input should be 'docker', 'sandbox' or 'local'"),
-        (LEAST.replace("sandbox", "docker"), "task.yaml: image: docker is allowed, so an image is needed"),
-        (LEAST + "limits: {time: soon}\n", "task.yaml: limits.time: 'soon' is no duration"),
+        (LEAST.replace("sandbox", "docker"), "task.yaml: image: is missing, but environments has docker"),
+        (LEAST + "limits: {time: soon}\n", "task.yaml: limits.time: 'soon' is not a duration"),
         (LEAST + "limits: {steps: 0}\n", "task.yaml: limits.steps: Input should be greater than 0, not 0"),
-        (LEAST + "resources: {memory: much}\n", "task.yaml: resources.memory: 'much' is no size"),
+        (LEAST + "resources: {memory: much}\n", "task.yaml: resources.memory: 'much' is not a size"),
         (LEAST + "resources: {shm: 0}\n", "task.yaml: resources.shm: Input should be greater than 0"),
         (
             LEAST + "resources: {ulimits: {files: 3}}\n",
-            "task.yaml: resources.ulimits: 'files' is no ulimit; known are as",
+            "task.yaml: resources.ulimits: 'files' is not a ulimit; use one of as",
         ),
-        (LEAST + "resources: {ulimits: {nofile: -1}}\n", "task.yaml: resources.ulimits.nofile: -1 is no size"),
+        (LEAST + "resources: {ulimits: {nofile: -1}}\n", "task.yaml: resources.ulimits.nofile: -1 is not a size"),
         (LEAST + "workdir: work\n", "task.yaml: workdir: 'work' is not an absolute path"),
         (LEAST + "network: maybe\n", "task.yaml: network: Input should be a valid boolean"),
         (EVALUATED + "user: root\n", "task.yaml: user: the suite runs as root"),
         (LEAST + "evaluation: {remove: [../x]}\n", "task.yaml: evaluation.remove: '../x' is not a path inside"),
         (LEAST + "evaluation: {withheld: [x]}\n", "task.yaml: evaluation.withheld: only docker"),
-        (EVALUATED, "task.yaml: evaluation.suite: 'tests' is no directory"),
+        (EVALUATED, "task.yaml: evaluation.suite: 'tests' is not a directory"),
         (LEAST + "evaluation: {suite: ../../etc}\n", "task.yaml: evaluation.suite: '../../etc' lies outside"),
         (LEAST + "image: {build: {context: ..}}\n", "task.yaml: image.build.context: '..' lies outside"),
-        (LEAST + "image: {build: {}}\n", "task.yaml: image.build.dockerfile: no 'Dockerfile' in"),
+        (LEAST + "image: {build: {}}\n", "task.yaml: image.build.dockerfile: "),
         ("[" * 5000, "task.yaml: is nested too deeply"),
         ("x: " + "y" * 300_000, "task.yaml: is larger than 262144 bytes"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str | bytes, reason: str) -> None:
+def test_each_problem_is_one_line_that_names_its_place(tmp_path: Path, text: str | bytes, reason: str) -> None:
     assert refused(make(tmp_path, text)).startswith(reason)
 
 
-def test_missing_files(tmp_path: Path) -> None:
+def test_missing_files_are_named(tmp_path: Path) -> None:
     directory = make(tmp_path)
     (directory / "instruction.md").unlink()
     assert refused(directory) == "instruction.md: is missing"
@@ -132,13 +132,13 @@ def test_missing_files(tmp_path: Path) -> None:
     assert refused(directory) == "task.yaml: is missing"
 
 
-def test_the_image_cannot_hold_the_hidden_suite(tmp_path: Path) -> None:
+def test_the_image_cannot_contain_the_hidden_suite(tmp_path: Path) -> None:
     text = EVALUATED + "image: {build: {context: .}}\n"
     directory = make(tmp_path, text, **{"Dockerfile": "FROM x", "tests/test_a.py": ""})
-    assert "holds the hidden suite" in refused(directory)
+    assert "contains the hidden suite" in refused(directory)
 
 
-def test_digest_follows_the_content_and_nothing_else(tmp_path: Path) -> None:
+def test_the_digest_follows_the_content_alone(tmp_path: Path) -> None:
     directory = make(tmp_path, EVALUATED, **{"tests/test_a.py": "x", "workspace/run.sh": "echo"})
 
     def digest() -> str:
@@ -158,7 +158,7 @@ def test_digest_follows_the_content_and_nothing_else(tmp_path: Path) -> None:
     assert len({before, executable, changed, digest()}) == 4
 
 
-def test_image_name_follows_what_it_is_built_from(tmp_path: Path) -> None:
+def test_the_name_of_an_image_follows_its_content(tmp_path: Path) -> None:
     text = LEAST.replace("sandbox", "docker") + "image: {build: {context: image}}\n"
     directory = make(tmp_path, text, **{"image/Dockerfile": "FROM x"})
     first = taskdir.load(directory, benchmark="path").spec.image
@@ -170,7 +170,7 @@ def test_image_name_follows_what_it_is_built_from(tmp_path: Path) -> None:
     assert first.startswith("retrace-mine:")
 
 
-def test_a_solution_is_no_content_of_a_task(tmp_path: Path) -> None:
+def test_the_solution_is_not_part_of_the_digest(tmp_path: Path) -> None:
     directory = make(tmp_path, EVALUATED, **{"tests/test_a.py": "", "tests/solution/kept": ""})
     before = taskdir.load(directory, benchmark="path")
     assert before.solution is None
@@ -183,24 +183,24 @@ def test_a_solution_is_no_content_of_a_task(tmp_path: Path) -> None:
     assert taskdir.load(directory, benchmark="path").digest != before.digest
 
 
-def test_a_solution_is_a_directory_with_something_in_it(tmp_path: Path) -> None:
+def test_a_solution_is_a_directory_with_at_least_one_file(tmp_path: Path) -> None:
     directory = make(tmp_path)
     (directory / "solution").mkdir()
-    assert refused(directory) == "solution: is empty; leave it out"
+    assert refused(directory) == "solution: is empty; remove it"
     (directory / "solution").rmdir()
     (directory / "solution").symlink_to("/usr")
     assert refused(directory) == "solution: is not a directory"
 
 
 @pytest.mark.parametrize("context", [".", "solution", "solution/image"])
-def test_an_image_s_context_holds_no_solution(context: str, tmp_path: Path) -> None:
+def test_the_image_cannot_contain_the_solution(context: str, tmp_path: Path) -> None:
     text = LEAST.replace("[sandbox]", "[docker]") + f"image: {{build: {{context: {context}}}}}\n"
     directory = make(tmp_path, text, **{f"{context}/Dockerfile": "FROM x", "solution/answer": "42"})
-    assert "holds the solution" in refused(directory)
+    assert "contains the solution" in refused(directory)
 
 
 @pytest.mark.parametrize("suite", [".", "solution"])
-def test_a_suite_holds_no_solution(suite: str, tmp_path: Path) -> None:
+def test_the_suite_cannot_contain_the_solution(suite: str, tmp_path: Path) -> None:
     text = LEAST + f"evaluation: {{suite: {suite}}}\n"
     directory = make(tmp_path, text, **{f"{suite}/test_a.py": "", "solution/answer": "42"})
     assert "evaluation.suite" in refused(directory)

@@ -1,4 +1,4 @@
-"""A directory of the host as content: complete, links kept, special files left out and said."""
+"""A directory of the host as content: complete, with links, and without special files, which are reported."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def unpacked(files: tree.Tree, to: Path, *, plain_modes: bool = False) -> Path:
     return to
 
 
-def test_all_but_special_files_arrive(tmp_path: Path) -> None:
+def test_everything_except_special_files_arrives(tmp_path: Path) -> None:
     source = odd_files.make(tmp_path)
-    found = tree.scan(source)
-    skipped = [(entry.path, entry.why) for entry in found.skipped]
+    content = tree.scan(source)
+    skipped = [(entry.path, entry.why) for entry in content.skipped]
     assert skipped[-2:] == [("pipe", "a named pipe"), ("socket", "a socket")]
     assert skipped[:-2] == ([("null", "a character device")] if (source / "null").exists() else [])
     expected = {path: entry for path, entry in odd_files.listing(source).items() if entry[0] != "special"}
-    arrived = unpacked(found, tmp_path / "copy")
+    arrived = unpacked(content, tmp_path / "copy")
     assert odd_files.listing(arrived) == expected
     assert (arrived / "run.sh").stat().st_mode & 0o777 == 0o755
 
@@ -62,7 +62,7 @@ def test_digest_sees_every_byte_of_a_sparse_file(tmp_path: Path) -> None:
     assert len(digests) == 5
 
 
-def test_a_hole_is_zeros(tmp_path: Path) -> None:
+def test_a_hole_counts_as_zeros(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "a/file").write_bytes(bytes(3 << 20) + b"x")
@@ -72,7 +72,7 @@ def test_a_hole_is_zeros(tmp_path: Path) -> None:
     assert tree.digest(tree.scan(tmp_path / "a")) == tree.digest(tree.scan(tmp_path / "b"))
 
 
-def test_sparse_file_stays_sparse(tmp_path: Path) -> None:
+def test_a_sparse_file_stays_sparse(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     with (source / "sparse").open("wb") as file:
@@ -83,11 +83,14 @@ def test_sparse_file_stays_sparse(tmp_path: Path) -> None:
     assert arrived.stat().st_blocks * 512 < 1 << 20
 
 
-def test_file_that_vanishes_while_it_is_packed(tmp_path: Path) -> None:
+def test_a_file_that_vanishes_during_packing_is_an_error(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "here").write_text("x")
-    found = tree.scan(source)
+    content = tree.scan(source)
     (source / "here").unlink()
-    with pytest.raises(TaskError, match=r"cannot be packed: .*here"), tree.packed(found, plain_modes=False) as archive:
+    with (
+        pytest.raises(TaskError, match=r"cannot be packed: .*here"),
+        tree.packed(content, plain_modes=False) as archive,
+    ):
         archive.read()

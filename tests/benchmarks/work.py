@@ -1,4 +1,4 @@
-"""Workspaces that were worked on for real: prepared, changed by a script, exported."""
+"""Workspaces of real environments: prepared, changed by a script, and exported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Maker:
 
 
 def archive(path: Path, *members: tuple[str, str]) -> Path:
-    """A workspace of files by name and content, with no regard for whether that is wise."""
+    """Write an archive of files by name and content, also with names that an export never has."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, content in members:
@@ -60,13 +60,13 @@ def archive(path: Path, *members: tuple[str, str]) -> Path:
 
 
 def reference(id: str) -> str:
-    """The script that solves a demo task."""
+    """Return the script that solves a demo task."""
     _, task = benchmarks.resolve_task(f"demo/{id}")
     return "\n".join(commands(solution_of(task).archive))
 
 
 def exported(adapter: Benchmark, task: Task, kind: Kind, script: str, to: Path) -> Path:
-    """What a workspace is after the script ran in it."""
+    """Run a script in a fresh workspace, and export the workspace."""
     environment = make(replace(task.spec, kind=kind))
     try:
         environment.start()
@@ -80,13 +80,13 @@ def exported(adapter: Benchmark, task: Task, kind: Kind, script: str, to: Path) 
 
 
 def judged(reference: str, kind: Kind, script: str, scratch: Path) -> Verdict:
-    """The verdict on a task after the script ran."""
+    """Run a script in a task's workspace, and return the verdict."""
     adapter, task = benchmarks.resolve_task(reference)
     return judged_task(adapter, task, kind, script, scratch)
 
 
 def judged_task(adapter: Benchmark, task: Task, kind: Kind, script: str, scratch: Path) -> Verdict:
-    """The verdict on a task that was loaded already."""
+    """Do the same with a task that is loaded already."""
     scratch.mkdir(exist_ok=True)
     archive = exported(adapter, task, kind, script, scratch / "workspace.tar.zst")
     return adapter.evaluate(task, archive, kind, scratch / "evaluation")

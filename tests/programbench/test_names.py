@@ -64,7 +64,7 @@ def test_a_part_of_several_names_gives_them_all() -> None:
     with pytest.raises(TaskError) as caught:
         resolve_task("sharkdp")
     said = str(caught.value)
-    assert said.startswith("no task is named 'sharkdp', and it may mean several: programbench/sharkdp__bat.f822bd0")
+    assert said.startswith("no task is named 'sharkdp', but several contain it: programbench/sharkdp__bat.f822bd0")
     assert said.count("programbench/sharkdp__") == 5
     with pytest.raises(TaskError, match=r"and \d+ more; see `agent tasks list`$") as caught:
         resolve_task("a")
