@@ -1,1 +1,1 @@
-"""What `scripts/rebuild-image` and `scripts/rebuild-suite` run."""
+"""The code of `scripts/rebuild-image`, `scripts/rebuild-suite` and `scripts/rebuild-programbench`."""

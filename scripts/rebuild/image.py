@@ -1,8 +1,8 @@
-"""Makes a "rebuild this program" image from one executable of a Debian package; prints its tag.
+"""Build a "rebuild this program" image from one executable of a Debian package, and print its tag.
 
 Example: scripts/rebuild-image figlet /usr/bin/figlet-figlet --data /usr/share/figlet
-What the image holds is in benchmarks/rebuild/README.md. Exit status: 0 made, 1 the machine's fault
-(no Docker, no network), 2 yours (no such package, no such executable, a script).
+benchmarks/rebuild/README.md describes the content of the image. Exit status: 0 built; 1 the machine
+failed (no Docker, no network); 2 usage error (unknown package or executable, or a script).
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
 CONTEXT = Path(__file__).resolve().parents[2] / "benchmarks" / "rebuild"
 MARK = "rebuild: error: "
-"""How the build's own scripts begin the line that says what is wrong."""
+"""Beginning of the line with which the scripts of the build report an error."""
 
 
 class Mistake(Exception):
-    """What was asked for cannot be made into an image."""
+    """The requested image cannot be built, because of the arguments."""
 
 
 def default_tag(package: str, executable: str) -> str:
+    """Return the image's name if the user gives none."""
     name = re.sub(r"[^a-z0-9.]+", "-", f"{package}-{PurePosixPath(executable).name}".lower()).strip("-.")
     return f"retrace-rebuild-{name}:latest"
 
 
 def have_base(api: APIClient, base: str, progress: Callable[[str], None]) -> None:
-    """Raises: EnvironmentFault."""
+    """Make a base image available, by pulling it if necessary. Raises: EnvironmentFault."""
     from environments.docker import images
 
     if images.look_up(api, base) is not None:
@@ -42,47 +43,47 @@ def have_base(api: APIClient, base: str, progress: Callable[[str], None]) -> Non
     try:
         images.pull(api, base, None, progress)
     except EnvironmentUnavailable as fault:
-        why = str(fault).partition(";")[0]
+        problem = str(fault).partition(";")[0]
         raise EnvironmentUnavailable(
-            f"base image {base} is not here ({why}); bring it with `docker load`, or leave --base out"
+            f"base image {base} is not available ({problem}); load it with `docker load`, or omit --base"
         ) from None
 
 
-def build(given: argparse.Namespace) -> str:
-    """The image's tag.
+def build(options: argparse.Namespace) -> str:
+    """Build the image and return its tag.
 
     Raises: Mistake, EnvironmentFault.
     """
     from environments.docker import daemon, images
 
-    tag: str = given.tag or default_tag(given.package, given.executable)
-    for path in given.data:
+    tag: str = options.tag or default_tag(options.package, options.executable)
+    for path in options.data:
         if len(path.split()) != 1:
-            raise Mistake(f"--data {path!r}: a path with blanks cannot be passed on; name the directory above it")
+            raise Mistake(f"--data {path!r}: paths with blanks are not supported; use the directory that contains it")
     arguments = {
-        "PACKAGE": given.package,
-        "EXECUTABLE": given.executable,
-        "DATA": " ".join(given.data),
-        "DOCS_FROM": " ".join(given.docs_from),
+        "PACKAGE": options.package,
+        "EXECUTABLE": options.executable,
+        "DATA": " ".join(options.data),
+        "DOCS_FROM": " ".join(options.docs_from),
     }
-    told: list[str] = []
+    errors: list[str] = []
 
     def progress(line: str) -> None:
         if line.startswith(MARK):
-            told.append(line.removeprefix(MARK))
-        if given.verbose:
+            errors.append(line.removeprefix(MARK))
+        if options.verbose:
             print(line, file=sys.stderr, flush=True)
 
     api = daemon.connect()
     try:
-        if given.base:
-            have_base(api, given.base, progress)
-            arguments["BASE"] = given.base
+        if options.base:
+            have_base(api, options.base, progress)
+            arguments["BASE"] = options.base
         spec = EnvironmentSpec(kind="docker", image=tag, build=Build(context=CONTEXT, args=arguments))
         return images.make_available(api, spec, progress).reference
     except EnvironmentFault:
-        if told:
-            raise Mistake(told[-1]) from None
+        if errors:
+            raise Mistake(errors[-1]) from None
         raise
     finally:
         api.close()
@@ -92,19 +93,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="rebuild-image", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("package", metavar="PACKAGE", help="a Debian package, for instance figlet")
-    parser.add_argument("executable", metavar="EXECUTABLE", help="a binary's path in it: /usr/bin/figlet-figlet")
-    for option, what, text in (
-        ("--data", "PATH", "files of the package that it reads at run time"),
-        ("--docs-from", "PACKAGE", "further packages whose documents to add"),
+    parser.add_argument("package", metavar="PACKAGE", help="name of a Debian package, for instance figlet")
+    parser.add_argument(
+        "executable", metavar="EXECUTABLE", help="path of a binary in the package: /usr/bin/figlet-figlet"
+    )
+    for option, metavar, text in (
+        ("--data", "PATH", "files of the package that the program reads at run time; repeatable"),
+        ("--docs-from", "PACKAGE", "more packages whose documents the image gets; repeatable"),
     ):
-        parser.add_argument(option, metavar=what, nargs="+", action="extend", default=[], help=text)
-    parser.add_argument("--tag", help="the image's name; default retrace-rebuild-PACKAGE-NAME:latest")
-    parser.add_argument("--base", metavar="IMAGE", help="a Debian or Ubuntu image; default: what the Dockerfile says")
-    parser.add_argument("--verbose", action="store_true", help="show the build on standard error")
-    given = parser.parse_args()
+        parser.add_argument(option, metavar=metavar, nargs="+", action="extend", default=[], help=text)
+    parser.add_argument("--tag", help="name of the image; default: retrace-rebuild-PACKAGE-NAME:latest")
+    parser.add_argument(
+        "--base", metavar="IMAGE", help="Debian or Ubuntu image to start from; default: debian:bookworm-slim"
+    )
+    parser.add_argument("--verbose", action="store_true", help="print the output of the build on standard error")
+    options = parser.parse_args()
     try:
-        print(build(given))
+        print(build(options))
     except Mistake as mistake:
         print(f"error: {mistake}", file=sys.stderr)
         return 2

@@ -1,9 +1,11 @@
-"""Makes an instance of ProgramBench of one's own from a rebuild task.
+"""Make your own instance of ProgramBench from a rebuild task.
 
-Reads TASK_DIRECTORY (tests/, as `scripts/rebuild-suite` leaves it, and solution/ where there is one) and IMAGE
-(`scripts/rebuild-image` makes one). Writes DIRECTORY/tasks/<id>/ in the layout of the package's data,
-DIRECTORY/blobs/<id>/tests/<branch>.tar.gz, one for each group of the suite, and makes the image
-ORGANISATION/<id>:task_cleanroom_v6. The original must pass: a test that it fails is listed as ignored.
+Reads TASK_DIRECTORY (tests/, written by `scripts/rebuild-suite`, and solution/ if there is one) and IMAGE (built by
+`scripts/rebuild-image`). Writes DIRECTORY/tasks/<id>/ in the layout of the package's data and
+DIRECTORY/blobs/<id>/tests/<branch>.tar.gz for each group of the suite, and builds the image
+ORGANISATION/<id>:task_cleanroom_v6. The original should pass: a test that it fails is listed as ignored.
+
+Prints the variables to export on standard output. Exit status: 0 made, 1 the machine failed, 2 usage error.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import yaml
 
+from benchmarks.judging import junit
 from benchmarks.programbench.instances import IMAGE_TAG
 from environments.protocol import Build, EnvironmentFault, EnvironmentSpec
 
@@ -37,33 +39,33 @@ _NAME = re.compile(r"[a-z0-9._-]+")
 
 
 class Mistake(Exception):
-    """The task or the image cannot be made into an instance."""
+    """No instance can be made of this task and this image."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """An instance that was made, and what ProgramBench's package must be told to find it."""
+class OwnInstance:
+    """A new instance, and the environment variables with which ProgramBench's package finds it."""
 
     id: str
     image: str
     tests: int
     ignored: tuple[str, ...]
-    """`branch/test` of those that the original fails."""
+    """Tests that the original fails, each as `branch/test`."""
     variables: Mapping[str, str]
 
 
-def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, language: str) -> Made:
+def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, language: str) -> OwnInstance:
     """Make the instance.
 
     Raises: Mistake, EnvironmentFault, OSError.
     """
     name = task.resolve().name.lower()
-    for what, value in (("--owner", owner), ("the task's directory", name)):
+    for source, value in (("--owner", owner), ("the task's directory", name)):
         if not _NAME.fullmatch(value) or "__" in value:
-            raise Mistake(f"{what}: {value!r} cannot be part of an id; letters, digits, '.', '_' and '-' can")
+            raise Mistake(f"{source}: {value!r} cannot be part of an id; use letters, digits, '.', '-' and single '_'")
     groups = sorted(path.parent.name for path in (task / "tests").glob("*/test_*.py"))
     if not groups:
-        raise Mistake(f"{task / 'tests'}: no group has a test_*.py; `scripts/rebuild-suite` needs and fills them")
+        raise Mistake(f"{task / 'tests'}: no group has a test_*.py; add one per group, and run `scripts/rebuild-suite`")
     base = _id_of(image)
     content = _digest_of_program(base)
     id = f"{owner}__{name}.{content[:7]}"
@@ -89,7 +91,7 @@ def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, lan
         }
     directory = to / "tasks" / id
     _write(directory, task / "solution", content, f"{owner}/{name}", language, branches)
-    return Made(
+    return OwnInstance(
         id=id,
         image=reference,
         tests=sum(len(branch["tests"]) for branch in branches.values()) - len(ignored),
@@ -116,30 +118,30 @@ def _write(
 
 def _docker(*argv: str, input: bytes | None = None) -> bytes:
     command = ["docker", *argv]
-    done = subprocess.run(command, input=b"" if input is None else input, capture_output=True)
-    if done.returncode:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise Mistake(f"docker {argv[0]}: {said[-1] if said else f'status {done.returncode}'}")
-    return done.stdout
+    process = subprocess.run(command, input=b"" if input is None else input, capture_output=True)
+    if process.returncode:
+        lines = (process.stderr or process.stdout).decode(errors="replace").strip().splitlines()
+        raise Mistake(f"docker {argv[0]}: {lines[-1] if lines else f'status {process.returncode}'}")
+    return process.stdout
 
 
 def _digest_of_program(image: str) -> str:
-    """sha256 of the original. It stands for the commit of its source, which a Debian package does not name."""
+    """Return the sha256 of the original, which replaces its source's commit: a Debian package does not name one."""
     return _docker("run", "--rm", "--network=none", "--user=0", image, "sha256sum", PROGRAM).decode().split()[0]
 
 
 def _id_of(image: str) -> str:
-    """The local image's id, so that nothing is pulled, and what is made depends on content alone."""
+    """Return the local image's id, so that nothing is pulled and the result depends on content alone."""
     from environments.docker import daemon, images
 
     api = daemon.connect()
     try:
-        found = images.look_up(api, image)
+        local = images.look_up(api, image)
     finally:
         api.close()
-    if found is None:
-        raise Mistake(f"image {image} is not here; `scripts/rebuild-image` makes one")
-    return found.id
+    if local is None:
+        raise Mistake(f"image {image} does not exist on this daemon; build it with `scripts/rebuild-image`")
+    return local.id
 
 
 def _make_image(base: str, reference: str) -> None:
@@ -154,7 +156,7 @@ def _make_image(base: str, reference: str) -> None:
 
 
 def _archive(tests: Path, group: str) -> bytes:
-    """A branch's tar.gz: the group's tests, what all groups share, and what runs them. The same each time."""
+    """Return a branch's tar.gz: the group's tests, the files that all groups share, and the runner. Reproducible."""
     files = {
         "eval/run.sh": HERE / "run.sh",
         "eval/conftest.py": HERE / "candidate.py",
@@ -176,11 +178,14 @@ def _archive(tests: Path, group: str) -> bytes:
 
 
 def _run(image: str, archive: bytes) -> dict[str, bool]:
-    """Whether the original passes, by test name, in a container as the evaluator starts it."""
+    """Run the tests on the original, in a container as the evaluator starts it; return by name which ones pass."""
     inside = "tar -xzf - && ./eval/run.sh >/tmp/log 2>&1; cat eval/results.xml || { tail -n 3 /tmp/log >&2; exit 1; }"
     xml = _docker("run", "--rm", "-i", "--init", "--network=none", image, "bash", "-lc", inside, input=archive)
-    cases = ElementTree.fromstring(xml).iter("testcase")
-    return {f"{case.get('classname')}.{case.get('name')}": len(case) == 0 for case in cases}
+    try:
+        results = junit.parse(xml).values()
+    except junit.JUnitError as error:
+        raise Mistake(f"image {image}: the suite left no usable results.xml ({error})") from None
+    return {f"{result.classname}.{result.name}": result.status == "passed" for result in results}
 
 
 def main() -> int:
@@ -188,29 +193,39 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="rebuild-programbench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("task", metavar="TASK_DIRECTORY", type=Path, help="for instance tests/programbench/number")
-    parser.add_argument("image", metavar="IMAGE", help="an image with the original, from scripts/rebuild-image")
-    parser.add_argument("--to", metavar="DIRECTORY", type=Path, required=True, help="where tasks/ and blobs/ are put")
-    parser.add_argument("--organisation", default="retrace", help="of the image's name; default retrace")
-    parser.add_argument("--owner", default="retrace", help="the first part of the id; default retrace")
-    parser.add_argument("--language", default="c", help="what the original is written in; default c")
-    given = parser.parse_args()
-    if given.organisation == "programbench":
-        print("error: --organisation programbench: a local image would stand before the real one", file=sys.stderr)
+    parser.add_argument(
+        "task",
+        metavar="TASK_DIRECTORY",
+        type=Path,
+        help="directory of the rebuild task, for instance tests/programbench/number",
+    )
+    parser.add_argument("image", metavar="IMAGE", help="image with the original, built by scripts/rebuild-image")
+    parser.add_argument(
+        "--to", metavar="DIRECTORY", type=Path, required=True, help="directory that gets tasks/ and blobs/"
+    )
+    parser.add_argument("--organisation", default="retrace", help="first part of the image's name; default: retrace")
+    parser.add_argument("--owner", default="retrace", help="first part of the instance's id; default: retrace")
+    parser.add_argument("--language", default="c", help="programming language of the original; default: c")
+    options = parser.parse_args()
+    if options.organisation == "programbench":
+        print(
+            "error: --organisation programbench: a local image would hide the benchmark's own; use another name",
+            file=sys.stderr,
+        )
         return 2
     names = ("organisation", "owner", "language")
     try:
-        made = make(given.task, given.image, given.to, **{name: getattr(given, name) for name in names})
+        instance = make(options.task, options.image, options.to, **{name: getattr(options, name) for name in names})
     except (Mistake, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except EnvironmentFault as fault:
         print(f"error: {fault}", file=sys.stderr)
         return 1
-    for test in made.ignored:
-        print(f"ignored, the original fails it: {test}", file=sys.stderr)
-    print(f"programbench/{made.id}: {made.tests} tests, image {made.image}", file=sys.stderr)
-    for name, value in made.variables.items():
+    for test in instance.ignored:
+        print(f"ignored, because the original fails it: {test}", file=sys.stderr)
+    print(f"programbench/{instance.id}: {instance.tests} tests, image {instance.image}", file=sys.stderr)
+    for name, value in instance.variables.items():
         print(f"export {name}={shlex.quote(value)}")
     return 0
 

@@ -1,9 +1,9 @@
-"""Makes the hidden suite of a rebuild task from the original program: rebuild-suite TASK_DIRECTORY IMAGE [--check]
+"""Make the hidden suite of a rebuild task from the original program: rebuild-suite TASK_DIRECTORY IMAGE [--check]
 
-Reads TASK_DIRECTORY/cases.in.yaml (inputs, by group), runs the original on them in a container of
-IMAGE (`scripts/rebuild-image` makes one) and writes tests/GROUP/cases.json. A case is dropped if the
-original does not answer it in the same way each time, or if a dummy program answers it as well.
---check writes nothing and fails if the files differ from what would be written.
+Reads TASK_DIRECTORY/cases.in.yaml (inputs, by group), runs the original on them in a container of IMAGE (built by
+`scripts/rebuild-image`) and writes tests/GROUP/cases.json. A case is dropped if the original's answers differ from
+run to run, or if a dummy program gives the same answer. --check writes nothing, and fails if the files are not up to
+date.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import yaml
 ANSWER = Path(__file__).resolve().with_name("answer.py")
 PROGRAM = "/workspace/executable"
 RUNS = 4
-"""The first run is the expectation; the original must then meet it three times in a row."""
+"""Runs of the original: the first one sets the expectation, the other three must give the same answers."""
 DUMMIES = {
     "silent": "#!/bin/sh\nexit 0\n",
     "failing": "#!/bin/sh\nexit 1\n",
@@ -34,10 +34,11 @@ Case = dict[str, Any]
 
 
 class Mistake(Exception):
-    """The case list cannot be used, or the container gave no answer."""
+    """The list of cases is invalid, or the container gave no answer."""
 
 
 def substitute(value: Any, name: str, choice: str) -> Any:
+    """Return a JSON value with `{name}` replaced by the choice everywhere in it."""
     if isinstance(value, str):
         return value.replace("{" + name + "}", choice)
     if isinstance(value, list):
@@ -47,15 +48,15 @@ def substitute(value: Any, name: str, choice: str) -> Any:
     return value
 
 
-def expand(group: str, given: Case) -> list[Case]:
-    """The cases that one entry of the list stands for."""
-    if unknown := set(given) - KEYS:
+def expand(group: str, entry: Case) -> list[Case]:
+    """Return the cases that an entry of the list stands for."""
+    if unknown := set(entry) - KEYS:
         raise Mistake(
-            f"{group}: {given.get('id')}: unknown key {sorted(unknown)[0]!r}; there are {', '.join(sorted(KEYS))}"
+            f"{group}: {entry.get('id')}: unknown key {sorted(unknown)[0]!r}; the keys are {', '.join(sorted(KEYS))}"
         )
-    case = {key: value for key, value in given.items() if key != "for"}
+    case = {key: value for key, value in entry.items() if key != "for"}
     cases = [case]
-    for name, choices in given.get("for", {}).items():
+    for name, choices in entry.get("for", {}).items():
         cases = [substitute(case, name, str(choice)) for case in cases for choice in choices]
     for case in cases:
         case["args"] = [str(arg) for arg in case.get("args", [])]
@@ -63,34 +64,38 @@ def expand(group: str, given: Case) -> list[Case]:
 
 
 def read_cases(path: Path) -> dict[str, list[Case]]:
+    """Return the cases of a case list, by group. Raises: Mistake, OSError, yaml.YAMLError."""
     groups = yaml.safe_load(path.read_text(encoding="utf-8"))
-    expanded = {group: [case for given in cases for case in expand(group, given)] for group, cases in groups.items()}
+    expanded = {
+        group: [case for entry in entries for case in expand(group, entry)] for group, entries in groups.items()
+    }
     for group, cases in expanded.items():
-        twice = [id for id, count in Counter(case["id"] for case in cases).items() if count > 1]
-        if twice:
-            raise Mistake(f"{group}: the id {twice[0]!r} occurs twice")
+        repeated = [id for id, count in Counter(case["id"] for case in cases).items() if count > 1]
+        if repeated:
+            raise Mistake(f"{group}: the id {repeated[0]!r} occurs more than once")
     return expanded
 
 
 def ask(image: str, tests: Path, cases: list[Case]) -> tuple[list[list[Case]], dict[str, list[Case]]]:
-    """What the original answers in each run, and what each dummy answers."""
+    """Return the answers of the original in each run, and the answers of each dummy."""
     runs = [[PROGRAM, None]] * RUNS + [[f"/tmp/dummy/{name}/executable", text] for name, text in DUMMIES.items()]
     command = ["docker", "run", "--rm", "-i", "--network", "none", "--user", "agent", "--workdir", "/tmp"]
     command += ["-v", f"{tests.resolve()}:/suite:ro", "-v", f"{ANSWER}:/answer.py:ro", image]
     command += ["python3", "-B", "-X", "utf8", "/answer.py", "/suite"]
-    done = subprocess.run(command, input=json.dumps({"cases": cases, "runs": runs}), capture_output=True, text=True)
-    if done.returncode:
-        raise Mistake(f"image {image}: {done.stderr.strip() or 'no answer'}")
-    answers = json.loads(done.stdout)
+    process = subprocess.run(command, input=json.dumps({"cases": cases, "runs": runs}), capture_output=True, text=True)
+    if process.returncode:
+        raise Mistake(f"image {image}: {process.stderr.strip() or 'no answer'}")
+    answers = json.loads(process.stdout)
     return answers[:RUNS], dict(zip(DUMMIES, answers[RUNS:], strict=True))
 
 
-def why_dropped(at: int, original: list[list[Case]], dummies: dict[str, list[Case]]) -> str | None:
+def reason_to_drop(at: int, original: list[list[Case]], dummies: dict[str, list[Case]]) -> str | None:
+    """Return the reason why the case at this position cannot be used, or None if it can."""
     expected = original[0][at]
     if "failed" in expected:
         return f"the original failed: {expected['detail']}"
     if any(run[at] != expected for run in original[1:]):
-        return "the original does not repeat its answer"
+        return "the original gives different answers"
     for name, answers in dummies.items():
         if answers[at] == expected:
             return f"the dummy '{name}' passes"
@@ -98,7 +103,7 @@ def why_dropped(at: int, original: list[list[Case]], dummies: dict[str, list[Cas
 
 
 def pretty(value: Any, depth: int = 0) -> str:
-    """JSON with one line for what is short and one for each line of a longer text: made to be read and compared."""
+    """Return JSON for reading and comparing: short values on one line, each line of a longer text on its own."""
     flat = json.dumps(value, sort_keys=False)
     if not value or not isinstance(value, list | dict) or (len(flat) < 100 and depth > 1):
         return flat
@@ -112,6 +117,7 @@ def pretty(value: Any, depth: int = 0) -> str:
 
 
 def make(task: Path, image: str, check: bool) -> int:
+    """Write the suite, or compare it with its files (`check`); return the exit status."""
     tests = task / "tests"
     groups = read_cases(task / "cases.in.yaml")
     listed = [(group, case) for group, cases in groups.items() for case in cases]
@@ -119,12 +125,12 @@ def make(task: Path, image: str, check: bool) -> int:
     kept: dict[str, list[Case]] = {group: [] for group in groups}
     dropped = 0
     for at, (group, case) in enumerate(listed):
-        why = why_dropped(at, original, dummies)
-        if why is None:
+        reason = reason_to_drop(at, original, dummies)
+        if reason is None:
             kept[group].append({**case, "expected": original[0][at]})
         else:
             dropped += 1
-            print(f"dropped {group}/{case['id']}: {why}")
+            print(f"dropped {group}/{case['id']}: {reason}")
     stale = []
     for group, cases in kept.items():
         file = tests / group / "cases.json"
@@ -138,18 +144,18 @@ def make(task: Path, image: str, check: bool) -> int:
     counts = ", ".join(f"{group} {len(cases)}" for group, cases in kept.items())
     print(f"{len(listed)} cases, {dropped} dropped, {len(listed) - dropped} kept: {counts}")
     if stale:
-        print(f"error: not what the original answers: {', '.join(stale)}", file=sys.stderr)
+        print(f"error: differs from the original's answers: {', '.join(stale)}; run without --check", file=sys.stderr)
     return 1 if stale else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="rebuild-suite", description=__doc__.splitlines()[0])
-    parser.add_argument("task", type=Path, help="the task's directory, for instance benchmarks/demos/tasks/figlet")
-    parser.add_argument("image", help="an image with the original, from scripts/rebuild-image")
+    parser.add_argument("task", type=Path, help="directory of the task, for instance benchmarks/demos/tasks/figlet")
+    parser.add_argument("image", help="image with the original, built by scripts/rebuild-image")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the suite is not up to date")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        return make(given.task, given.image, given.check)
+        return make(options.task, options.image, options.check)
     except (Mistake, OSError, yaml.YAMLError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""The image that these tests look into."""
+"""The image that these tests examine."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tests.rebuild import containers
 
 @pytest.fixture(scope="session")
 def image() -> str:
-    """The image of the figlet task, under the name that a trial gives it."""
+    """Return the image of the figlet task, under the name that a trial gives it."""
     return containers.task_image()

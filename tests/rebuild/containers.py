@@ -1,4 +1,4 @@
-"""The image of the figlet task, made once for all tests, and containers of it through the plain Docker client."""
+"""The image of the figlet task, built once for all tests, and its containers through the plain Docker client."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from xml.etree import ElementTree
 
-from benchmarks.judging import bundle
+from benchmarks.judging import bundle, junit
 from benchmarks.task import taskdir
+from trajectories.record.verdict import CaseStatus
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -20,7 +20,7 @@ JUDGE = "/retrace-judge"
 
 
 def script(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run what `scripts/rebuild-NAME` runs."""
+    """Run the module of `scripts/rebuild-NAME`."""
     command = [sys.executable, "-m", f"scripts.rebuild.{name}", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
 
@@ -46,7 +46,7 @@ def run(image: str, command: str, *, user: str = "agent", stdin: str = "") -> su
 
 @contextmanager
 def container(image: str) -> Iterator[str]:
-    """A container that waits for `docker exec`, as root."""
+    """Start a container that waits for `docker exec`, as root."""
     command = ["docker", "run", "--rm", "--detach", "--init", "--network", "none", "--user", "0", image, "sleep", "300"]
     name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     try:
@@ -55,7 +55,7 @@ def container(image: str) -> Iterator[str]:
         subprocess.run(["docker", "kill", name], capture_output=True)
 
 
-def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, str]]:
+def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, CaseStatus]]:
     """Run the hidden suite against each program (a text to install, or None for the original); statuses by case."""
     task = taskdir.read(TASK, BENCHMARKS)
     assert task.file.evaluation is not None
@@ -87,8 +87,7 @@ def judged(image: str, programs: dict[str, str | None]) -> dict[str, dict[str, s
             assert drive.returncode in (0, 1), drive.stdout.decode() + drive.stderr.decode()
             xml = subprocess.run([*inside, "cat", f"{JUDGE}/out/results.xml"], capture_output=True, check=True).stdout
             verdicts[title] = {
-                f"{case.get('classname')}[{case.get('name')}": "failed" if len(case) else "passed"
-                for case in ElementTree.fromstring(xml).iter("testcase")
+                f"{classname}[{name}": result.status for (classname, name), result in junit.parse(xml).items()
             }
     return verdicts
 
@@ -98,12 +97,12 @@ def replace_program(evaluation, program: str):
 
 
 def cases() -> dict[str, list[dict]]:
-    """The committed cases, by group."""
+    """Return the committed cases, by group."""
     return {file.parent.name: json.loads(file.read_text()) for file in sorted((TASK / "tests").glob("*/cases.json"))}
 
 
 def task_image() -> str:
-    """Build the task's image, or find it built, as a trial does."""
+    """Build the task's image as a trial does, unless it exists; return its name."""
     from environments.docker import daemon, images
 
     spec = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS).spec

@@ -1,4 +1,4 @@
-"""What is taken out of an unpacked package: links stay inside it, scripts are no programs, texts become UTF-8."""
+"""Extraction from an unpacked package: links stay inside it, scripts are rejected, texts become UTF-8."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def link(tree: Path, path: str, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["real", "/usr/lib/p/real", "../lib/p/real", "../../../../../usr/lib/p/real"])
 def test_links_are_followed_inside_the_package(tmp_path: Path, target: str) -> None:
-    where = "usr/bin/real" if target == "real" else "usr/lib/p/real"
-    real = put(tmp_path, where)
+    real = put(tmp_path, "usr/bin/real" if target == "real" else "usr/lib/p/real")
     link(tmp_path, "usr/bin/name", target)
     assert extract.find_executable("p", tmp_path, "/usr/bin/name") == real
 
@@ -46,7 +45,7 @@ def test_a_linked_directory_on_the_way_is_followed(tmp_path: Path) -> None:
     assert extract.resolve(tmp_path, "/opt/p/tool") == real
 
 
-def test_an_unknown_executable_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_executable_lists_the_existing_ones(tmp_path: Path) -> None:
     put(tmp_path, "usr/bin/one")
     put(tmp_path, "usr/games/two")
     put(tmp_path, "usr/bin/script", b"#!/bin/sh\n")
@@ -57,21 +56,21 @@ def test_an_unknown_executable_is_answered_with_those_that_there_are(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [(b"#!/bin/sh -e\nx\n", r"is a script \(#!/bin/sh -e\)"), (b"text", "is no ELF binary"), (b"", "no ELF")],
 )
-def test_what_cannot_run_unread_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
+def test_an_executable_that_must_be_readable_is_rejected(tmp_path: Path, data: bytes, message: str) -> None:
     put(tmp_path, "usr/bin/name", data)
-    with pytest.raises(extract.Mistake, match=said + ".*no binary executable at all"):
+    with pytest.raises(extract.Mistake, match=message + ".*no binary executable at all"):
         extract.find_executable("p", tmp_path, "/usr/bin/name")
 
 
-def test_a_relative_path_is_refused(tmp_path: Path) -> None:
+def test_a_relative_path_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(extract.Mistake, match="'name' is not an absolute path in package 'p'"):
         extract.find_executable("p", tmp_path, "name")
 
 
-def test_data_keeps_its_place_and_the_modes_above_it(tmp_path: Path) -> None:
+def test_data_keeps_its_path_and_the_modes_of_parent_directories(tmp_path: Path) -> None:
     tree, out = tmp_path / "tree", tmp_path / "out"
     put(tree, "usr/share/p/fonts/a.flf", b"font")
     put(tree, "lib/p/table", b"table")
@@ -84,7 +83,7 @@ def test_data_keeps_its_place_and_the_modes_above_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/usr/share/no", "usr/share/p", "/", "/.."])
-def test_data_that_is_not_in_the_package_is_refused(tmp_path: Path, path: str) -> None:
+def test_data_that_is_not_in_the_package_is_rejected(tmp_path: Path, path: str) -> None:
     tree = tmp_path / "tree"
     put(tree, "usr/share/p", b"x")
     with pytest.raises(extract.Mistake, match=f"package 'p' has no data '{path}'"):
@@ -106,7 +105,7 @@ def test_documents_become_texts(tmp_path: Path, name: str, data: bytes, text: st
     assert extract.read_text(put(tmp_path, name, data)) == text
 
 
-def test_the_documents_of_a_package(tmp_path: Path) -> None:
+def test_the_documents_of_a_package_are_written_as_texts(tmp_path: Path) -> None:
     tree, out = tmp_path / "tree", tmp_path / "out"
     put(tree, "usr/share/doc/p/README.gz", gzip.compress(b"read me\n"))
     put(tree, "usr/share/doc/p/changelog.Debian.gz", gzip.compress(b"packaging\n"))

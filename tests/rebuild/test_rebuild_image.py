@@ -1,4 +1,4 @@
-"""`scripts/rebuild-image`: the user's mistakes are one line and status 2, the machine's are status 1."""
+"""`scripts/rebuild-image`: a usage error is one line and status 2, a failure of the machine is status 1."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ FIGLET = ("figlet", "/usr/bin/figlet-figlet")
 
 
 def refused(*arguments: str) -> str:
-    done = script("image", *arguments, "--tag", "retrace-test-refused:1")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
+    process = script("image", *arguments, "--tag", "retrace-test-refused:1")
+    assert process.returncode == 2, process.stdout + process.stderr
+    assert process.stdout == ""
+    assert process.stderr.startswith("error: ")
+    assert process.stderr.count("\n") == 1
+    return process.stderr
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("figlte", "/usr/bin/figlet"), "no package 'figlte' in the base image's package sources; near names: "),
         (("Figlet", "/usr/bin/figlet"), "'Figlet' is no name of a Debian package"),
@@ -36,38 +36,38 @@ def refused(*arguments: str) -> str:
         (("figlet", "/usr/bin/figlist"), "'/usr/bin/figlist' of package 'figlet' is a script (#!/bin/sh -): mode 0111"),
         (("toilet-fonts", "/usr/bin/toilet"), "it has no binary executable at all"),
         ((*FIGLET, "--data", "/usr/share/fonts"), "package 'figlet' has no data '/usr/share/fonts'"),
-        ((*FIGLET, "--data", "/usr/share/a b"), "a path with blanks cannot be passed on"),
+        ((*FIGLET, "--data", "/usr/share/a b"), "paths with blanks are not supported"),
         (("make", "/usr/bin/make"), "package 'make' is installed in the result"),
     ],
     ids=lambda value: "-".join(value).replace("/", "") if isinstance(value, tuple) else "",
 )
-def test_a_mistake_is_one_line(image: str, arguments: tuple[str, ...], said: str) -> None:
-    assert said in refused(*arguments)
+def test_a_usage_error_is_one_line(image: str, arguments: tuple[str, ...], message: str) -> None:
+    assert message in refused(*arguments)
 
 
 @pytest.mark.docker
-def test_a_base_that_cannot_be_had_is_said() -> None:
-    done = script("image", *FIGLET, "--base", "localhost:9/no/such:base")
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: base image localhost:9/no/such:base is not here (")
-    assert "--base" in done.stderr
+def test_an_unavailable_base_is_named() -> None:
+    process = script("image", *FIGLET, "--base", "localhost:9/no/such:base")
+    assert process.returncode == 1
+    assert process.stderr.startswith("error: base image localhost:9/no/such:base is not available (")
+    assert "--base" in process.stderr
 
 
-def test_a_missing_daemon_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_daemon_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/such.sock")
-    done = script("image", *FIGLET)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
+    process = script("image", *FIGLET)
+    assert process.returncode == 1
+    assert process.stderr.startswith("error: ")
+    assert process.stderr.count("\n") == 1
 
 
 @pytest.mark.docker
 def test_a_program_with_libraries_and_no_data_works(image: str) -> None:
-    """Another package: its dependencies are installed, and nothing is copied besides the program."""
+    """Check another package: its dependencies are installed, and nothing but the program is copied."""
     tag = f"retrace-test-jq-{os.getpid()}:1"
-    done = script("image", "jq", "/usr/bin/jq", "--tag", tag)
+    process = script("image", "jq", "/usr/bin/jq", "--tag", tag)
     try:
-        assert (done.returncode, done.stdout) == (0, f"{tag}\n"), done.stderr
+        assert (process.returncode, process.stdout) == (0, f"{tag}\n"), process.stderr
         out = run(tag, "echo '{\"a\": [1, 2]}' | ./executable -c .a; cat executable; ls docs docs/man")
         assert out.stdout.split() == ["[1,2]", "docs:", "README.md", "jq", "man", "docs/man:", "jq.1.txt"]
         assert "Permission denied" in out.stderr

@@ -1,4 +1,4 @@
-"""The hidden suite of demo/figlet: enough cases, made by the original, passed by it, and by no dummy."""
+"""The hidden suite of demo/figlet: enough cases, which the original made and passes, and which no dummy passes."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def test_ids_are_unique_sorted_and_plain() -> None:
         assert all(re.fullmatch(r"[A-Za-z0-9-]+", id) for id in ids), group
 
 
-def test_no_two_cases_give_the_program_the_same() -> None:
-    given = Counter(
+def test_no_two_cases_have_the_same_input() -> None:
+    inputs = Counter(
         repr(sorted((key, value) for key, value in case.items() if key not in ("id", "expected")))
         for group_cases in cases().values()
         for case in group_cases
     )
-    assert [what for what, count in given.items() if count > 1] == []
+    assert [repeated for repeated, count in inputs.items() if count > 1] == []
 
 
-def test_the_task_can_be_loaded_and_tells_the_number_of_cases() -> None:
+def test_the_task_states_its_number_of_cases() -> None:
     task = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS)
     assert task.kinds == ("docker",)
     assert task.facts["tests"] == str(sum(map(len, cases().values())))
@@ -50,21 +50,21 @@ def test_the_task_can_be_loaded_and_tells_the_number_of_cases() -> None:
     assert task.spec.build.context == BENCHMARKS / "rebuild"
 
 
-def test_the_image_cannot_hold_the_suite() -> None:
+def test_the_image_cannot_contain_the_suite() -> None:
     task = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS)
     assert task.spec.build is not None
     assert not (TASK / "tests").is_relative_to(task.spec.build.context)
 
 
 @pytest.mark.docker
-def test_the_expectations_are_what_the_original_answers(image: str) -> None:
-    done = script("suite", str(TASK), image, "--check")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "357 cases, 1 dropped, 356 kept" in done.stdout
+def test_the_expectations_are_the_answers_of_the_original(image: str) -> None:
+    process = script("suite", str(TASK), image, "--check")
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "357 cases, 1 dropped, 356 kept" in process.stdout
 
 
 @pytest.mark.docker
-def test_the_original_passes_every_case_and_a_dummy_none(image: str) -> None:
+def test_the_original_passes_every_case_and_no_dummy_passes_any(image: str) -> None:
     verdicts = judged(image, {"original": None, **DUMMIES})
     total = sum(map(len, cases().values()))
     for title, verdict in verdicts.items():
@@ -81,25 +81,25 @@ def answer(text: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("original", "dummy", "why"),
+    ("original", "dummy", "reason"),
     [
         (["a", "a", "a", "a"], "b", None),
-        (["a", "a", "a", "b"], "b", "the original does not repeat its answer"),
-        (["a", "b", "a", "a"], "x", "the original does not repeat its answer"),
+        (["a", "a", "a", "b"], "b", "the original gives different answers"),
+        (["a", "b", "a", "a"], "x", "the original gives different answers"),
         (["a", "a", "a", "a"], "a", "the dummy 'echo' passes"),
     ],
 )
-def test_what_the_generator_drops(original: list[str], dummy: str, why: str | None) -> None:
+def test_the_generator_drops_cases_that_prove_nothing(original: list[str], dummy: str, reason: str | None) -> None:
     runs = [[answer(text)] for text in original]
-    assert suite.why_dropped(0, runs, {"silent": [answer("")], "echo": [answer(dummy)]}) == why
+    assert suite.reason_to_drop(0, runs, {"silent": [answer("")], "echo": [answer(dummy)]}) == reason
 
 
-def test_the_generator_drops_what_the_original_fails() -> None:
+def test_the_generator_drops_cases_that_the_original_fails() -> None:
     failed = {"failed": "TimeoutExpired", "detail": "timed out after 10 seconds"}
-    assert suite.why_dropped(0, [[failed]], {}) == "the original failed: timed out after 10 seconds"
+    assert suite.reason_to_drop(0, [[failed]], {}) == "the original failed: timed out after 10 seconds"
 
 
-def test_one_entry_stands_for_a_case_of_each_value() -> None:
+def test_an_entry_becomes_a_case_for_each_value() -> None:
     entry = {"id": "a-{x}", "args": ["-f", "{x}"], "files": {"{x}.flf": "@{x}"}, "for": {"x": ["b", 1]}}
     assert suite.expand("g", entry) == [
         {"id": "a-b", "args": ["-f", "b"], "files": {"b.flf": "@b"}},
@@ -108,21 +108,21 @@ def test_one_entry_stands_for_a_case_of_each_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("g:\n- {id: a, arg: [x]}\n", "g: a: unknown key 'arg'"),
-        ("g:\n- {id: a}\n- {id: a}\n", "g: the id 'a' occurs twice"),
+        ("g:\n- {id: a}\n- {id: a}\n", "g: the id 'a' occurs more than once"),
         ("g: [\n", "expected"),
     ],
 )
-def test_a_bad_case_list_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_case_list_is_a_usage_error(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "cases.in.yaml").write_text(text)
-    done = script("suite", str(tmp_path), "no-image:1")
-    assert done.returncode == 2
-    assert said in done.stderr
+    process = script("suite", str(tmp_path), "no-image:1")
+    assert process.returncode == 2
+    assert message in process.stderr
 
 
-def test_a_missing_case_list_is_said(tmp_path: Path) -> None:
-    done = script("suite", str(tmp_path), "no-image:1")
-    assert done.returncode == 2
-    assert "cases.in.yaml" in done.stderr
+def test_a_missing_case_list_is_a_usage_error(tmp_path: Path) -> None:
+    process = script("suite", str(tmp_path), "no-image:1")
+    assert process.returncode == 2
+    assert "cases.in.yaml" in process.stderr
