@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from trajectories.record.base_event import BaseEvent
+from trajectories.record.base import BaseEvent
 from trajectories.record.events import SCHEMA_VERSION, Known
 
 RECORDS = ("docs/recordings", "tests/records")
@@ -54,6 +54,7 @@ prints it as JSON Schema.
 - Identities of trials never change.
 
 In the tables, a field without a default is always present. The unit is given if the type alone does not tell it.
+`Words` is a text, and `WordsJson` a JSON object, in which known secrets are replaced by `[secret:NAME]`.
 Examples come from real records; long texts and lists in them are cut, which is marked with `...`.
 """
 

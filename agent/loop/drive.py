@@ -145,7 +145,8 @@ class Driver:
                 action=say.action,
             )
         )
-        self._turn(message, message)
+        sent = message.model_copy(update={"tool_call_id": say.tool_call_id})  # the reply that is sent back has it
+        self._turn(message, sent)
         self._loop.feed(message)
 
     def _turn(self, event: Message | CallFinished | InheritedReply, turn: Message | AssistantTurn) -> None:
@@ -285,7 +286,8 @@ class Driver:
             seconds = self._recorder.now_s - started.mono_s
             self._finish(run, result or Execution("interrupted", b"", 0, seconds))
             raise
-        self._loop.feed(self._finish(run, result))
+        finished = self._finish(run, result)
+        self._loop.feed(finished.model_copy(update={"tool_call_id": run.tool_call_id}))  # its observation answers it
 
     def _finish(self, run: Run, result: Execution) -> ActionFinished:
         stderr = None

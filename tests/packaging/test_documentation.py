@@ -13,7 +13,7 @@ import pytest
 
 from scripts.docs import with_table
 from scripts.record_page import record_page
-from trajectories.record.base_event import BaseEvent
+from trajectories.record.base import BaseEvent
 from trajectories.record.events import Known
 
 ROOT = Path(__file__).parents[2]

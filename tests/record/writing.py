@@ -18,6 +18,7 @@ from trajectories.record.events import (
 )
 from trajectories.record.exits import Exit
 from trajectories.workspace.snapshot_writer import SnapshotWriter
+from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder
 
 Tree = dict[bytes, bytes | tuple[bytes] | None]
@@ -28,10 +29,10 @@ MTIME_NS = 1_700_000_000_123_456_789
 class Writing:
     """A trial that is being recorded: `step(tree)` is one step after which the workspace is like this."""
 
-    def __init__(self, directory: Path, tree: Tree, *, snapshots: bool = True) -> None:
+    def __init__(self, directory: Path, tree: Tree, *, snapshots: bool = True, masker: Masker | None = None) -> None:
         directory.mkdir(parents=True)
         self.directory = directory
-        self.recorder = Recorder(directory, pool=directory.parent / ".pool")
+        self.recorder = Recorder(directory, masker=masker, pool=directory.parent / ".pool")
         self.recorder.append(started())
         self._conversation = Conversation()
         self._turns = 0

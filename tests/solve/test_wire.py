@@ -11,6 +11,8 @@ from tests.solve.command import Done, agent
 from tests.wire.replies import Turn, bad_key, rate_limited, server_error, too_long
 from tests.wire.server import WireServer
 from tests.wire.talk import PROTOCOLS
+from tests.wire.test_call_ids import reply as reply_with_ids
+from trajectories.checks.check import check
 from trajectories.record.events import CallFailed, CallFinished
 
 
@@ -20,7 +22,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def solve(work: Path, server: WireServer, protocol: str, *options: str) -> Done:
+def solve(work: Path, server: WireServer, protocol: str, *options: str, **environ: str) -> Done:
     _, name, settings = PROTOCOLS[protocol]
     flags = [flag for key, value in settings.items() for flag in ("--model-setting", f"{key}={value}")]
     return agent(
@@ -28,6 +30,7 @@ def solve(work: Path, server: WireServer, protocol: str, *options: str) -> Done:
         "solve",
         *("--instruction", "Work.", "--workspace", "start", "--env", "local", "--json", "--model", name),
         *("--api-base", server.base(protocol), *flags, *options),
+        **environ,
     )
 
 
@@ -54,6 +57,19 @@ def test_a_trial_over_each_protocol_is_recorded_metered_and_priced(work: Path, p
         assert 0 < done.json["cost_usd"]["computed"] <= done.json["cost_usd"]["list"] * 1.25
     results = [event.exit_code for event in done.events if event.type == "action_finished"]
     assert results == [0, 4, 1]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_call_ids_with_a_secret_are_masked_in_the_record_and_sent_back_as_they_came(work: Path, protocol: str) -> None:
+    secret = "sk-verysecret-123"
+    turns = [reply_with_ids(protocol, f"call_{secret}", "other"), Turn(commands=(SUBMIT,))]
+    with WireServer(turns) as server:  # refuses a result whose id no call of the conversation has
+        done = solve(work, server, protocol, SOME_API_KEY=secret)
+    assert (done.status, done.json["exit"]["cause"], done.json["steps"]) == (0, "submitted", 2), done.err
+    assert secret not in (done.trial / "events.jsonl").read_text()
+    masked = "call_[secret:SOME_API_KEY]"
+    assert [event.tool_call_id for event in done.events if event.type == "action_finished"][:2] == [masked, "other"]
+    assert check(done.trial).consistent
 
 
 def test_failed_tries_are_recorded_one_by_one_and_are_no_steps(work: Path) -> None:

@@ -11,13 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from trajectories.record.base_event import BaseEvent as BaseEvent
+from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson
 from trajectories.record.exits import Exit
 from trajectories.record.panel import Answer as Answer, Ask as Ask, PanelStarted as PanelStarted, Voted as Voted
 from trajectories.record.parts import (
     Change as Change,
     Imported as Imported,
-    Json as Json,
     Limits as Limits,
     Lowered as Lowered,
     ModelRef as ModelRef,
@@ -54,13 +53,13 @@ class TrialStarted(BaseEvent):
     limits: Limits
     environment: Literal["docker", "sandbox", "local", "unknown"]
     """Unknown only where another program's file does not say it (`imported`)."""
-    environment_spec: Json = Field(default_factory=dict)
+    environment_spec: Annotated[Json, Masked(below=frozenset({"env", "build"}))] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     prices: PriceRef | None = None
     parent: Parent | None = None
     injected: TextRef | None = None
     """A text that a fork gave the model at the branch point."""
-    options: Json = Field(default_factory=dict)
+    options: WordsJson = Field(default_factory=dict)
     """What was asked for, as far as a resumed or forked trial needs it again."""
     variant: str | None = None
     turn: int | None = None
@@ -80,7 +79,7 @@ class EnvStarted(BaseEvent):
     user: str | None = None
     workdir: str
     promises: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    lost: tuple[Words, ...] = ()
     """What could not be had here, in one line each (for instance "unprotected: actions run as root")."""
     lowered: tuple[Lowered, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
@@ -93,9 +92,9 @@ class Message(BaseEvent):
     type: Literal["message"] = "message"
     id: str
     role: Literal["system", "user", "tool"]
-    content: str
+    content: Words
     why: Why
-    tool_call_id: str | None = None
+    tool_call_id: Words | None = None
     action: str | None = None
     """The action that an observation is of."""
     inherited: bool = False
@@ -110,7 +109,7 @@ class InheritedReply(BaseEvent):
     step: int
     """Of the parent."""
     reply: Reply
-    model_served: str | None = None
+    model_served: Words | None = None
 
 
 class CallStarted(BaseEvent):
@@ -125,7 +124,7 @@ class CallStarted(BaseEvent):
     """How many the request holds in all."""
     messages_sha256: str
     """sha256 over all of them, in order (`trajectories.record.conversation`)."""
-    parameters: Json = Field(default_factory=dict)
+    parameters: WordsJson = Field(default_factory=dict)
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -140,11 +139,11 @@ class CallFinished(BaseEvent):
     """The reply's message id."""
     reply: Reply
     finish_reason: str | None = None
-    usage_raw: Json | None = None
+    usage_raw: WordsJson | None = None
     usage: Usage | None = None
     costs: Costs = Costs()
     model_requested: str
-    model_served: str | None = None
+    model_served: Words | None = None
     latency_s: float | None
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -157,12 +156,12 @@ class CallFailed(BaseEvent):
     step: int
     try_: int = Field(alias="try", default=1)
     error: FailureClass
-    detail: str
+    detail: Words
     status: int | None = None
     retry: bool
     wait_s: float = 0.0
     """How long the next try waits."""
-    usage_raw: Json | None = None
+    usage_raw: WordsJson | None = None
     usage: Usage | None = None
     costs: Costs | None = None
     """None if nothing says that the try was billed."""
@@ -177,8 +176,8 @@ class ActionStarted(BaseEvent):
     type: Literal["action_started"] = "action_started"
     action: str
     step: int
-    script: str
-    tool_call_id: str | None = None
+    script: Words
+    tool_call_id: Words | None = None
     deadline_s: float | None
     """None only in an imported trial whose file does not say it."""
 
@@ -189,7 +188,7 @@ class ActionFinished(BaseEvent):
     type: Literal["action_finished"] = "action_finished"
     action: str
     step: int
-    tool_call_id: str | None = None
+    tool_call_id: Words | None = None
     ended: Ended
     exit_code: int | None = None
     signal: int | None = None
@@ -203,7 +202,7 @@ class ActionFinished(BaseEvent):
     """Only with separate streams."""
     left_running: int | None = None
     """Processes of this action that live on in the background."""
-    shell_lost: str | None = None
+    shell_lost: Words | None = None
     """Why a persistent shell's state (directory, variables, functions) is gone after this action."""
 
 
@@ -223,7 +222,7 @@ class Warned(BaseEvent):
 
     type: Literal["warning"] = "warning"
     kind: str
-    text: str
+    text: Words
 
 
 class Paused(BaseEvent):
@@ -237,7 +236,7 @@ class Resumed(BaseEvent):
     """The trial's clock goes on."""
 
     type: Literal["resumed"] = "resumed"
-    lost: tuple[str, ...] = ()
+    lost: tuple[Words, ...] = ()
     """What could not be brought back, one line each (live processes, files outside of the workspace)."""
     restored_step: int | None = None
     """The workspace is that of this step's snapshot."""
@@ -285,7 +284,7 @@ class Evaluated(BaseEvent):
 
     type: Literal["evaluation"] = "evaluation"
     verdict: Verdict | None
-    why_none: str = ""
+    why_none: Words = ""
 
 
 class Unknown(BaseEvent):

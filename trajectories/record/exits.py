@@ -9,6 +9,8 @@ from typing import Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from trajectories.record.base import Words
+
 Reason = Literal["agent", "limit", "infrastructure", "user"]
 Cause = Literal[
     "submitted",
@@ -43,7 +45,7 @@ class Exit(BaseModel):
 
     reason: Reason
     cause: Cause
-    detail: str = ""
+    detail: Words = ""
 
     @model_validator(mode="after")
     def _cause_belongs_to_reason(self) -> Self:

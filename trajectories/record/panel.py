@@ -9,8 +9,8 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from trajectories.record.base_event import BaseEvent
-from trajectories.record.parts import Json, ModelRef, Part, PriceRef, TextRef
+from trajectories.record.base import BaseEvent, Part, Words, WordsJson
+from trajectories.record.parts import ModelRef, PriceRef, TextRef
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.words import FailureClass
 
@@ -33,24 +33,24 @@ class Answer(Part):
     """The judge's own; None if it gives none."""
     step: int | None = None
     """Where the evidence is."""
-    why: str = ""
+    why: Words = ""
 
 
 class Ask(Part):
     """One request to a judge, and what came of it. One that failed underway has unknown costs."""
 
-    text: str | None = None
+    text: Words | None = None
     """The reply's text as it came; None if none came."""
-    refusal: str = ""
-    malformed: str = ""
+    refusal: Words = ""
+    malformed: Words = ""
     """Why the reply is no answer."""
     error: FailureClass | None = None
-    detail: str = ""
-    usage_raw: Json | None = None
+    detail: Words = ""
+    usage_raw: WordsJson | None = None
     usage: Usage | None = None
     costs: Costs | None = None
     """None if nothing says that it was billed."""
-    model_served: str | None = None
+    model_served: Words | None = None
     latency_s: float | None = None
 
 
@@ -69,7 +69,7 @@ class PanelStarted(BaseEvent):
     prompt: TextRef
     case: TextRef
     """What every judge was given, kept as the blob of this hash."""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Words, ...] = ()
     """Of the trial, for length: one line each."""
     prices: PriceRef | None = None
 

@@ -5,18 +5,11 @@ Only shapes; `trajectories.record.events` has the events and hands these names o
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Json = dict[str, Any]
-"""A JSON object kept as it came, for instance a provider's raw usage."""
-
-
-class Part(BaseModel):
-    """Base of the records inside an event: unknown fields of a newer writer are dropped."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+from trajectories.record.base import Json as Json, Part, Words, WordsJson
 
 
 class TaskRef(Part):
@@ -26,17 +19,17 @@ class TaskRef(Part):
     benchmark: str
     digest: str
     """sha256 over the task's content, hidden tests included."""
-    title: str = ""
+    title: Words = ""
 
 
 class ModelRef(Part):
     """The model as it was asked for and what it resolved to."""
 
-    asked: str
+    asked: Words
     """What the user typed, for instance `opus`."""
     name: str
     """What is requested, for instance `anthropic/claude-opus-4-7`."""
-    settings: Json = Field(default_factory=dict)
+    settings: WordsJson = Field(default_factory=dict)
 
 
 class TextRef(Part):
@@ -85,18 +78,18 @@ class Parent(Part):
 class ToolCall(Part):
     """One tool call of a reply, its arguments as the provider sent them (perhaps no JSON)."""
 
-    id: str
-    name: str
-    arguments: str
+    id: Words
+    name: Words
+    arguments: Words
 
 
 class Reply(Part):
     """A model's answer. `message` is the provider's message verbatim, to be sent back unchanged."""
 
-    text: str = ""
+    text: Words = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    refusal: str = ""
-    message: Json = Field(default_factory=dict)
+    refusal: Words = ""
+    message: WordsJson = Field(default_factory=dict)
 
 
 class Output(Part):
@@ -110,7 +103,7 @@ class Output(Part):
     """Of the kept bytes, after secrets were masked."""
     blob: str | None = None
     """Where the kept bytes are; None if `text` encodes to exactly them."""
-    text: str
+    text: Words
     """As shown to the model: decoded with replacement, cut in the middle when long."""
     masked: bool = False
     """Whether known secrets were masked in it."""
@@ -120,8 +113,8 @@ class Lowered(Part):
     """A limit that the host could not give."""
 
     limit: str
-    asked: str
-    given: str
+    asked: Words
+    given: Words
 
 
 class Change(Part):
@@ -131,13 +124,13 @@ class Change(Part):
     (`trajectories.record.paths`), so that every name survives.
     """
 
-    path: str
+    path: Words
     change: Literal["created", "modified", "deleted"]
     type: Literal["file", "directory", "symlink", "other"] = "file"
     mode: int | None = None
     size: int | None = None
     mtime_ns: int | None = None
-    link: str | None = None
+    link: Words | None = None
     """A symbolic link's target."""
     sha256: str | None = None
     """Of a file's content."""
@@ -156,24 +149,24 @@ class Imported(Part):
     """For instance `mini-swe-agent`."""
     layout: str
     """Which of the format's layouts, for instance `chat`."""
-    version: str | None = None
+    version: Words | None = None
     """Of the program that wrote the file."""
-    file: str
+    file: Words
     """Its name, without the directory."""
     sha256: str
     """Of its bytes, which are kept as the blob of this name."""
     bytes: int
     calls: int | None = None
     billed_usd: float | None = None
-    exit_status: str | None = None
+    exit_status: Words | None = None
     submission: Output | None = None
     """What the agent handed in, if it was a text."""
-    not_said: tuple[str, ...] = ()
+    not_said: tuple[Words, ...] = ()
     """What a record of our own holds and this file does not."""
 
 
 class Skipped(Part):
     """A path that an export left out, and why."""
 
-    path: str
-    why: str
+    path: Words
+    why: Words

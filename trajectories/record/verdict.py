@@ -11,6 +11,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from trajectories.record.base import Words
+
 CaseStatus = Literal["passed", "failed", "skipped", "error", "missing"]
 
 
@@ -23,7 +25,7 @@ class Case(BaseModel):
     group: str
     status: CaseStatus
     seconds: float | None = None
-    message: str = ""
+    message: Words = ""
 
 
 class GroupScore(BaseModel):
@@ -61,10 +63,10 @@ class Verdict(BaseModel):
     cases: tuple[Case, ...] = ()
     metrics: dict[str, float] = Field(default_factory=dict)
     evaluator: Evaluator
-    isolation: str
+    isolation: Words
     seconds: float | None = None
-    error: str = ""
-    notes: tuple[str, ...] = ()
+    error: Words = ""
+    notes: tuple[Words, ...] = ()
 
     @model_validator(mode="after")
     def _score_or_error(self) -> Self:

@@ -1,17 +1,22 @@
-"""Known secrets are masked at the moment of writing.
+"""Masks known secrets at the moment of writing.
 
-Masking is by value, never by pattern: a pattern misses keys and eats innocent text. Names, kinds,
-numbers and hashes of an event are never touched: a secret that looks like one must not make a
-record unreadable.
+Masking is by value, never by pattern: a pattern misses keys and changes innocent text. Which texts of an event are
+masked is part of their type (`trajectories.record.base.Masked`). Names, kinds, numbers and hashes are never changed:
+a secret that looks like one must not make a record unreadable.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel
+
+from trajectories.record.base import Masked
 
 _SECRET_NAME = re.compile(
     r"(^|_)(api_?key|key|token|secret|password|passwd|pass|pat|credentials?)(_|$)(?!.*(path|file|dir|name|url|sock)$)",
@@ -21,39 +26,8 @@ MASK = "[secret:"
 """What stands in a secret's place begins with this."""
 _SHORTEST = 8
 """Shorter values are left alone: they would match innocent text."""
-_TEXTS = frozenset(
-    {
-        "arguments",
-        "asked",
-        "content",
-        "detail",
-        "env",
-        "error",
-        "isolation",
-        "lost",
-        "message",
-        "model_served",
-        "notes",
-        "options",
-        "parameters",
-        "path",
-        "refusal",
-        "script",
-        "settings",
-        "text",
-        "title",
-        "usage_raw",
-        "why",
-        "why_none",
-    }
-)
-"""Fields that hold somebody's words, and so may hold a secret; all strings below them are masked."""
-_CLOSED = {
-    "why": frozenset(("message",)),
-    "error": frozenset(("call_failed",)),
-    "path": frozenset(("workspace_exported",)),
-}
-"""Where such a name is one of a closed set instead, by type of event."""
+_EVERYWHERE = Masked()
+M = TypeVar("M", bound=BaseModel)
 
 
 class Masker:
@@ -98,28 +72,41 @@ class Masker:
             text = text.replace(form, mark)
         return text
 
-    def event(self, event: dict[str, Any]) -> dict[str, Any]:
-        """A dumped event with secrets masked wherever it holds somebody's words."""
-        kind = event.get("type")
-        return {key: self._below(key, value, kind) for key, value in event.items()}
+    def event(self, event: M) -> M:
+        """Return the event with secrets masked in every field that its type marks as `Masked`."""
+        changes = {}
+        for name, mark in _marks(type(event)).items():
+            value = getattr(event, name)
+            masked = self._below(value, mark)
+            if masked != value:
+                changes[name] = masked
+        return event.model_copy(update=changes) if changes else event
 
-    def _below(self, key: str, value: Any, kind: object) -> Any:
-        if key in _TEXTS and kind not in _CLOSED.get(key, ()):
-            return self._everywhere(value)
-        if isinstance(value, dict):
-            return {name: self._below(name, item, kind) for name, item in value.items()}
-        if isinstance(value, list):
-            return [self._below(key, item, kind) for item in value]
+    def _below(self, value: Any, mark: Masked | None) -> Any:
+        match value:
+            case BaseModel():
+                return self.event(value)
+            case str():
+                return self.text(value) if mark == _EVERYWHERE else value
+            case list() | tuple():
+                return type(value)(self._below(item, mark) for item in value)
+            case dict():
+                chosen = frozenset() if mark is None or mark.below is None else mark.below
+                return {key: self._below(item, _EVERYWHERE if key in chosen else mark) for key, item in value.items()}
         return value
 
-    def _everywhere(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            return {name: self._everywhere(item) for name, item in value.items()}
-        if isinstance(value, list):
-            return [self._everywhere(item) for item in value]
-        return value
+
+@functools.cache
+def _marks(model: type[BaseModel]) -> dict[str, Masked | None]:
+    """Return the mark of each field of a model; a record inside of it has marks of its own."""
+    return {name: _mark(field.annotation, field.metadata) for name, field in model.model_fields.items()}
+
+
+def _mark(annotation: object, metadata: Iterable[object] = ()) -> Masked | None:
+    for entry in (*metadata, *getattr(annotation, "__metadata__", ())):
+        if isinstance(entry, Masked):
+            return entry
+    return next((mark for part in get_args(annotation) if (mark := _mark(part)) is not None), None)
 
 
 def _replaced(pieces: Iterator[bytes], form: bytes, mark: bytes, found: Callable[[], None]) -> Iterator[bytes]:

@@ -107,7 +107,7 @@ class Recorder:
             line = event.model_dump_json(by_alias=True).encode()
         if not self._masker.occurs_in(line):
             return event, line
-        event = type(event).model_validate(self._masker.event(event.model_dump(mode="json", by_alias=True)))
+        event = self._masker.event(event)
         return event, event.model_dump_json(by_alias=True).encode()
 
     def output(self, data: bytes | Spooled, counted: int) -> Output:
