@@ -1,6 +1,6 @@
-"""`agent`: the application and its exit status.
+"""The application `agent` and its exit status.
 
-0 done, 1 a reason of the machine or the provider, 2 the user's mistake, 130 interrupted.
+0: done; 1: the machine, the provider or the evaluator failed; 2: usage error; 130: interrupted.
 """
 
 from __future__ import annotations
@@ -33,17 +33,10 @@ from agent.cli.commands import (
     tasks,
     trials,
 )
+from agent.cli.group import command_group
 from trajectories import interrupts
 
-app = typer.Typer(
-    name="agent",
-    help="Let a model work on a command-line task, record all of it, evaluate and price it.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = command_group("Run models on command-line tasks; record, evaluate and price every trial.", name="agent")
 app.command("solve")(solve.solve)
 app.command("resume")(resume.resume)
 app.command("fork")(fork.fork)
@@ -67,7 +60,7 @@ app.command("gc")(gc.gc)
 
 
 def main() -> None:
-    """The entry point: runs the application and turns errors into one line and an exit status."""
+    """Run the application; report an error as one line and an exit status."""
     interrupts.install()
     debug = "--debug" in sys.argv
     if debug:
@@ -82,19 +75,16 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(error.format_message(), file=sys.stderr)  # type: ignore[attr-defined]
-            sys.exit(2)
         _leave(*_explain(error))
-    if status == 130:  # typer has turned an interrupt into this
+    if status == 130:  # typer turns an interrupt into this status
         _leave("interrupted", 130)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """One line and the exit status for an error that ended a command."""
-    if hasattr(error, "format_message"):  # typer's own, of click or of its copy of it: a wrong use of the command
-        context = getattr(error, "ctx", None)
+    """Return one line and the exit status for an error that ended a command."""
+    if isinstance(error, typer.TyperException):
+        context = getattr(error, "ctx", None)  # usage errors carry the context of their command
         return f"{error.format_message()} (see {context.command_path if context else 'agent'} --help)", 2
     from agent.errors import MachineError, UserError
     from trajectories.errors import RecordError, RecordFull
@@ -105,10 +95,11 @@ def _explain(error: Exception) -> tuple[str, int]:
         return f"{error.filename}: {error.strerror}", 1
     if isinstance(error, MachineError | RecordFull | OSError):
         return str(error), 1
-    return f"{type(error).__name__}: {error} (a defect of Retrace; --debug shows where)", 1
+    return f"{type(error).__name__}: {error} (internal error; rerun with --debug for a traceback)", 1
 
 
 def _leave(line: str, status: int) -> NoReturn:
+    """Print one line on standard error and exit."""
     if sys.stderr is not None:
         from trajectories.record.text import printable
 

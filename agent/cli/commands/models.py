@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from agent.cli.group import command_group
 from agent.cli.options import JsonOption
 
-app = typer.Typer(help="List models.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@app.callback()
-def _group() -> None:
-    """List models with their aliases, prices and keys."""
+app = command_group("List models with their prices and keys.")
 
 
 @app.command("list")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    help="List, take and compare snapshots of what tokens cost.", no_args_is_help=True, rich_markup_mode=None
-)
+from agent.cli.group import command_group
+
+app = command_group("List, take and compare snapshots of what tokens cost.")
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _MODELS = Annotated[

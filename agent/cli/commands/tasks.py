@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="List and show tasks.", no_args_is_help=True, rich_markup_mode=None)
+from agent.cli.group import command_group
+
+app = command_group("List and show tasks.")
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
