@@ -243,7 +243,7 @@ def test_an_interrupt_keeps_the_votes_that_came_and_leaves_nothing(work: Path) -
     ("options", "said"),
     [
         (("--judges", "3"), "give that as well"),
-        (("--integrity", "--judges", "3"), "means nothing without judges"),
+        (("--integrity", "--judges", "3"), "does not apply without judges"),
         (("--integrity", "--judge-model", "opuss"), "unknown model 'opuss'"),
         (("--integrity", "--judge-model", "human"), "judges are models"),
         (("--integrity", "--judge-model", "openai/none-such", "--judge-cost-limit", "1"), "none-such"),

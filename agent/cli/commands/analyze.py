@@ -1,83 +1,120 @@
-"""`agent analyze`: what the agent did in one trial or many."""
+"""`agent analyze`: report what the agent did in one trial or many, or whether it kept the rules of a clean room."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.cli.options import JsonOption, PlotFormat, PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
 
-class PlotFormat(StrEnum):
-    """How a picture is stored."""
+if TYPE_CHECKING:
+    from agent.roles.judges import Bench
 
-    png = "png"
-    svg = "svg"
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """The options of `agent analyze --integrity` about judges, as they were typed."""
+
+    models: list[str] | None
+    judges: int | None
+    cost_limit: str | None
+    settings: list[str] | None
+    api_base: str | None
+
+    def first_typed(self) -> str | None:
+        """Return the name of the first option that was typed; None if there is none."""
+        values = {
+            "--judge-model": self.models,
+            "--judges": self.judges,
+            "--judge-cost-limit": self.cost_limit,
+            "--judge-setting": self.settings,
+            "--judge-api-base": self.api_base,
+        }
+        return next((name for name, value in values.items() if value), None)
+
+    def panel(self) -> Bench | None:
+        """Return the judges; None if no model was named.
+
+        Raises: UserError.
+        """
+        if not self.models:
+            return None
+        from agent.cli.settings import dollars, model_settings
+        from agent.roles.judges import JUDGES, make_bench
+
+        return make_bench(
+            self.models,
+            self.judges or JUDGES,
+            settings=model_settings(self.settings or (), "--judge-setting"),
+            api_base=self.api_base,
+            cost_limit_usd=dollars(self.cost_limit, "--judge-cost-limit"),
+        )
 
 
 def analyze(
-    trials: Annotated[
-        list[str],
-        typer.Argument(metavar="TRIAL", help="Trials, by directory or beginning of the id, or directories of batches."),
-    ],
-    csv: Annotated[Path | None, typer.Option(help="Write one row a trial.", show_default=False)] = None,
-    plots: Annotated[Path | None, typer.Option(help="Draw pictures into this directory.", show_default=False)] = None,
-    format: Annotated[
-        list[PlotFormat] | None, typer.Option(help="Of the pictures; may be given twice [png].", show_default=False)
-    ] = None,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    trials: TrialsArgument,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="CSV file to write, with one row per trial.")] = None,
+    plots: PlotsOption = None,
+    format: PlotFormatOption = None,
+    runs: RunsOption = None,
+    json: JsonOption = False,
     integrity: Annotated[
-        bool, typer.Option("--integrity", help="Instead: did it keep the rules of a clean-room benchmark?")
+        bool, typer.Option("--integrity", help="Check for violations of clean-room rules instead.")
     ] = False,
     judge_model: Annotated[
         list[str] | None,
-        typer.Option(help="With --integrity: ask judges of this model; may be repeated. Costs money.", metavar="MODEL"),
+        typer.Option(metavar="MODEL", help="Model of judges for --integrity; repeatable. Judges cost money."),
     ] = None,
     judges: Annotated[
-        int | None, typer.Option(min=1, max=99, help="How many, dealt over the models [9].", show_default=False)
+        int | None,
+        typer.Option(min=1, max=99, metavar="N", help="Number of judges, assigned to the models in turn [9]."),
     ] = None,
     judge_cost_limit: Annotated[
-        str | None, typer.Option(help="US dollars for all judges; checked before each request.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="USD", help="Maximum cost of all judges in US dollars; checked before each request [none]."
+        ),
     ] = None,
     judge_setting: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of every judge; may be repeated.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Setting of every judge's model; repeatable.")
     ] = None,
-    judge_api_base: Annotated[str | None, typer.Option(help="Endpoint URL of the judges.", show_default=False)] = None,
+    judge_api_base: Annotated[
+        str | None, typer.Option(metavar="URL", help="Endpoint of the API of the judges' models.")
+    ] = None,
 ) -> None:
-    """Say what the agent did: classes of actions, growth of the code, repetitions, costs of observations."""
+    """Report what the agent did in one trial or many.
+
+    The report has the classes of actions, the growth of the code, repetitions, and the costs of observations.
+    """
     from agent.cli.output import emit_json, stdout
     from agent.config import runs_dir
     from agent.errors import UserError
     from trajectories.analysis.aggregate import analyze_trials, write_csv
 
-    asked = {
-        "--judge-model": judge_model,
-        "--judges": judges,
-        "--judge-cost-limit": judge_cost_limit,
-        "--judge-setting": judge_setting,
-        "--judge-api-base": judge_api_base,
-    }
-    given = [name for name, value in asked.items() if value]
-    if given and not integrity:
-        raise UserError(f"{given[0]} is for the judges of --integrity: give that as well")
-    if given and not judge_model:
-        raise UserError(f"{given[0]} means nothing without judges: name --judge-model MODEL as well")
+    judge_options = JudgeOptions(judge_model, judges, judge_cost_limit, judge_setting, judge_api_base)
+    typed = judge_options.first_typed()
+    if typed and not integrity:
+        raise UserError(f"{typed} applies to the judges of --integrity only: give --integrity as well")
+    if typed and not judge_model:
+        raise UserError(f"{typed} does not apply without judges: name --judge-model MODEL as well")
     if integrity:
         if plots is not None:
-            raise UserError("--plots draws no findings: leave out --integrity, or --plots")
-        _integrity(trials, runs_dir(runs), csv, json, asked)
+            raise UserError("--plots does not apply to --integrity: leave out one of them")
+        _integrity(trials, runs_dir(runs), csv, judge_options, as_json=json)
         return
     if format and plots is None:
-        raise UserError("--format is that of the pictures: say where they go with --plots DIR")
+        raise UserError("--format applies to plots only: name their directory with --plots DIR")
     analysis = analyze_trials(trials, runs_dir(runs))
     if csv is not None:
         write_csv(csv, analysis.trials)
     if plots is not None:
         from trajectories.analysis.plots import write_plots
 
-        for path in write_plots(plots, analysis.trials, [each.value for each in format or [PlotFormat.png]]):
+        formats = format or [PlotFormat.png]
+        for path in write_plots(plots, analysis.trials, [plot_format.value for plot_format in formats]):
             typer.echo(path, err=True)
     if json:
         emit_json(analysis)
@@ -87,32 +124,21 @@ def analyze(
     print_analysis(stdout(), analysis)
 
 
-def _integrity(trials: list[str], runs: Path, csv: Path | None, json: bool, asked: dict[str, Any]) -> None:
+def _integrity(trials: list[str], runs: Path, csv: Path | None, judge_options: JudgeOptions, *, as_json: bool) -> None:
     from agent.cli.output import emit_json, stdout
-    from agent.cli.settings import dollars, model_settings
     from agent.evaluation.integrity import analyze_integrity
     from trajectories.analysis.integrity.report import write_csv
     from trajectories.views.integrity import print_integrity
 
-    bench = None
-    if asked["--judge-model"]:
-        from agent.roles.judges import JUDGES, make_bench
-
-        bench = make_bench(
-            asked["--judge-model"],
-            asked["--judges"] or JUDGES,
-            settings=model_settings(asked["--judge-setting"] or [], "--judge-setting"),
-            api_base=asked["--judge-api-base"],
-            cost_limit_usd=dollars(asked["--judge-cost-limit"], "--judge-cost-limit"),
-        )
+    panel = judge_options.panel()
     try:
-        analysis, interrupted = analyze_integrity(trials, runs, bench, lambda line: typer.echo(line, err=True))
+        analysis, interrupted = analyze_integrity(trials, runs, panel, lambda line: typer.echo(line, err=True))
     finally:
-        if bench is not None:
-            bench.close()
+        if panel is not None:
+            panel.close()
     if csv is not None:
         write_csv(csv, analysis.trials)
-    if json:
+    if as_json:
         emit_json(analysis)
     else:
         print_integrity(stdout(), analysis)

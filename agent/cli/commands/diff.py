@@ -36,7 +36,7 @@ def diff(
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare the workspaces of two steps of a trial, or of two trials."""
+    """Compare the workspaces of two steps, or of two trials."""
     from agent.cli.output import emit_json
     from agent.config import runs_dir
     from trajectories.reading.runs import find_trial

@@ -55,7 +55,7 @@ def export(
     runs: RunsOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object about the written file.")] = False,
 ) -> None:
-    """Write a trial in another program's format, or trials as a run directory of ProgramBench."""
+    """Write trials in another program's format."""
     from agent.cli.output import emit_json, stdout
     from agent.config import runs_dir
     from agent.errors import UserError

@@ -8,7 +8,10 @@ from agent.cli.options import JsonOption, RemovalDryRunOption, RunsOption
 
 
 def gc(dry_run: RemovalDryRunOption = False, runs: RunsOption = None, json: JsonOption = False) -> None:
-    """Delete stored contents that no trial refers to, and unfinished files of dead writers."""
+    """Delete stored contents that no trial refers to.
+
+    Unfinished files of dead processes are deleted, too.
+    """
     from agent.cli.output import emit_json
     from agent.config import runs_dir
     from trajectories.blobs.garbage import collect_garbage

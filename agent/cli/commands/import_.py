@@ -20,7 +20,7 @@ def import_(
     ] = "imported",
     json: JsonOption = False,
 ) -> None:
-    """Make a trial of each file that another program recorded.
+    """Make trials of files that another program recorded.
 
     A file that cannot be read does not stop the others.
     """

@@ -1,4 +1,4 @@
-"""`agent replay`: the recorded commands once more, compared."""
+"""`agent replay`: run the recorded commands again and compare the results."""
 
 from __future__ import annotations
 
@@ -7,28 +7,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.cli.options import JsonOption, RunsOption, TrialArgument, env_option
+
 if TYPE_CHECKING:
     from agent.replay.replay import Report
 
 
 def replay(
-    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="A trial's directory, or the beginning of its id.")],
-    to: Annotated[int | None, typer.Option(min=1, help="Stop after this step [the last].", show_default=False)] = None,
-    env: Annotated[str | None, typer.Option(help="docker, sandbox or local [as recorded].", show_default=False)] = None,
-    image: Annotated[str | None, typer.Option(help="Begin in this image [as recorded].", show_default=False)] = None,
-    workspace: Annotated[
-        Path | None, typer.Option(help="Begin with this directory or archive [as recorded].", show_default=False)
+    trial: TrialArgument,
+    to: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Step after which the replay stops [the last].")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everything came again to the byte.")] = False,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    env: Annotated[str | None, env_option("as recorded")] = None,
+    image: Annotated[str | None, typer.Option(help="Container image in which the replay begins [as recorded].")] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR|ARCHIVE", help="Workspace with which the replay begins [as recorded]."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 unless every result is identical to the byte.")
+    ] = False,
+    runs: RunsOption = None,
+    json: JsonOption = False,
 ) -> None:
-    """Run the recorded commands again in a fresh environment and compare each with what was recorded."""
+    """Run the recorded commands again and compare the results.
+
+    The commands run in a fresh environment; no model is called.
+    """
     from agent.cli.output import emit_json
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
     from agent.replay.initial import initial
-    from agent.replay.replay import replay as replay_one
+    from agent.replay.replay import replay as replay_trial
     from environments.protocol import EnvironmentFault
     from trajectories.interrupts import held, interruptible
     from trajectories.reading.reader import first_event
@@ -41,9 +51,9 @@ def replay(
                 directory, first_event(directory), env=environment_kind(env), image=image, workspace=workspace
             )
         try:
-            report = replay_one(directory, begin, to=to, say=lambda line: typer.echo(line, err=True))
+            report = replay_trial(directory, begin, to=to, say=lambda line: typer.echo(line, err=True))
         except EnvironmentFault as error:
-            typer.echo(f"agent: the replay broke off: {error}", err=True)
+            typer.echo(f"agent: the replay failed: {error}", err=True)
             raise typer.Exit(1) from None
     if json:
         emit_json(report.json())
@@ -61,14 +71,15 @@ def _print(report: Report) -> None:
     total = report.actions
     lines = [
         f"{report.returncodes_equal} of {total} exit codes equal",
-        f"{report.outputs_identical} of {total} outputs identical, {report.outputs_equal_normalized} equal normalised",
+        f"{report.outputs_identical} of {total} outputs identical, "
+        f"{report.outputs_equal_normalized} equal when normalized",
     ]
     if report.workspace_equal is not None:
         paths = counted(len(report.workspace_differences), "path")
         lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {paths}")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
     if report.not_replayed:
-        lines.append(f"not replayed, having no end of their own: {', '.join(report.not_replayed)}")
+        lines.append(f"not replayed, because their end is not recorded: {', '.join(report.not_replayed)}")
     lines += [f"not restored: {line}" for line in report.not_restored]
     if report.not_compared:
         lines.append(f"not compared: {', '.join(report.not_compared)}")

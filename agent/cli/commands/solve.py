@@ -78,7 +78,7 @@ def solve(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a model on a task: record the trial, evaluate its workspace and price it."""
+    """Run a model on a task; record, evaluate and price the trial."""
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import parse_options
