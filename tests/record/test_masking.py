@@ -222,3 +222,14 @@ def test_a_masked_link_target_is_restored_as_masked_like_a_masked_path(tmp_path:
     assert not done.missing
     assert (tmp_path / "out" / "link").readlink() == Path(f"keys/{MASKED}")
     assert (tmp_path / "out" / f"of-{MASKED}").read_bytes() == b"x"
+
+
+def test_of_two_secrets_of_which_one_begins_the_other_the_longer_is_masked_whole() -> None:
+    secrets = {"A_KEY": "abcdefgh", "B_KEY": "abcdefgh-ijklmnop", "C_KEY": "xx-abcdefgh"}
+    text = "1 abcdefgh-ijklmnop 2 abcdefgh 3 xx-abcdefgh 4"
+    masked = "1 [secret:B_KEY] 2 [secret:A_KEY] 3 [secret:C_KEY] 4"
+    for names in (sorted(secrets), sorted(secrets, reverse=True)):
+        masker = Masker({name: secrets[name] for name in names})
+        assert masker.text(text) == masked
+        assert masker.data(text.encode()) == (masked.encode(), True)
+        assert b"".join(masker.pieces(iter([text[:9].encode(), text[9:].encode()]), lambda: None)) == masked.encode()
