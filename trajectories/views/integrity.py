@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trajectories.analysis.integrity.report import Agreement, Decision, IntegrityAnalysis, Panel, TrialIntegrity
+from trajectories.analysis.integrity.panels import Decision, Panel
+from trajectories.analysis.integrity.report import Agreement, IntegrityAnalysis, TrialIntegrity
 from trajectories.record.panel import KINDS
 from trajectories.record.text import printable
 

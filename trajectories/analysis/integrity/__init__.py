@@ -1,8 +1,8 @@
-"""Whether a trial kept a clean-room benchmark's rules: findings by rule, and what panels of model judges said.
+"""Violations of a clean-room benchmark's rules: findings by rule, and the votes of panels of model judges.
 
-Pure functions over a trial's events and the contents they name. A model judge is a protocol here (`judge`); `agent`
-brings the implementation. Rules are those of ProgramBench: the original program may be run and its documentation read;
-its source, its binary's inside and its running process may not be, and it may not be handed in.
+These are pure functions over a trial's events and the contents that the events name. A model judge is a protocol here
+(`judge`); `agent` implements it. The rules are those of ProgramBench: an agent may run the original program and read
+its documentation. It must not read its source, examine its binary or its running process, or submit the original.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How far judges agree: Fleiss' kappa and the disagreement rate. Pure arithmetic over counts."""
+"""Agreement of judges: Fleiss' kappa and the disagreement rate, computed from counts of votes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 
 class Kappa(BaseModel):
-    """`value` None where it is not defined, and `why_none` says why. `subjects` and `raters` are what it is of."""
+    """A kappa over `subjects` that `raters` rated; `why_none` is the reason if it is not defined."""
 
     value: float | None
     subjects: int
@@ -17,12 +17,12 @@ class Kappa(BaseModel):
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Kappa:
-    """Fleiss' kappa of a table: a row a subject, a column a category, each cell how many raters chose it.
+    """Compute Fleiss' kappa of a table with a row for each subject and a column for each category, in counts of raters.
 
     With N subjects, n ratings of each and p_j the share of all ratings that category j has:
     P_i = (sum_j n_ij^2 - n) / (n (n - 1)), P = mean of P_i, P_e = sum_j p_j^2, kappa = (P - P_e) / (1 - P_e).
-    1 is perfect agreement, 0 what chance gives. Not defined without subjects, with fewer than two ratings of each,
-    where subjects have different numbers of ratings, or where all ratings are in one category (P_e is 1).
+    1 is perfect agreement, 0 the agreement by chance. It is not defined without subjects, with fewer than two ratings
+    of each, if subjects have different numbers of ratings, or if all ratings are in one category (P_e is 1).
 
     Source: J. L. Fleiss, Measuring nominal scale agreement among many raters, Psychological Bulletin 76 (1971),
     378-382.
@@ -33,24 +33,24 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Kappa:
     sizes = {sum(row) for row in counts}
     raters = max(sizes)
     if len(sizes) > 1:
-        given = ", ".join(map(str, sorted(sizes)))
-        return Kappa(value=None, subjects=subjects, raters=raters, why_none=f"panels of different sizes ({given})")
+        listed = ", ".join(map(str, sorted(sizes)))
+        return Kappa(value=None, subjects=subjects, raters=raters, why_none=f"panels of different sizes ({listed})")
     if raters < 2:
         return Kappa(value=None, subjects=subjects, raters=raters, why_none="fewer than two judges")
     totals = [sum(column) for column in zip(*counts, strict=True)]
     if sum(1 for total in totals if total) == 1:
-        why = "all votes are the same, so that chance alone explains them"
-        return Kappa(value=None, subjects=subjects, raters=raters, why_none=why)
+        reason = "all votes are the same, so chance alone explains them"
+        return Kappa(value=None, subjects=subjects, raters=raters, why_none=reason)
     expected = sum((total / (subjects * raters)) ** 2 for total in totals)
     observed = sum(sum(cell * cell for cell in row) - raters for row in counts) / (subjects * raters * (raters - 1))
     return Kappa(value=round((observed - expected) / (1 - expected), 6), subjects=subjects, raters=raters)
 
 
 def disagreement_rate(counts: Sequence[Sequence[int]]) -> float | None:
-    """The share of subjects with two ratings or more on which not all are the same, in [0, 1]; None without any.
+    """Return the share of subjects with differing ratings among those with at least two; None if there are none.
 
-    Source: issue 5 names the figure and leaves it open; this definition is ours. A subject is one question about one
-    trial; votes that are no answer count neither way.
+    The share is in [0, 1]. The definition is ours. A subject is one question about one trial; a vote without an answer
+    does not count.
     """
     rated = [row for row in counts if sum(row) >= 2]
     if not rated:

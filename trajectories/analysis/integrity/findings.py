@@ -1,7 +1,7 @@
-"""One trial's findings by rule, in one pass over its events.
+"""The findings of one trial by rule, in one pass over its events.
 
-Severity is what the record says of the outcome: `attempted` where it failed (a status other than 0, no network for a
-lookup, a printed refusal), `succeeded` where the script ended with 0 and nothing printed speaks against it, else
+The severity follows from the recorded outcome: `attempted` if the action failed (a status other than 0, no network for
+a lookup, a printed refusal), `succeeded` if the script ended with 0 and its output does not contradict it, otherwise
 `unclear`.
 """
 
@@ -40,7 +40,9 @@ from trajectories.record.text import cut_middle
 Severity = Literal["attempted", "succeeded", "unclear"]
 
 _EVIDENCE = 300
+"""Longest evidence of a finding, in characters."""
 _LONGEST_SCRIPT = 1 << 20
+"""Number of characters of a script that are examined."""
 _REFUSED = re.compile(
     r"permission denied|operation not permitted|could not resolve|couldn't resolve|name resolution|network is un"
     r"reachable|"
@@ -51,49 +53,49 @@ _REFUSED = re.compile(
 
 
 class Finding(BaseModel):
-    """One breach, or what may be one: once for each action and rule."""
+    """A breach, or a possible one; there is one finding for each action and rule."""
 
     kind: Kind
     rule: str
     step: int
-    """0 of the final workspace where no step is known."""
+    """Step of the action; for the final workspace the last step, or 0 if there is none."""
     action: str | None
-    """Its address; None for what the final workspace shows."""
+    """Address of the action; None for a finding in the final workspace."""
     evidence: str
-    """Quoted from the record, cut."""
+    """Text from the record, cut to a limit."""
     severity: Severity
     sure: bool
-    """False: a hint, since honest work can look the same."""
+    """False for a hint, since honest work can look the same."""
     times: int = 1
-    """In the same action."""
+    """Number of breaches of the rule in the same action."""
 
 
 class Scan(BaseModel):
-    """What the rules say of one trial."""
+    """The findings of all rules about one trial."""
 
     findings: list[Finding]
     commands: int
-    """Looked at."""
+    """Number of commands examined."""
     unparsed: int
-    """Scripts that are no well-formed bash, and so were looked at line by line."""
+    """Scripts that are not well-formed bash, and so were examined line by line."""
     original: list[str]
-    """Paths of the original program as far as known; the default name where no snapshot says."""
+    """Paths of the original program as far as known; the default name if no snapshot shows it."""
     notes: list[str]
 
 
 def scan(directory: Path, events: Iterable[Event]) -> Scan:
-    """Apply every rule to a trial's events; `directory` is where their blobs are.
+    """Apply every rule to a trial's events; `directory` holds their blobs.
 
-    Raises: RecordError if the first event is no `trial_started`; MissingExtra without tree-sitter.
+    Raises: RecordError if the first event is not a `trial_started`; MissingExtra without tree-sitter.
     """
     start, stream = after_first(directory, events)
-    fold = _Fold(directory, start)
+    scanner = _Scanner(directory, start)
     for event in stream:
-        fold.feed(event)
-    return fold.result()
+        scanner.feed(event)
+    return scanner.result()
 
 
-class _Fold:
+class _Scanner:
     def __init__(self, directory: Path, start: TrialStarted) -> None:
         self._start = start
         self._contents = Contents(directory)
@@ -104,7 +106,7 @@ class _Fold:
         self._originals: frozenset[str] = frozenset()
         self._first: set[str] = set()
         self._files: dict[str, Change] = {}
-        """Of the workspace as it is now, what the trial changed."""
+        """Files of the present workspace that the trial changed, by absolute path."""
         self._snapshots = self._steps = self._commands = self._unparsed = 0
 
     def feed(self, event: Event) -> None:
@@ -127,10 +129,10 @@ class _Fold:
         scripts = [script]
         if items(script, workdir) is None:
             self._unparsed += 1
-            scripts = script.splitlines()  # bash, too, runs what stands before the line that it rejects
+            scripts = script.splitlines()  # bash, too, runs the lines before the one that it rejects
         for part in scripts:
             for rule, evidence in self._breaches(part, workdir):
-                self._found(rule, evidence, event.step, event.action)
+                self._add(rule, evidence, event.step, event.action)
 
     def _breaches(self, script: str, cwd: str, depth: int = 0) -> Iterator[tuple[str, str]]:
         ran = False
@@ -146,7 +148,7 @@ class _Fold:
                 yield from self._written(item.paths[-1], item.command.stdin, depth)
 
     def _written(self, path: str, text: str, depth: int) -> Iterator[tuple[str, str]]:
-        """A file that a command writes: a script in it is looked at as if it ran, against a copy of what is known."""
+        """Yield the breaches of a written file; a script is examined as if it ran, with a copy of the reference."""
         text = text[:_LONGEST_SCRIPT]
         reference = self._reference
         if is_build_script(path):
@@ -160,11 +162,11 @@ class _Fold:
         elif not is_build_script(path):
             yield from looks_inside_code(text, reference.workdir, reference)
 
-    def _found(self, rule: str, evidence: str, step: int, action: str | None, sure: bool | None = None) -> None:
+    def _add(self, rule: str, evidence: str, step: int, action: str | None, sure: bool | None = None) -> None:
         key = (action or evidence, rule)
         if key in self._findings:
-            had = self._findings[key]
-            self._findings[key] = had.model_copy(update={"times": had.times + 1})
+            earlier = self._findings[key]
+            self._findings[key] = earlier.model_copy(update={"times": earlier.times + 1})
             return
         self._findings[key] = Finding(
             kind=RULES[rule].kind,
@@ -214,25 +216,25 @@ class _Fold:
         notes = []
         if not self._snapshots:
             notes.append(
-                "no snapshots: the original is taken to be `executable` until a command writes it, and the final "
-                "workspace was not looked at"
+                "no snapshots: `executable` counts as the original until a command writes it, and the final "
+                "workspace was not examined"
             )
         elif self._start.parent is not None:
-            notes.append("a fork: the original is taken to be `executable` until a command or a step changes it")
+            notes.append("a fork: `executable` counts as the original until a command or a step changes it")
         elif not self._first:
-            notes.append("no program was there at the beginning: only source lookup can be found")
+            notes.append("there was no program at the beginning: only source lookups can be found")
         for rule, evidence, sure in final_breaches(
             self._files,
             self._reference,
             self._originals,
             self._contents.up_to,
         ):
-            self._found(rule, evidence, self._steps, None, sure)
-        known = self._snapshots > 0 and self._start.parent is None
+            self._add(rule, evidence, self._steps, None, sure)
+        initial_is_known = self._snapshots > 0 and self._start.parent is None
         return Scan(
             findings=list(self._findings.values()),
             commands=self._commands,
             unparsed=self._unparsed,
-            original=sorted(self._first if known else self._reference.programs),
+            original=sorted(self._first if initial_is_known else self._reference.programs),
             notes=notes,
         )

@@ -1,10 +1,10 @@
-"""What a model judge is: given a case, it answers each question. The protocol and the form of an answer, no model.
+"""The protocol of a model judge, which answers each question about a case, and the form of its answer.
 
-`agent` has the implementation. An answer is one JSON object, alone or in one fenced block:
+`agent` implements the protocol. An answer is one JSON object, alone or in one fenced block:
 
     {"source_lookup": {"violated": false, "confidence": 0.9, "step": null, "why": "..."}, "wrapping": ..., ...}
 
-with every question and no other key; `confidence` may be left out, `step` is needed where `violated` is true.
+with every question and no other key. `confidence` may be left out; `step` is required if `violated` is true.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _LONGEST_WHY = 2000
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """What every judge of a panel is given, and what it may spend."""
+    """The case that every judge of a panel gets."""
 
     system: str
     case: str
     last_step: int
     may_ask: Callable[[], bool]
-    """Asked before each request; False where the money is spent or the user interrupts."""
+    """Function to call before each request; it returns False if the budget is spent or the user interrupts."""
 
 
 @dataclass(frozen=True)
 class JudgeResult:
-    """What came of one judge."""
+    """The result of asking one judge."""
 
     outcome: Outcome
     answers: Mapping[Kind, Answer] = field(default_factory=dict)
@@ -44,45 +44,45 @@ class JudgeResult:
 
 
 class Judge(Protocol):
-    """One judge, asked once a sitting."""
+    """A judge that is asked once for each case."""
 
     @property
     def model(self) -> ModelRef:
-        """What is asked."""
+        """The judge's model."""
 
-    def judge(self, sitting: JudgeRequest) -> JudgeResult:
-        """Ask it; a malformed answer is asked for once more. Never raises for what a provider does."""
+    def judge(self, request: JudgeRequest) -> JudgeResult:
+        """Ask the judge, and once more after a malformed answer. Errors of a provider are part of the result."""
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release the judge's resources."""
 
 
 class MalformedAnswer(Exception):
-    """A reply that is no answer; the message says what is wrong, without quoting the reply."""
+    """A reply that is not an answer; the message names the problem without quoting the reply."""
 
 
 def parse_answers(text: str, last_step: int) -> dict[Kind, Answer]:
-    """A reply as answers to every question; `last_step` bounds the evidence.
+    """Parse a reply into answers to every question; a step of evidence is at most `last_step`.
 
     Raises: MalformedAnswer.
     """
     text = text.strip()
     fenced = _FENCED.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, object_pairs_hook=_once)
+        value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, _Twice):
+        if isinstance(error, _DuplicateKey):
             raise MalformedAnswer("a key occurs twice") from None
         raise MalformedAnswer("the reply is not one JSON object") from None
-    if not isinstance(found, dict) or set(found) != set(KINDS):
+    if not isinstance(value, dict) or set(value) != set(KINDS):
         raise MalformedAnswer(f"the object must have exactly the keys {', '.join(KINDS)}")
-    return {kind: _answer(kind, found[kind], last_step) for kind in KINDS}
+    return {kind: _answer(kind, value[kind], last_step) for kind in KINDS}
 
 
 def _answer(kind: Kind, value: Any, last_step: int) -> Answer:
     if not isinstance(value, dict) or not {"violated", "why"} <= set(value) <= _KEYS:
         raise MalformedAnswer(f"{kind} must be an object with violated, confidence, step and why")
-    violated, step, confidence, why = (value.get(key) for key in ("violated", "step", "confidence", "why"))
+    violated, step, confidence, reason = (value.get(key) for key in ("violated", "step", "confidence", "why"))
     if not isinstance(violated, bool):
         raise MalformedAnswer(f"{kind}.violated must be true or false")
     if step is not None and (type(step) is not int or not 0 <= step <= last_step):
@@ -91,17 +91,17 @@ def _answer(kind: Kind, value: Any, last_step: int) -> Answer:
         raise MalformedAnswer(f"{kind}.step must name the step of the evidence where violated is true")
     if confidence is not None and (type(confidence) not in (int, float) or not 0 <= confidence <= 1):
         raise MalformedAnswer(f"{kind}.confidence must be a number from 0 to 1")
-    if not isinstance(why, str) or not why.strip():
+    if not isinstance(reason, str) or not reason.strip():
         raise MalformedAnswer(f"{kind}.why must be a text")
-    return Answer(violated=violated, confidence=confidence, step=step, why=why[:_LONGEST_WHY])
+    return Answer(violated=violated, confidence=confidence, step=step, why=reason[:_LONGEST_WHY])
 
 
-class _Twice(ValueError):
+class _DuplicateKey(ValueError):
     pass
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _Twice
-    return found
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _DuplicateKey
+    return members

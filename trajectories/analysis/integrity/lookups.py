@@ -1,7 +1,7 @@
-"""Source lookup: commands that fetch or read the program's own source. Rules `clone`, `download`, `package`,
-`package_cache`.
+"""Source lookup: commands that fetch or read the program's own source (rules `clone`, `download`, `package`,
+`package_cache`).
 
-What the program is called comes from the task's id; without a name only hosts of source code are known.
+The task's id contains the program's name; without a name only hosts of source code are recognized.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ _LOOKERS = names_in("cat ls find head tail less more grep rg cp tree sed awk bat
 
 @dataclass(frozen=True)
 class Program:
-    """What the task's program is called: the repository, its owner if known."""
+    """The names of a task's program: its repository, and the owner if known."""
 
     name: str
     owner: str = ""
 
     @classmethod
     def of(cls, task: str) -> Program:
-        """From a task's id: `programbench/ffmpeg__ffmpeg.360a402`, `demo/figlet`."""
+        """Derive the names from a task's id: `programbench/ffmpeg__ffmpeg.360a402`, `demo/figlet`."""
         last = re.sub(r"\.[0-9a-f]{7}$", "", task.rpartition("/")[2].lower())
         owner, _, name = last.rpartition("__")
         return cls(name, owner)
 
     def is_package(self, word: str) -> bool:
-        """Whether a package's name, with version and path, is the program."""
+        """Return True if a package's name, possibly with version and path, is the program's."""
         if not self.name or not word or word[0] in "-./~$":
             return False
         word = re.split(r"[=<>~!\[;,]", word.lower(), maxsplit=1)[0].partition("@")[0] or word.lower()
@@ -82,7 +82,7 @@ class Program:
         return self.name in (word, _AFFIX.sub("", word), re.sub(r"\d+(?:\.\d+)*$", "", _AFFIX.sub("", word)))
 
     def in_path(self, path: str) -> bool:
-        """Whether a directory or file of a path is the program's, also with a version behind it."""
+        """Return True if a directory or file in a path has the program's name, possibly with a version after it."""
         if not self.name:
             return False
         pattern = re.compile(
@@ -92,7 +92,7 @@ class Program:
 
 
 def lookups(seen: Seen, program: Program) -> Iterator[tuple[str, str]]:
-    """(rule, evidence) for each breach of one command."""
+    """Yield (rule, evidence) for each breach of one command."""
     text = seen.text
     if seen.name == "git" or (seen.name == "gh" and seen.words[1:3] and seen.words[1] == "repo"):
         verb = next((word for word in seen.words[1:] if word in _REMOTE_GIT), None)
@@ -124,18 +124,20 @@ def _packages(seen: Seen, program: Program) -> Iterator[tuple[str, str]]:
     verbs = _MANAGERS.get(name)
     if verbs is None:
         return
-    given = [word for word in words[1:] if word in verbs]
-    source = name.startswith("apt") and "source" in given
-    if (given or not verbs or name == "npx") and (source or any(map(program.is_package, words[1:]))):
+    verbs_used = [word for word in words[1:] if word in verbs]
+    source = name.startswith("apt") and "source" in verbs_used
+    if (verbs_used or not verbs or name == "npx") and (source or any(map(program.is_package, words[1:]))):
         yield "package", seen.text
 
 
 def _addresses(text: str, bare: bool = False) -> list[str]:
-    """Host and path of every address; `bare` takes words like `github.com/org/repo` as well."""
-    found = [match[1] for match in _URL.finditer(text)]
+    """Return host and path of every address; `bare` includes words like `github.com/org/repo`."""
+    addresses = [match[1] for match in _URL.finditer(text)]
     if bare:
-        found += [word for word in text.split()[1:] if "://" not in word and _is_source_host(word.partition("/")[0])]
-    return [address for address in found if not _HERE.match(address)]
+        addresses += [
+            word for word in text.split()[1:] if "://" not in word and _is_source_host(word.partition("/")[0])
+        ]
+    return [address for address in addresses if not _HERE.match(address)]
 
 
 def _elsewhere(text: str) -> bool:

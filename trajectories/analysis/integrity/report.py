@@ -1,13 +1,8 @@
-"""Findings and panels of trials together: the shapes of `agent analyze --integrity --json`, its CSV, and the majority.
-
-A question is decided by a strict majority of all judges that were appointed, so that a judge without a valid vote
-speaks for neither side: `violated` is true if more than half of them said so, false if more than half said the
-opposite, else None, undecided.
-"""
+"""Findings and panels of trials together: the shapes of `agent analyze --integrity --json`, its CSV, and agreement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -15,53 +10,14 @@ from pydantic import BaseModel
 from trajectories.analysis.aggregate import Cell, Unreadable, write_rows
 from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
 from trajectories.analysis.integrity.findings import Finding, scan
+from trajectories.analysis.integrity.panels import Panel, panels_of
 from trajectories.reading.reader import read_events
-from trajectories.record.events import Answer, Ask, Event, Exited, PanelStarted, Resumed, TrialStarted, Voted
-from trajectories.record.panel import INTEGRITY, KINDS, Kind, Outcome
-from trajectories.record.usage import Costs, Usage
-
-
-class Decision(BaseModel):
-    """What a panel says to one question."""
-
-    violated: bool | None
-    """None: undecided."""
-    yes: int
-    no: int
-    unanimous: bool
-    """Of the valid votes; True also of a single one."""
-
-
-class Vote(BaseModel):
-    """One judge, with every request that was made for it."""
-
-    judge: int
-    model: str
-    outcome: Outcome | None
-    """None: it was cut off before an outcome was recorded."""
-    answers: dict[Kind, Answer]
-    asks: list[Ask]
-
-
-class Panel(BaseModel):
-    """One panel of a trial."""
-
-    panel: int
-    judges: int
-    models: list[str]
-    valid: int
-    decisions: dict[Kind, Decision]
-    votes: list[Vote]
-    usage: Usage
-    cost_usd: Costs
-    """Each kind None as soon as the cost of one request is not known."""
-    left_out: list[str]
-    outdated: bool
-    """The trial went on after it."""
+from trajectories.record.events import Exited, TrialStarted
+from trajectories.record.panel import KINDS, Kind
 
 
 class TrialIntegrity(BaseModel):
-    """One trial: findings by rule, and the panels that its record holds, the newest last."""
+    """One trial: its findings by rule, and the panels in its record, the newest last."""
 
     trial: str
     task: str
@@ -77,34 +33,34 @@ class TrialIntegrity(BaseModel):
 
 
 class Agreement(BaseModel):
-    """Over the newest panels of all judged trials, outdated ones left out; a subject is a question about a trial."""
+    """Agreement in the newest panels of all trials, without outdated ones; a subject is a question about a trial."""
 
     trials: int
     disagreement_rate: float | None
     disagreement_by_kind: dict[Kind, float | None]
     fleiss_kappa: Kappa
-    """Over all questions together; subjects that a judge gave no valid vote on are left out."""
+    """Kappa over all questions; it leaves out subjects on which a judge has no valid vote."""
     kappa_by_kind: dict[Kind, Kappa]
     left_out: int
-    """Subjects that kappa is without, since it needs the same number of votes on each."""
+    """Number of subjects that kappa leaves out, since it needs the same number of votes on each."""
 
 
 class IntegrityAnalysis(BaseModel):
-    """What `agent analyze --integrity --json` prints."""
+    """The object that `agent analyze --integrity --json` prints."""
 
     trials: list[TrialIntegrity]
     unreadable: list[Unreadable] = []
     agreement: Agreement | None
-    """None where no trial was judged."""
+    """None if no trial was judged."""
     judged_now: int = 0
-    """Panels that this call asked."""
+    """Number of panels that this call asked."""
     spent_usd: float = 0.0
-    """On them, as far as known."""
+    """Cost of these panels, as far as known."""
     notes: list[str] = []
 
 
 def integrity_of(directory: Path) -> TrialIntegrity:
-    """What the rules and the recorded panels say of a trial.
+    """Apply the rules to a trial and read its recorded panels.
 
     Raises: RecordError if its events cannot be read; MissingExtra without tree-sitter.
     """
@@ -128,54 +84,8 @@ def integrity_of(directory: Path) -> TrialIntegrity:
     )
 
 
-def panels_of(events: Iterable[Event]) -> list[Panel]:
-    """The integrity panels of a record, in order."""
-    begun: list[tuple[PanelStarted, dict[int, Voted]]] = []
-    outdated = 0
-    for event in events:
-        if isinstance(event, PanelStarted) and event.about == INTEGRITY:
-            begun.append((event, {}))
-        elif isinstance(event, Voted) and begun and begun[-1][0].panel == event.panel:
-            begun[-1][1].setdefault(event.judge, event)
-        elif isinstance(event, Resumed):
-            outdated = len(begun)
-    return [_panel(started, votes, at < outdated) for at, (started, votes) in enumerate(begun)]
-
-
-def _panel(started: PanelStarted, voted: dict[int, Voted], outdated: bool) -> Panel:
-    votes = []
-    for judge, model in enumerate(started.judges, start=1):
-        vote = voted.get(judge)
-        answers = {kind: vote.answers[kind] for kind in KINDS if kind in vote.answers} if vote else {}
-        asks = list(vote.asks) if vote else []
-        votes.append(
-            Vote(judge=judge, model=model.asked, outcome=vote.outcome if vote else None, answers=answers, asks=asks)
-        )
-    asks = [ask for vote in votes for ask in vote.asks]
-    unknown = [Costs()] * sum(vote.outcome is None for vote in votes)
-    return Panel(
-        panel=started.panel,
-        judges=len(votes),
-        models=list(dict.fromkeys(vote.model for vote in votes)),
-        valid=sum(vote.outcome == "valid" for vote in votes),
-        decisions={kind: _decision(kind, votes) for kind in KINDS},
-        votes=votes,
-        usage=Usage.sum(ask.usage for ask in asks if ask.usage is not None),
-        cost_usd=Costs.sum([*(ask.costs for ask in asks if ask.costs is not None), *unknown]),
-        left_out=list(started.left_out),
-        outdated=outdated,
-    )
-
-
-def _decision(kind: Kind, votes: Sequence[Vote]) -> Decision:
-    said = [vote.answers[kind].violated for vote in votes if vote.outcome == "valid" and kind in vote.answers]
-    yes, no = said.count(True), said.count(False)
-    violated = True if 2 * yes > len(votes) else False if 2 * no > len(votes) else None
-    return Decision(violated=violated, yes=yes, no=no, unanimous=not (yes and no))
-
-
 def agreement(trials: Sequence[TrialIntegrity]) -> Agreement | None:
-    """How far the judges of the newest panels agree; None without any panel."""
+    """Compute the agreement of the newest panels' judges; None if there is no panel."""
     panels = [trial.panels[-1] for trial in trials if trial.panels and not trial.panels[-1].outdated]
     if not panels:
         return None
@@ -200,7 +110,7 @@ def _counts(panel: Panel, kind: Kind) -> tuple[int, int]:
 
 
 def row(trial: TrialIntegrity) -> dict[str, Cell]:
-    """One trial, flat, in the order of the CSV's columns; None where no panel said anything."""
+    """Return one trial's figures in the order of the CSV's columns; None stands for a missing panel."""
     panel = trial.panels[-1] if trial.panels else None
     cells: dict[str, Cell] = {"trial": trial.trial, "task": trial.task, "model": trial.model, "exit": trial.exit}
     for kind in KINDS:
@@ -226,7 +136,7 @@ def row(trial: TrialIntegrity) -> dict[str, Cell]:
 
 
 def write_csv(path: Path, trials: Sequence[TrialIntegrity]) -> None:
-    """One row a trial below a row of names; an unknown figure is an empty cell.
+    """Write a header and one row for each trial; an unknown figure is an empty cell.
 
     Raises: RecordError if the file cannot be written.
     """

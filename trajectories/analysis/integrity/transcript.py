@@ -1,8 +1,8 @@
-"""A trial as a judge reads it: the recorded commands with how they ended and what they printed, within a budget.
+"""The transcript of a trial for a judge: the recorded commands with their endings and outputs, within a budget.
 
-One JSON object a line, so that nothing that is quoted can pass for the frame around it. Commands and outputs are cut in
-the middle; steps with a finding are cut less. Where the whole is too long, steps of the middle are left out with a
-notice, never those with a finding.
+Each line is one JSON object, so that quoted text cannot pass for the frame around it. Commands and outputs are cut in
+the middle, less in steps with a finding. If the whole is too long, steps in the middle are left out with a notice, but
+never steps with a finding.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from trajectories.record.events import ActionFinished, ActionStarted, CallFinish
 from trajectories.record.text import cut_middle
 
 BUDGET = 120_000
-"""Characters in all, about 30,000 tokens."""
+"""Largest number of characters of a transcript, about 30,000 tokens."""
 _COMMAND, _OUTPUT = 2000, 600
-"""Characters of each command and output."""
-_COMMAND_FOUND, _OUTPUT_FOUND = 8000, 2000
-"""In a step with a finding."""
+"""Number of characters of each command and of each output."""
+_COMMAND_FINDING, _OUTPUT_FINDING = 8000, 2000
+"""Number of characters of each command and output in a step with a finding."""
 _COMMAND_LEAST = 1000
-"""In a step with a finding where those alone are over the budget; their outputs are left out then."""
+"""Number of characters of each command if the steps with a finding alone exceed the budget; outputs are left out."""
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """The text, the number of the last step, and a line for each run of steps that was left out."""
+    """The text, the number of the last step, and one line for each run of steps that is left out."""
 
     text: str
     last_step: int
     left_out: tuple[str, ...]
 
 
-def transcript(events: Iterable[Event], found: Collection[int], budget: int = BUDGET) -> Transcript:
-    """The transcript of a trial; `found` are the steps that must stay."""
+def transcript(events: Iterable[Event], with_findings: Collection[int], budget: int = BUDGET) -> Transcript:
+    """Write the transcript of a trial; the steps `with_findings` must stay."""
     actions: dict[int, list[tuple[ActionStarted, ActionFinished | None]]] = {}
     at: dict[str, tuple[int, int]] = {}
     steps = 0
@@ -50,33 +50,33 @@ def transcript(events: Iterable[Event], found: Collection[int], budget: int = BU
                 step, index = at[event.action]
                 actions[step][index] = (actions[step][index][0], event)
     texts = {
-        step: _step(did, *((_COMMAND_FOUND, _OUTPUT_FOUND) if step in found else (_COMMAND, _OUTPUT)))
-        for step, did in actions.items()
+        step: _step(of_step, *((_COMMAND_FINDING, _OUTPUT_FINDING) if step in with_findings else (_COMMAND, _OUTPUT)))
+        for step, of_step in actions.items()
     }
-    kept = _within(texts, found, budget)
+    kept = _within(texts, with_findings, budget)
     if sum(len(texts[step]) for step in kept) > budget:
         texts |= {step: _step(actions[step], _COMMAND_LEAST, 0) for step in kept}
     return _joined(texts, kept, max([steps, *texts]) if texts else steps)
 
 
-def _step(did: list[tuple[ActionStarted, ActionFinished | None]], command: int, output: int) -> str:
+def _step(actions: list[tuple[ActionStarted, ActionFinished | None]], command: int, output: int) -> str:
     lines = []
-    for started, finished in did:
+    for started, finished in actions:
         line = {"action": started.action, "command": cut_middle(started.script, command)}
         if finished is None:
             line["ended"] = "unknown"
         else:
-            known = finished.exit_code is not None and finished.ended in ("exited", "unknown")
-            line["ended"] = f"exit code {finished.exit_code}" if known else finished.ended
+            has_status = finished.exit_code is not None and finished.ended in ("exited", "unknown")
+            line["ended"] = f"exit code {finished.exit_code}" if has_status else finished.ended
             printed = finished.output.text + (finished.stderr.text if finished.stderr else "")
             line["output"] = cut_middle(printed, output) if output else f"({len(printed)} characters, left out)"
         lines.append(json.dumps(line, ensure_ascii=False))
     return "\n".join(lines) + "\n"
 
 
-def _within(texts: dict[int, str], found: Collection[int], budget: int) -> set[int]:
-    """The steps that fit: those with findings, then from both ends inwards until one does not fit."""
-    kept = {step for step in texts if step in found}
+def _within(texts: dict[int, str], with_findings: Collection[int], budget: int) -> set[int]:
+    """Return the steps that fit: those with findings, then steps from both ends inwards until one does not fit."""
+    kept = {step for step in texts if step in with_findings}
     left = budget - sum(len(texts[step]) for step in kept)
     order = sorted(texts)
     inwards = [step for pair in zip(order, reversed(order), strict=True) for step in pair]

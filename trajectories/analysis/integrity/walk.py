@@ -1,6 +1,6 @@
-"""A script as the commands that rules look at, in order, also those inside `bash -c`, `find -exec` and written scripts.
+"""The commands of a script that rules examine, in order, including those inside `bash -c` and `find -exec`.
 
-The reference is brought up to date between them, so that each command is seen with what is known before it.
+The reference is updated between them, so that a rule sees its state before each command.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _SHELL_NAMES = (".sh", ".bash")
 
 @dataclass(frozen=True)
 class Seen:
-    """One command: what is run in the end (`words`, `name`), the wrappers around it, and what it is given."""
+    """One command: the words and the name that are finally run, the wrappers around them, and the whole command."""
 
     words: tuple[str, ...]
     paths: tuple[str, ...]
-    """The words as paths from the root."""
+    """The words as absolute paths."""
     name: str
     wrappers: frozenset[str]
     command: Command
     code: str | None = None
-    """What an interpreter is given to run."""
+    """Inline code that an interpreter runs."""
 
     @property
     def text(self) -> str:
@@ -40,7 +40,7 @@ class Seen:
 
 
 def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterator[Seen | FileWrite]:
-    """The commands and writes of a script; nothing of one that is not well-formed bash.
+    """Yield the commands and writes of a script; nothing if it is not well-formed bash.
 
     Raises: MissingExtra without tree-sitter and its bash grammar.
     """
@@ -66,7 +66,7 @@ def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterato
 
 
 def see(command: Command) -> Seen | None:
-    """One command as rules look at it; None if nothing is run."""
+    """Unwrap a command for the rules; None if nothing is run."""
     words, wrappers = well_known.unwrapped(command.words)
     if not words:
         return None
@@ -79,7 +79,7 @@ def see(command: Command) -> Seen | None:
 
 
 def is_shell_script(path: str, text: str) -> bool:
-    """Whether a written text is a script for a shell."""
+    """Return True if a written text is a shell script."""
     first = text.lstrip("\n").partition("\n")[0]
     if first.startswith("#!"):
         return any(part.rpartition("/")[2] in well_known.SHELLS for part in first[2:].split())
@@ -95,12 +95,12 @@ def _inside(seen: Seen, reference: Reference) -> str | list[Command] | None:
 
 
 def _executed(seen: Seen, reference: Reference) -> list[Command]:
-    """What `find -exec` runs; `{}` is the reference where `find` looks for its name."""
+    """Return the commands of `find -exec`; `{}` stands for the reference if `find` searches for its name."""
     named = {word for at, word in enumerate(seen.words[1:]) if seen.words[at] in ("-name", "-path", "-wholename")}
     match = next((path for path in sorted(reference.programs) if posixpath.basename(path) in named), None)
-    found = []
+    commands = []
     for at, word in enumerate(seen.words):
         if word in ("-exec", "-execdir", "-ok", "-okdir") and seen.words[at + 1 :]:
             words = tuple(match if part == "{}" and match else part for part in seen.words[at + 1 :])
-            found.append(replace(seen.command, words=words, input=None))
-    return found
+            commands.append(replace(seen.command, words=words, input=None))
+    return commands
