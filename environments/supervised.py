@@ -174,7 +174,7 @@ class Supervised(ABC):
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         if paths:
             told = yield from self._open_channel().read("f", paths)
-            _, rest = left_out.complaints(told.said)
+            _, rest = left_out.complaints(told.complaints)
             unexpected = [line for line in rest if not left_out.is_tolerable(line)]
             if told.status > 2 or unexpected:
                 raise EnvironmentFault(f"files of the workspace cannot be read: {'; '.join(unexpected[:3])}")

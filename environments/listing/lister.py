@@ -13,7 +13,7 @@ from environments.archives import left_out
 from environments.listing.listing import Listing
 from environments.listing.tree import Unclear
 from environments.protocol import EnvironmentFault
-from environments.wire.channel import Channel, Told
+from environments.wire.channel import Channel, StreamEnd
 
 _SET_BACK_S = 0.02
 """Less than the time by which what two listings look at overlaps."""
@@ -52,20 +52,20 @@ def _listed(channel: Channel, last: Listing | None = None) -> Listing:
     raw, told = whole(channel.read("l", (), last.look_after if last else "0"))
     busy, how = told.facts[0] == "1", told.facts[1]
     if last is not None and how == "since":
-        if told.status or told.said:
-            raise Unclear(told.said)
+        if told.status or told.complaints:
+            raise Unclear(told.complaints)
         listing = last.followed_by(raw, busy=busy)
         if listing.is_settled:
             channel.need_not_wait()
         return listing
-    unlisted, rest = left_out.unlisted(told.said)
-    if told.status > 1 or rest or (told.status and not told.said):
+    unlisted, rest = left_out.unlisted(told.complaints)
+    if told.status > 1 or rest or (told.status and not told.complaints):
         why = "; ".join(rest[:3]) or f"its lister ended with status {told.status}"
         raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
     return Listing(raw, busy=busy, unlisted=unlisted)
 
 
-def whole(stream: Generator[bytes, None, Told]) -> tuple[bytes, Told]:
+def whole(stream: Generator[bytes, None, StreamEnd]) -> tuple[bytes, StreamEnd]:
     """All bytes of an answer, and what was said around them."""
     pieces: list[bytes] = []
     while True:

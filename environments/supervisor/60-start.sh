@@ -146,7 +146,7 @@ while IFS= read -r -N 1 request; do
     o) open_terminal "$@" ;;
     j) join_terminal "$@" ;;
     x) turn "$@" ;;
-    s) answer "$1" synchronised ;;
+    s) answer "$1" synchronized ;;
     *) break ;;
   esac
 done

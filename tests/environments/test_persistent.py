@@ -290,15 +290,15 @@ class Interrupting:
 def test_an_interrupt_while_a_request_is_sent_spares_the_environment(place: Place, nth: int) -> None:
     """Between the parts of a request it waits, and after the last of them the request counts as made."""
     interrupts.install()
-    channel = place.environment._channel  # type: ignore[attr-defined]
-    link = channel._link
-    channel._link = Interrupting(link, nth)
+    frames = place.environment._channel._frames  # type: ignore[attr-defined]
+    link = frames.link
+    frames.link = Interrupting(link, nth)
     try:
         with suppress(KeyboardInterrupt), interrupts.interruptible():
             while True:
                 place.run("true")
     finally:
-        channel._link = link
+        frames.link = link
     assert place.text("echo on") == "on\n"
 
 
