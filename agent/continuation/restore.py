@@ -20,8 +20,8 @@ from environments.listing.listing import ListedPath
 from environments.protocol import Environment, EnvironmentFault
 from trajectories.record.events import Warned
 from trajectories.record.paths import from_text
-from trajectories.workspace.manifest import Entry
-from trajectories.workspace.states import State
+from trajectories.workspace.manifest import PathState
+from trajectories.workspace.states import WorkspaceState
 from trajectories.workspace.tar_stream import archive_of, left_out
 from trajectories.writing.recorder import Recorder
 
@@ -29,7 +29,7 @@ _BATCH = 500
 _REMOVE_S = 300.0
 
 
-def restore(environment: Environment, state: State) -> list[str]:
+def restore(environment: Environment, state: WorkspaceState) -> list[str]:
     """Bring a started environment's workspace to this state; one line for each path that stays otherwise.
 
     Raises: EnvironmentFault, RecordError.
@@ -45,7 +45,7 @@ def restore(environment: Environment, state: State) -> list[str]:
     return [f"{skipped.path}: {skipped.why}" for skipped in left_out(missing)]
 
 
-def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Mapping[str, Entry]) -> set[str]:
+def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Mapping[str, PathState]) -> set[str]:
     """Paths that need nothing done: directories by their mode, files by their content too."""
     alike = {
         path

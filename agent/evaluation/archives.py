@@ -20,7 +20,7 @@ from environments.archives.chunks import read_chunks
 from environments.archives.open import archive_kind, open_archive
 from trajectories.record.events import Warned, WorkspaceExported
 from trajectories.record.layout import WORKSPACE
-from trajectories.workspace.states import State, state_at
+from trajectories.workspace.states import WorkspaceState, state_at
 from trajectories.workspace.tar_stream import archive_of, left_out, require_contents
 from trajectories.writing.recorder import Recorder
 
@@ -59,7 +59,7 @@ def exported_again(directory: Path, recorder: Recorder) -> WorkspaceExported:
     return recorder.append(WorkspaceExported(path=WORKSPACE, bytes=size, sha256=digest, entries=len(state.manifest)))
 
 
-def _whole_state(directory: Path) -> State:
+def _whole_state(directory: Path) -> WorkspaceState:
     state = state_at(directory)
     require_contents(state)
     missing = [*left_out(state.manifest), *state.unread]

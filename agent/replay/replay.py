@@ -36,7 +36,7 @@ from trajectories.reading.reader import read_events
 from trajectories.record.events import CUT_OFF, ActionFinished, ActionStarted, BaseEvent, Event, Output, Snapshot
 from trajectories.record.layout import WORKSPACE
 from trajectories.workspace.exported import archive_manifest
-from trajectories.workspace.manifest import compare as differences
+from trajectories.workspace.manifest import compare_manifests
 from trajectories.workspace.states import NoSnapshots, state_at
 
 VOLATILE = ".git/index"
@@ -279,7 +279,7 @@ def _compare_final(directory: Path, environment: Environment, report: Report) ->
     archive = directory / WORKSPACE
     if archive.is_file():
         recorded = {path: entry for path, entry in archive_manifest(archive).items() if not ignored(path)}
-        found = _told([one.path for one in differences(recorded, whole(environment))], report)
+        found = _told([one.path for one in compare_manifests(recorded, whole(environment))], report)
         report.workspace_equal = not found
         report.workspace_differences = found
 

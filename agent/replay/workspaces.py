@@ -12,7 +12,7 @@ from environments.listing.listing import Changed, Listing
 from environments.protocol import Environment
 from trajectories.record.events import Change
 from trajectories.record.paths import to_text
-from trajectories.workspace.manifest import Entry, Manifest, apply, compare
+from trajectories.workspace.manifest import Manifest, PathState, apply, compare_manifests
 
 
 class Workspaces:
@@ -27,7 +27,7 @@ class Workspaces:
         self._recorded = dict(recorded)
         self._mark: Listing = environment.listing()
         self._replayed = dict(recorded) if alike else dict(whole(environment))
-        self._differing = {one.path for one in compare(self._recorded, self._replayed)}
+        self._differing = {one.path for one in compare_manifests(self._recorded, self._replayed)}
         self._touched: dict[str, Changed] = {}
         """What changed in the replay since the last step, by path."""
         self._by: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Workspaces:
             else:
                 self._replayed[path] = entry
         if touched:
-            differences = compare(_only(self._recorded, touched), _only(self._replayed, touched))
+            differences = compare_manifests(_only(self._recorded, touched), _only(self._replayed, touched))
             self._differing = (self._differing - touched) | {one.path for one in differences}
         return self.differing
 
@@ -82,15 +82,15 @@ def whole(environment: Environment) -> Manifest:
     return {path: entry for path, entry in states(environment, found).items() if entry is not None}
 
 
-def states(environment: Environment, changed: Iterable[Changed]) -> dict[str, Entry | None]:
+def states(environment: Environment, changed: Iterable[Changed]) -> dict[str, PathState | None]:
     """What there is now at changed paths, None where nothing is; contents by their hash."""
     there = {one.entry.path: one.entry for one in changed if one.change != "deleted"}
     digests = environment.digests([path for path, entry in there.items() if entry.type == "file"])
     links = _links(environment, [path for path, entry in there.items() if entry.type == "symlink"])
-    found: dict[str, Entry | None] = {to_text(os.fsencode(one.entry.path)): None for one in changed}
+    found: dict[str, PathState | None] = {to_text(os.fsencode(one.entry.path)): None for one in changed}
     for path, entry in there.items():
         size = entry.size if entry.type == "file" else None
-        found[to_text(os.fsencode(path))] = Entry(
+        found[to_text(os.fsencode(path))] = PathState(
             entry.type, entry.mode, size, link=links.get(path), sha256=digests.get(path)
         )
     return found
@@ -108,5 +108,5 @@ def _links(environment: Environment, paths: list[str]) -> dict[str, str]:
         }
 
 
-def _only(manifest: Mapping[str, Entry], paths: Iterable[str]) -> Manifest:
+def _only(manifest: Mapping[str, PathState], paths: Iterable[str]) -> Manifest:
     return {path: manifest[path] for path in paths if path in manifest}

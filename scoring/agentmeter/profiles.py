@@ -18,7 +18,7 @@ from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 from scoring.selection import outcome
 from trajectories.record.identity import sha256_of
-from trajectories.record.text import counted
+from trajectories.record.text import quantity
 
 QUANTILES = (0.10, 0.25, 0.50, 0.75, 0.90)
 """Of a tier's costs, for a fitted grid. The paper says "rounded tier-wise cost quantiles" and not which."""
@@ -118,7 +118,7 @@ def fit(
         costs[tier].append(row.cost_usd)
         if not outcome(row)[0]:
             failed[tier].append(row.cost_usd)
-    notes = [f"fitted without {counted(unknown, 'trial')} of unknown cost"] if unknown else []
+    notes = [f"fitted without {quantity(unknown, 'trial')} of unknown cost"] if unknown else []
     fitted: dict[Tier, Budgets] = {}
     for tier in TIERS:
         if not any(costs[tier]):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from scoring.output import family_tables as special
 from scoring.output.cells import Cell, Table, table
 from scoring.report import Report
-from trajectories.record.text import counted
+from trajectories.record.text import quantity
 
 
 def tables(report: Report) -> list[Table]:
@@ -87,7 +87,7 @@ def _costs(report: Report) -> Table:
 def _headlines(report: Report) -> Table:
     return table(
         "headlines",
-        f"Headlines over {counted(report.counts.tasks, 'task')}",
+        f"Headlines over {quantity(report.counts.tasks, 'task')}",
         """
         configuration text configuration
         tasks count tasks

@@ -14,7 +14,7 @@ from scoring.output.cells import Column, Table, text
 from scoring.output.tables import tables
 from scoring.report import Report
 from scoring.statistics.intervals import Estimate
-from trajectories.record.text import counted, printable
+from trajectories.record.text import printable, quantity
 
 _FEW = 4
 """Of more configurations effort is not printed: eight lines each."""
@@ -30,8 +30,8 @@ def print_report(console: Console, report: Report) -> None:
     console.print(
         Text(
             printable(
-                f"{report.benchmark}: {counted(count.counted, 'trial')} of {count.given} count, "
-                f"{counted(count.configurations, 'configuration')}, {counted(count.tasks, 'task')}; "
+                f"{report.benchmark}: {quantity(count.counted, 'trial')} of {count.given} count, "
+                f"{quantity(count.configurations, 'configuration')}, {quantity(count.tasks, 'task')}; "
                 f"{count.infrastructure} infrastructure, {count.unfinished} unfinished, {count.unjudged} unjudged, "
                 f"{len(report.unreadable)} unreadable"
             )

@@ -11,7 +11,7 @@ from scoring.families import longcli
 from scoring.output.plot_parts import Drawing, legend_or_note, plain_dollars
 from scoring.selection import outcome
 from scoring.statistics.intervals import wilson
-from trajectories.record.text import counted
+from trajectories.record.text import quantity
 
 _STEPS = (10, 25, 50, 100, 200, 400)
 _FEWEST = 1e-4
@@ -67,7 +67,7 @@ def budget_curves(figure: Any, drawing: Drawing) -> None:
         axes.set_xlim(least, most)
         plain_dollars(axes)
         axes.tick_params(axis="x", labelrotation=45, labelsize=7)
-        axes.set(title=f"{tier} ({counted(len(tasks), 'task')})", xlabel="budget of a task, US dollars")
+        axes.set(title=f"{tier} ({quantity(len(tasks), 'task')})", xlabel="budget of a task, US dollars")
     panels[1].set_xlabel("budget of a task, US dollars\n(dots: the profile's grid; dashed: its threshold τ)")
     panels[0].set(ylabel="mean quality within the budget, %", ylim=(0, max(10.0, highest * 1.08)))
     legend_or_note(figure, drawing, len(curves), "no AMS: not every task has a tier")

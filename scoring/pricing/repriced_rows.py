@@ -15,7 +15,7 @@ from scoring.report import Pricing, Substituted
 from scoring.rows import CostKind, TrialRow, repriced, with_cost
 from trajectories.errors import RecordError
 from trajectories.reading.reader import after_first, read_events
-from trajectories.record.text import counted
+from trajectories.record.text import quantity
 
 if TYPE_CHECKING:
     from scoring.pricing.repricing import Repriced, Substitution
@@ -78,11 +78,11 @@ def notes(pricing: Pricing) -> list[str]:
     if pricing.gaps:
         lines.append(f"{table} lacks {', '.join(pricing.gaps)}; totals over trials that need it are unknown")
     if pricing.unknown_usage_calls:
-        calls = counted(pricing.unknown_usage_calls, "call")
+        calls = quantity(pricing.unknown_usage_calls, "call")
         lines.append(f"{calls} whose usage nobody knows: totals with such calls are unknown")
     for one in pricing.substitutions:
         lines.append(
-            f"{counted(one.calls, 'call')} to {one.requested} "
+            f"{quantity(one.calls, 'call')} to {one.requested} "
             f"{'was' if one.calls == 1 else 'were'} served by {one.served} and priced {_as(one)}"
         )
     return lines

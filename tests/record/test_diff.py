@@ -19,7 +19,7 @@ from tests.solve.command import agent
 from trajectories.errors import RecordError
 from trajectories.workspace.diff import Workspace, diff
 from trajectories.workspace.line_diff import MOST_LINES, unified
-from trajectories.workspace.manifest import Entry as ManifestEntry, compare
+from trajectories.workspace.manifest import PathState, compare_manifests
 
 RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
 ONE = {b"a.py": b"one\ntwo\nthree\n", b"bin": b"\0\1", b"d": None, b"l": (b"a.py",), b"same": b"s"}
@@ -51,16 +51,16 @@ def test_steps_are_compared_with_sizes_and_lines(trial: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("type", ["file", "directory", "other"])
 def test_a_mode_is_compared_unless_it_is_not_known_on_one_side(type: str) -> None:
     sha256 = "0" * 64 if type == "file" else None
-    before, after = (ManifestEntry(type, mode, 1, sha256=sha256) for mode in (0o644, 0o755))
-    (difference,) = compare({"p": before}, {"p": after})
+    before, after = (PathState(type, mode, 1, sha256=sha256) for mode in (0o644, 0o755))
+    (difference,) = compare_manifests({"p": before}, {"p": after})
     assert (difference.change, difference.aspects) == ("changed", ("mode",))
-    assert compare({"p": before}, {"p": ManifestEntry(type, None, 1, sha256=sha256)}) == []
-    assert compare({"p": before}, {"p": before}) == []
+    assert compare_manifests({"p": before}, {"p": PathState(type, None, 1, sha256=sha256)}) == []
+    assert compare_manifests({"p": before}, {"p": before}) == []
 
 
 def test_the_mode_of_a_link_is_not_compared() -> None:
-    before, after = (ManifestEntry("symlink", mode, link="a") for mode in (0o777, 0o755))
-    assert compare({"p": before}, {"p": after}) == []
+    before, after = (PathState("symlink", mode, link="a") for mode in (0o777, 0o755))
+    assert compare_manifests({"p": before}, {"p": after}) == []
 
 
 def test_trials_are_compared_by_their_last_steps(trial: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ OWN_HARNESS = "retrace"
 _ORACLE = "oracle"
 
 
-class Entry(BaseModel):
+class TrialEntry(BaseModel):
     """Names are as event 0 has them; hashes are sha256 in hex."""
 
     model_config = ConfigDict(frozen=True)
@@ -45,7 +45,7 @@ class Entry(BaseModel):
     prices_sha256: str | None
 
     @classmethod
-    def of(cls, start: TrialStarted) -> Entry:
+    def of(cls, start: TrialStarted) -> TrialEntry:
         """A trial's entry.
 
         A setup holds neither limits nor environment, which tasks choose for themselves, nor the text of a plan, which

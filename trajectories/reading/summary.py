@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from trajectories.reading.entry import Entry
+from trajectories.reading.entry import TrialEntry
 from trajectories.reading.reader import after_first
 from trajectories.reading.tally import Tally
 from trajectories.record.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
@@ -75,7 +75,7 @@ class Summary(BaseModel):
     finished: str = ""
     """When it exited, the last time if it was resumed (of an import whose exit has no time, the last that its file
     says); empty while it runs or where the record has no times."""
-    entry: Entry
+    entry: TrialEntry
     """What it is compared as."""
     exit: ExitSummary | None = None
     steps: int
@@ -133,7 +133,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         environment=start.environment,
         started=first_t,
         finished=exit_t,
-        entry=Entry.of(start),
+        entry=TrialEntry.of(start),
         exit=ExitSummary.of(exit) if exit else None,
         steps=tally.steps,
         commands=tally.commands,

@@ -21,7 +21,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 INTEGRITY = "integrity"
 """What such a panel is about."""
 
-Outcome = Literal["valid", "invalid", "failed", "not_asked"]
+VoteOutcome = Literal["valid", "invalid", "failed", "not_asked"]
 """Of one judge: answered in the form asked for; twice not; no reply came; the cost limit was reached before."""
 
 
@@ -81,7 +81,7 @@ class Voted(BaseEvent):
     panel: int
     judge: int
     """From 1."""
-    outcome: Outcome
+    outcome: VoteOutcome
     answers: dict[str, Answer] = Field(default_factory=dict)
     """By question; only of a valid vote."""
     asks: tuple[Ask, ...] = ()

@@ -81,7 +81,7 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda match: _visible(match[0]), text)
 
 
-def counted(count: int, noun: str) -> str:
+def quantity(count: int, noun: str) -> str:
     """`1 file`, `2 files`, `0 directories`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"

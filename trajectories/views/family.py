@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from trajectories.reading.family import Member
 from trajectories.reading.runs import listed
-from trajectories.record.text import counted, printable
+from trajectories.record.text import printable, quantity
 
 _MOST = 200
 _DEEP = 100
@@ -42,4 +42,4 @@ def _label(member: Member, shown: Member) -> Text:
     if summary is None:
         return text + Text(" (unreadable)", "red")
     ended = summary.exit.cause if summary.exit else "not closed"
-    return text + Text(printable(f"   {summary.model}, {counted(summary.steps, 'step')}, {ended}"), "dim")
+    return text + Text(printable(f"   {summary.model}, {quantity(summary.steps, 'step')}, {ended}"), "dim")

@@ -30,7 +30,7 @@ from trajectories.record.events import (
     Voted,
     Warned,
 )
-from trajectories.record.text import counted, cut_middle, printable
+from trajectories.record.text import cut_middle, printable, quantity
 from trajectories.record.verdict import Verdict
 
 _RULE_WIDTH = 100
@@ -78,12 +78,14 @@ class TrialView:
             case Exited():
                 self._rule(Rule())
                 detail = f" ({printable(event.exit.detail)})" if event.exit.detail else ""
-                self._console.print(Text(f"exit: {event.exit}{detail}, {counted(event.steps, 'step')}", "bold"))
+                self._console.print(Text(f"exit: {event.exit}{detail}, {quantity(event.steps, 'step')}", "bold"))
             case Evaluated():
                 self._verdict(event)
             case PanelStarted():
                 models = ", ".join(sorted({judge.asked for judge in event.judges}))
-                self._note(f"panel {event.panel} about {event.about}: {counted(len(event.judges), 'judge')} ({models})")
+                self._note(
+                    f"panel {event.panel} about {event.about}: {quantity(len(event.judges), 'judge')} ({models})"
+                )
             case Voted():
                 self._vote(event)
 

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from trajectories.errors import RecordError
 from trajectories.record.parts import Skipped
 from trajectories.record.paths import from_text
-from trajectories.workspace.manifest import Entry, in_tree_order, total_bytes
-from trajectories.workspace.states import State
+from trajectories.workspace.manifest import PathState, in_tree_order, total_bytes
+from trajectories.workspace.states import WorkspaceState
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -44,7 +44,7 @@ class CheckedOut(BaseModel):
     """Paths whose state was not known when the snapshot was taken."""
 
 
-def check_out(state: State, directory: Path) -> CheckedOut:
+def check_out(state: WorkspaceState, directory: Path) -> CheckedOut:
     """Write the workspace into a new or empty directory.
 
     Raises: RecordError if the directory is neither, has too little space, or a path of the record makes no sense;
@@ -91,7 +91,7 @@ def _prepared(directory: Path) -> int:
     return top
 
 
-def _write(state: State, tree: _Tree, names: tuple[bytes, ...], entry: Entry, done: CheckedOut) -> str:
+def _write(state: WorkspaceState, tree: _Tree, names: tuple[bytes, ...], entry: PathState, done: CheckedOut) -> str:
     """Make one path; why its content could not be had, if so."""
     within = tree.enter(names[:-1])
     if entry.type == "directory":
@@ -108,7 +108,7 @@ def _write(state: State, tree: _Tree, names: tuple[bytes, ...], entry: Entry, do
     return ""
 
 
-def _write_file(state: State, within: int, name: bytes, entry: Entry, done: CheckedOut) -> str:
+def _write_file(state: WorkspaceState, within: int, name: bytes, entry: PathState, done: CheckedOut) -> str:
     file = os.open(name, _NEW_FILE, 0o600, dir_fd=within)
     try:
         size = 0
@@ -141,7 +141,7 @@ class _Tree:
         self._names: tuple[bytes, ...] = ()
         self._open: dict[int, int] = {}
         """By depth: from 1 to the current one, but for the ones that were closed to save descriptors."""
-        self._unfinished: dict[tuple[bytes, ...], Entry] = {}
+        self._unfinished: dict[tuple[bytes, ...], PathState] = {}
 
     def enter(self, names: tuple[bytes, ...]) -> int:
         """A descriptor of this directory, made where nobody recorded it."""
@@ -169,7 +169,7 @@ class _Tree:
                 os.close(self._open.pop(least))
         return self._open.get(len(names), self._top)
 
-    def finish_later(self, names: tuple[bytes, ...], entry: Entry) -> None:
+    def finish_later(self, names: tuple[bytes, ...], entry: PathState) -> None:
         """Everything in it comes first: it may be read-only, and every new file changes its time."""
         self._unfinished[names] = entry
 
@@ -188,7 +188,7 @@ class _Tree:
             os.close(self._open.pop(below))
 
 
-def _finish(directory: int, entry: Entry) -> None:
+def _finish(directory: int, entry: PathState) -> None:
     try:
         if entry.mode is not None:
             os.fchmod(directory, entry.mode & 0o1777)

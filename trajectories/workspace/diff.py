@@ -16,8 +16,8 @@ from trajectories.reading.reader import events_file
 from trajectories.record.layout import WORKSPACE, TrialFolder
 from trajectories.workspace.exported import archive_contents, archive_manifest
 from trajectories.workspace.line_diff import unified
-from trajectories.workspace.manifest import Difference, Entry, Manifest, compare, total_bytes
-from trajectories.workspace.states import NoSnapshots, State, state_at
+from trajectories.workspace.manifest import Difference, Manifest, PathState, compare_manifests, total_bytes
+from trajectories.workspace.states import NoSnapshots, WorkspaceState, state_at
 
 MOST_TEXT_BYTES = 256 << 10
 """Larger files are not compared line by line."""
@@ -72,7 +72,7 @@ class Workspace:
 
     def __init__(self, trial: Path, step: int | None) -> None:
         self.trial = events_file(trial).parent
-        self._state: State | None = None
+        self._state: WorkspaceState | None = None
         self.step: int | None = None
         try:
             self._state = state_at(trial, step)
@@ -110,7 +110,7 @@ def diff(before: Workspace, after: Workspace, *, content: bool = False) -> Works
 
     Raises: RecordError for contents that cannot be read.
     """
-    found = compare(before.manifest, after.manifest)
+    found = compare_manifests(before.manifest, after.manifest)
     changes = [_changed(one) for one in found]
     if content:
         _show_lines(before, after, found, changes)
@@ -141,7 +141,7 @@ def _changed(one: Difference) -> ChangedPath:
     )
 
 
-def _size(entry: Entry | None) -> int | None:
+def _size(entry: PathState | None) -> int | None:
     return entry.size if entry is not None and entry.type == "file" else None
 
 

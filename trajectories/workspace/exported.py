@@ -16,7 +16,7 @@ import zstandard
 
 from trajectories.errors import RecordError
 from trajectories.record.paths import components, to_text
-from trajectories.workspace.manifest import Entry, Manifest
+from trajectories.workspace.manifest import Manifest, PathState
 
 _PIECE = 1 << 20
 _MOST_BYTES = 64 << 30
@@ -43,9 +43,9 @@ def archive_manifest(path: Path) -> Manifest:
         for text, member in members:
             mode, mtime_ns = member.mode & 0o7777, int(member.mtime * 10**9)
             if member.isdir():
-                found[text] = Entry("directory", mode, None, mtime_ns)
+                found[text] = PathState("directory", mode, None, mtime_ns)
             elif member.issym():
-                found[text] = Entry("symlink", mode, None, mtime_ns, link=to_text(_raw(member.linkname)))
+                found[text] = PathState("symlink", mode, None, mtime_ns, link=to_text(_raw(member.linkname)))
             elif member.islnk():
                 target = found.get(_text(member.linkname))
                 if target is None:
@@ -58,9 +58,9 @@ def archive_manifest(path: Path) -> Manifest:
                 hashed = hashlib.sha256()
                 for piece in _pieces(tar, member):
                     hashed.update(piece)
-                found[text] = Entry("file", mode, member.size, mtime_ns, sha256=hashed.hexdigest())
+                found[text] = PathState("file", mode, member.size, mtime_ns, sha256=hashed.hexdigest())
             else:
-                found[text] = Entry("other", mode)
+                found[text] = PathState("other", mode)
             if len(found) > _MOST_ENTRIES:
                 raise RecordError(f"{path}: more than {_MOST_ENTRIES} paths")
     return found

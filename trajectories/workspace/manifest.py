@@ -16,7 +16,7 @@ from trajectories.record.paths import components, parent_of
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PathState:
     """One path's state, None unknown; `size` in bytes, `link` a symbolic link's target as record text."""
 
     type: Literal["file", "directory", "symlink", "other"]
@@ -28,7 +28,7 @@ class Entry:
     kept: bool = True
 
     @classmethod
-    def of(cls, change: Change) -> Entry:
+    def of(cls, change: Change) -> PathState:
         """What a change says that there is now."""
         return cls(change.type, change.mode, change.size, change.mtime_ns, change.link, change.sha256, change.kept)
 
@@ -47,7 +47,7 @@ class Entry:
         return ""
 
 
-Manifest = dict[str, Entry]
+Manifest = dict[str, PathState]
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Difference:
     """A path that two manifests do not agree on: its entry in the first and in the second, None where it is not."""
 
     path: str
-    before: Entry | None
-    after: Entry | None
+    before: PathState | None
+    after: PathState | None
     aspects: tuple[Literal["content", "type", "mode", "target", "unknown"], ...] = ()
     """Of a path in both, what differs; "unknown" if nothing says whether the contents are the same."""
 
@@ -75,7 +75,7 @@ def apply(manifest: Manifest, changes: Iterable[Change]) -> None:
         if change.change == "deleted":
             manifest.pop(change.path, None)
         else:
-            manifest[change.path] = Entry.of(change)
+            manifest[change.path] = PathState.of(change)
 
 
 def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tuple[str, str]]:
@@ -105,7 +105,7 @@ def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tu
             manifest.pop(path, None)
         else:
             here.append(path)
-            manifest[path] = Entry.of(change)
+            manifest[path] = PathState.of(change)
             yield from _incomplete(change)
     yield from _misplaced(manifest, here, {path for path in directories if not _is_directory(manifest, path)})
 
@@ -137,7 +137,7 @@ def _is_directory(manifest: Manifest, path: str) -> bool:
     return entry is not None and entry.type == "directory"
 
 
-def compare(before: Manifest, after: Manifest) -> list[Difference]:
+def compare_manifests(before: Manifest, after: Manifest) -> list[Difference]:
     """Where two manifests differ, by path; times are not compared."""
     found = []
     for path in sorted(before.keys() | after.keys()):
@@ -149,7 +149,7 @@ def compare(before: Manifest, after: Manifest) -> list[Difference]:
     return found
 
 
-def _aspects(first: Entry, second: Entry) -> Iterator[Literal["content", "type", "mode", "target", "unknown"]]:
+def _aspects(first: PathState, second: PathState) -> Iterator[Literal["content", "type", "mode", "target", "unknown"]]:
     if first.type != second.type:
         yield "type"
         return
@@ -172,7 +172,7 @@ def total_bytes(manifest: Manifest) -> int:
     return sum(entry.size or 0 for entry in manifest.values() if entry.type == "file")
 
 
-def in_tree_order(manifest: Manifest) -> list[tuple[tuple[bytes, ...], str, Entry]]:
+def in_tree_order(manifest: Manifest) -> list[tuple[tuple[bytes, ...], str, PathState]]:
     """(names along the path, path, entry) so that all in a directory follows it directly.
 
     Raises: RecordError for a path in what is no directory: nothing is ever written through a link.

@@ -25,7 +25,7 @@ _COUNTED = frozenset({"call_finished", "action_started"})
 
 
 @dataclass
-class State:
+class WorkspaceState:
     """A workspace after step `step` of a trial; `blobs` holds the contents."""
 
     trial: Path
@@ -40,7 +40,7 @@ class NoSnapshots(RecordError):
     """The record of this trial holds no workspace states."""
 
 
-def state_at(trial: Path, step: int | None = None) -> State:
+def state_at(trial: Path, step: int | None = None) -> WorkspaceState:
     """The workspace after this step, by default after the last one.
 
     Raises: NoSnapshots if the record has none; RecordError for a step that the trial has not, or whose state nobody
@@ -74,7 +74,7 @@ def state_at(trial: Path, step: int | None = None) -> State:
         step = at if at < last_action else last
     elif at < last_action:
         raise RecordError(f"{path.parent}: the workspace after step {step} was not recorded; that after step {at} was")
-    return State(path.parent, step, manifest, BlobStore(folder.blobs), tuple(unread.values()))
+    return WorkspaceState(path.parent, step, manifest, BlobStore(folder.blobs), tuple(unread.values()))
 
 
 @dataclass(frozen=True)

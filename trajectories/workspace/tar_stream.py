@@ -13,8 +13,8 @@ from pathlib import Path
 from trajectories.errors import RecordError
 from trajectories.record.parts import Skipped
 from trajectories.record.paths import from_text
-from trajectories.workspace.manifest import Entry, Manifest, in_tree_order
-from trajectories.workspace.states import State, state_at
+from trajectories.workspace.manifest import Manifest, PathState, in_tree_order
+from trajectories.workspace.states import WorkspaceState, state_at
 
 _BLOCK = 512
 _FORWARD_BYTES = 1 << 18
@@ -35,7 +35,7 @@ def left_out(manifest: Manifest) -> list[Skipped]:
     return [Skipped(path=path, why=entry.missing) for path, entry in sorted(manifest.items()) if entry.missing]
 
 
-def require_contents(state: State) -> None:
+def require_contents(state: WorkspaceState) -> None:
     """See that the record holds all that `archive_of` will read, before anything is begun with it.
 
     Raises: RecordError naming the first path whose content is gone.
@@ -49,13 +49,13 @@ def require_contents(state: State) -> None:
         )
 
 
-def _is_gone(state: State, entry: Entry) -> bool:
+def _is_gone(state: WorkspaceState, entry: PathState) -> bool:
     if entry.missing or entry.type != "file" or not entry.size:
         return False
     return not state.blobs.has(entry.sha256 or "")
 
 
-def archive_of(state: State) -> Iterator[bytes]:
+def archive_of(state: WorkspaceState) -> Iterator[bytes]:
     """The same of a state that was already read."""
     ready: list[bytes] = []
     size = 0
@@ -69,7 +69,7 @@ def archive_of(state: State) -> Iterator[bytes]:
     yield b"".join(ready)
 
 
-def _members(state: State) -> Iterator[bytes]:
+def _members(state: WorkspaceState) -> Iterator[bytes]:
     for names, path, entry in in_tree_order(state.manifest):
         if entry.missing:
             continue
@@ -85,7 +85,7 @@ def _members(state: State) -> Iterator[bytes]:
         yield bytes(-size % _BLOCK)
 
 
-def _header(name: bytes, entry: Entry) -> bytes:
+def _header(name: bytes, entry: PathState) -> bytes:
     info = tarfile.TarInfo(name.decode("utf-8", "surrogateescape"))
     info.type = _TYPES[entry.type]
     info.mode = (0o755 if entry.type == "directory" else 0o644) if entry.mode is None else entry.mode & 0o7777

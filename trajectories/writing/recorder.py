@@ -110,10 +110,10 @@ class Recorder:
         event = self._masker.event(event)
         return event, event.model_dump_json(by_alias=True).encode()
 
-    def output(self, data: bytes | Spooled, counted: int) -> Output:
-        """Mask and keep what an action printed; `counted` is how much it was before any cap."""
+    def output(self, data: bytes | Spooled, written_bytes: int) -> Output:
+        """Mask and keep what an action printed; `written_bytes` is how much it was before any cap."""
         if isinstance(data, Spooled):
-            return self._large_output(data, counted)
+            return self._large_output(data, written_bytes)
         data, masked = self._masker.data(data)
         text = shown(data)
         digest, blob = None, None
@@ -124,7 +124,7 @@ class Recorder:
                 raise self.full(error) from None
         if digest is None:
             digest = hashlib.sha256(data).hexdigest()
-        return Output(bytes=counted, kept=len(data), sha256=digest, blob=blob, text=text, masked=masked)
+        return Output(bytes=written_bytes, kept=len(data), sha256=digest, blob=blob, text=text, masked=masked)
 
     def keep(self, data: bytes) -> bool:
         """Keep an input of the trial, to be found again by its sha256; not if it is empty or holds a secret."""
@@ -136,7 +136,7 @@ class Recorder:
             raise self.full(error) from None
         return True
 
-    def _large_output(self, data: Spooled, counted: int) -> Output:
+    def _large_output(self, data: Spooled, written_bytes: int) -> Output:
         """The same in pieces: it costs a few MiB of memory, whatever its size."""
         masked, kept, text = False, 0, ShownPieces()
 
@@ -155,7 +155,7 @@ class Recorder:
             digest = self.blobs.put_pieces(seen())
         except OSError as error:
             raise self.full(error) from None
-        return Output(bytes=counted, kept=kept, sha256=digest, blob=digest, text=text.whole(), masked=masked)
+        return Output(bytes=written_bytes, kept=kept, sha256=digest, blob=digest, text=text.whole(), masked=masked)
 
     def sync(self) -> None:
         """Make everything appended so far survive a power failure."""

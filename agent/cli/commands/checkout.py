@@ -27,7 +27,7 @@ def checkout(
     from agent.cli.output import emit_json
     from agent.config import runs_dir
     from trajectories.reading.runs import find_trial
-    from trajectories.record.text import counted, printable
+    from trajectories.record.text import printable, quantity
     from trajectories.workspace.checkout import check_out
     from trajectories.workspace.states import state_at
 
@@ -39,7 +39,7 @@ def checkout(
         emit_json(result)
     else:
         nouns = {"file": result.files, "directory": result.directories, "link": result.links, "byte": result.bytes}
-        counts = ", ".join(counted(count, noun) for noun, count in nouns.items())
+        counts = ", ".join(quantity(count, noun) for noun, count in nouns.items())
         typer.echo(printable(f"{result.directory}: the workspace after step {result.step}: {counts}"))
     if (result.missing or result.unread) and not allow_missing:
         raise typer.Exit(1)

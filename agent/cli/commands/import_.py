@@ -29,7 +29,7 @@ def import_(
     from trajectories.errors import RecordError, RecordFull
     from trajectories.formats.trial import import_file
     from trajectories.reading.runs import batch_folder
-    from trajectories.record.text import counted, printable
+    from trajectories.record.text import printable, quantity
 
     folder = batch_folder(runs_dir(runs), batch)
     trials, failed, status = [], [], 0
@@ -45,7 +45,7 @@ def import_(
             continue
         trials.append({"file": str(file), "already": imported.already, **imported.summary.model_dump(mode="json")})
         if not json:
-            state = "exists already" if imported.already else counted(imported.summary.steps, "step")
+            state = "exists already" if imported.already else quantity(imported.summary.steps, "step")
             typer.echo(printable(f"{imported.directory}   {state}"))
         for oddity in imported.oddities:
             typer.echo(printable(f"note: {file}: {oddity}"), err=True)

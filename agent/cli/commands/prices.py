@@ -76,7 +76,7 @@ def snapshot(
     """Keep prices under a name: of the installed litellm, of a file, or typed. It never changes again."""
     from agent.cli.output import emit_json
     from agent.reports.prices import make_snapshot
-    from trajectories.record.text import counted, printable
+    from trajectories.record.text import printable, quantity
 
     made = make_snapshot(
         name,
@@ -95,7 +95,7 @@ def snapshot(
     if json:
         emit_json(made)
         return
-    typer.echo(printable(f"{made['file']}   {counted(made['models'], 'model')}, {made['date']}"))
+    typer.echo(printable(f"{made['file']}   {quantity(made['models'], 'model')}, {made['date']}"))
 
 
 @app.command("diff")
@@ -108,7 +108,7 @@ def diff(
     from agent.cli.output import emit_json, stdout
     from agent.cli.tables import rows_table
     from agent.reports.prices import compare
-    from trajectories.record.text import counted
+    from trajectories.record.text import quantity
 
     found = compare(old, new)
     if json:
@@ -122,6 +122,6 @@ def diff(
         console.print(rows_table(found["changed"], text=_TEXT_COLUMNS, unbroken=("name", "model")))
     typer.echo(
         f"{len(found['added'])} added, {len(found['removed'])} removed, {len(found['changed'])} rates changed, "
-        f"{counted(found['same'], 'model')} the same; US dollars per million tokens",
+        f"{quantity(found['same'], 'model')} the same; US dollars per million tokens",
         err=True,
     )

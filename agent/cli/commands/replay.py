@@ -65,7 +65,7 @@ def replay(
 
 def _print(report: Report) -> None:
     from agent.cli.output import stdout
-    from trajectories.record.text import counted
+    from trajectories.record.text import quantity
 
     console = stdout()
     total = report.actions
@@ -75,7 +75,7 @@ def _print(report: Report) -> None:
         f"{report.outputs_equal_normalized} equal when normalized",
     ]
     if report.workspace_equal is not None:
-        paths = counted(len(report.workspace_differences), "path")
+        paths = quantity(len(report.workspace_differences), "path")
         lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {paths}")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
     if report.not_replayed:

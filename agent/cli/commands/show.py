@@ -74,7 +74,7 @@ def show(
 def _check(directory: Path, *, as_json: bool) -> None:
     from agent.cli.output import emit_json
     from trajectories.checks.check import check
-    from trajectories.record.text import counted, printable
+    from trajectories.record.text import printable, quantity
 
     report = check(directory)
     if as_json:
@@ -85,7 +85,7 @@ def _check(directory: Path, *, as_json: bool) -> None:
                 typer.echo(printable(f"warning: {finding.place}: {finding.text}"), err=True)
         state = "finished" if report.finished else "unfinished: it has no exit"
         if report.first is None:
-            typer.echo(f"consistent: {counted(report.events, 'event')}, {state}")
+            typer.echo(f"consistent: {quantity(report.events, 'event')}, {state}")
         else:
             typer.echo(printable(f"inconsistent: {report.first.place}: {report.first.text} ({report.first.rule})"))
     if not report.consistent:

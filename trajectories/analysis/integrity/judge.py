@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from trajectories.record.events import Answer, Ask, ModelRef
-from trajectories.record.panel import KINDS, Kind, Outcome
+from trajectories.record.panel import KINDS, Kind, VoteOutcome
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _KEYS = frozenset(("violated", "confidence", "step", "why"))
@@ -38,7 +38,7 @@ class JudgeRequest:
 class JudgeResult:
     """The result of asking one judge."""
 
-    outcome: Outcome
+    outcome: VoteOutcome
     answers: Mapping[Kind, Answer] = field(default_factory=dict)
     asks: Sequence[Ask] = ()
 

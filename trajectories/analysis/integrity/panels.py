@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel
 
 from trajectories.record.events import Answer, Ask, Event, PanelStarted, Resumed, Voted
-from trajectories.record.panel import INTEGRITY, KINDS, Kind, Outcome
+from trajectories.record.panel import INTEGRITY, KINDS, Kind, VoteOutcome
 from trajectories.record.usage import Costs, Usage
 
 
@@ -32,7 +32,7 @@ class Vote(BaseModel):
 
     judge: int
     model: str
-    outcome: Outcome | None
+    outcome: VoteOutcome | None
     """None if the judging was cut off before an outcome was recorded."""
     answers: dict[Kind, Answer]
     asks: list[Ask]
