@@ -36,7 +36,7 @@ def local_registry(folder: Path) -> Iterator[str]:
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([program, "serve", str(folder / "config.yml")], stdout=log, stderr=log)
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while time.monotonic() < until:
             with socket.socket() as knock:
                 if knock.connect_ex(("127.0.0.1", port)) == 0:
@@ -45,4 +45,4 @@ def local_registry(folder: Path) -> Iterator[str]:
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(120)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.trials import Did, Step, record
+from tests.pace import plain_python_s
 from trajectories.analysis import analyze_trial
 from trajectories.analysis.aggregate import row
 from trajectories.analysis.commands.loops import WINDOW
@@ -140,7 +141,7 @@ def test_an_unknown_duration_is_not_no_time(tmp_path: Path) -> None:
     assert (figures["seconds_read"], figures["seconds_execute"], figures["seconds_git"]) == (2.0, None, 0.0)
 
 
-def test_a_thousand_steps_take_less_than_two_seconds_of_work(tmp_path: Path) -> None:
+def test_a_thousand_steps_take_little_work(tmp_path: Path) -> None:
     body = [f"def f{number}(a):\n    return a + {number}" for number in range(500)]
     steps = []
     for number in range(1000):
@@ -152,6 +153,6 @@ def test_a_thousand_steps_take_less_than_two_seconds_of_work(tmp_path: Path) -> 
     token_counter()  # reading the tokenizer's vocabulary is once a process
     began = time.process_time()
     analysis = analyze_trial(trial)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 40 * plain_python_s()
     assert analysis.growth is not None
     assert analysis.growth.final_lines == 1000

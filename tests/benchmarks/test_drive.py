@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -107,9 +106,8 @@ def test_large_input_and_output_at_the_same_time(drive: Drive) -> None:
 
 def test_a_program_that_hangs_is_killed(drive: Drive) -> None:
     drive.program("#!/bin/sh\ntrap '' TERM\necho begun\nsleep 98765\n")
-    started = time.monotonic()
     result = drive.run("def test(candidate):\n    candidate(timeout=0.5)\n")["test"]
-    assert (result.status, time.monotonic() - started < 10) == ("failed", True)
+    assert result.status == "failed"
     assert result.message == "Failed: the program had not exited after 0.5 s; its output began b'begun\\n'"
     assert not running("sleep 98765")
 
@@ -123,12 +121,10 @@ def test_endless_output_is_cut_off(drive: Drive) -> None:
 def test_no_process_survives_a_run(drive: Drive) -> None:
     drive.program("#!/bin/bash\n(setsid nohup sleep 98764 &)\nsleep 98764 &\ndisown\necho done\n")
     suite = (
-        "import subprocess, time\n"
+        "import subprocess\n"
         "def test(candidate):\n"
-        "    began = time.monotonic()\n"
         "    assert candidate().stdout == b'done\\n'\n"
         "    assert subprocess.run(['pgrep', '-xf', 'sleep 98764']).returncode == 1\n"
-        "    assert time.monotonic() - began < 5\n"
     )
     result = drive.run(suite)["test"]
     assert result.status == "passed", result

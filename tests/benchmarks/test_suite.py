@@ -254,7 +254,7 @@ def running(line: str) -> bool:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 LIFE_S = 300
 """It ends by itself after so long, whatever becomes of the tests."""
-START_S = 20
+START_S = 60
 
 
 def problem() -> str | None:
@@ -72,7 +72,7 @@ class SecondDaemon:
         if self._process is not None:
             with suppress(OSError, ValueError):
                 os.kill(int(self._pidfile.read_text()), how)
-            self._process.wait(30)
+            self._process.wait(120)
             self._process = None
         if how == signal.SIGKILL:
             self._pidfile.unlink(missing_ok=True)

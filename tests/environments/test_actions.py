@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from environments.protocol import SupervisorLost
@@ -28,12 +26,10 @@ def test_a_script_is_a_file(place: Place) -> None:
 
 
 def test_a_script_of_300_kilobytes_and_any_bytes(place: Place) -> None:
-    began = time.monotonic()
     line = "x='\\\\ % %% \\n \\0 é \udcff \t'\n"
     script = line * (300_000 // len(line)) + 'printf %s "$x" | od -An -tx1 | tr -d " \\n"'
     done = place.run(script)
     assert bytes.fromhex(done.output.decode()) == line[3:-2].encode("utf-8", "surrogateescape")
-    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("label", [DOCKER])

@@ -8,7 +8,6 @@ import sys
 import tarfile
 import tempfile
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -51,9 +50,7 @@ def members(path: Path) -> dict[str, tarfile.TarInfo]:
 def test_a_workspace_with_everything_odd_goes_out_and_in_again(start: object, label: str, tmp_path: Path) -> None:
     first: Place = start(label)  # type: ignore[operator]
     first.text(ODD)
-    began = time.monotonic()
     export = first.environment.export(tmp_path / "w.tar.zst")
-    assert time.monotonic() - began < 5
     assert sorted((one.path, one.why) for one in export.skipped) == [
         ("odd/pipe", "named pipe"),
         ("odd/socket", "socket"),

@@ -26,11 +26,15 @@ def test_everything_that_an_action_started_is_ended(place: Place, how: str) -> N
     sleep = f"escape-{abs(hash(how)) % 10**6}"
     place.text(f"cp $(type -P sleep) {sleep}")
     began = time.monotonic()
+    assert place.run("sleep 1000", deadline_s=0.3).ended == "deadline"
+    place.text("true")
+    plain_s = time.monotonic() - began
+    began = time.monotonic()
     done = place.run(f"echo partial; {ESCAPES[how].replace('{sleep}', './' + sleep)}", deadline_s=0.3)
     assert (done.ended, done.exit_code, done.signal, done.output[:8]) == ("deadline", None, None, b"partial\n")
     assert place.text(f"grep -l '[e]{sleep[1:]}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l; rm {sleep}") == "0\n"
-    assert time.monotonic() - began < 0.3 + 1 + 0.5  # the next action within a second; and room for a busy machine
-    assert 0.3 <= done.duration_s < 1.3
+    assert time.monotonic() - began < 10 * plain_s, "what escapes takes much longer to end than what does not"
+    assert done.duration_s >= 0.3
 
 
 @pytest.mark.parametrize("label", [SANDBOX, DOCKER])

@@ -47,10 +47,8 @@ def test_sizes_around_the_borders(place: Place, size: int) -> None:
 
 
 def test_20_megabytes(place: Place) -> None:
-    began = time.monotonic()
     done = place.run("head -c 20000000 /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
     assert hashlib.sha256(bytes(done.output)).hexdigest() == place.text("cat sum; rm sum").strip()
-    assert time.monotonic() - began < 10
 
 
 def test_one_line_of_10_megabytes(place: Place) -> None:
@@ -67,12 +65,10 @@ def test_an_action_that_writes_more_than_its_cap(place: Place, cap: int) -> None
 
 
 def test_an_action_that_writes_for_ever(place: Place) -> None:
-    began = time.monotonic()
     done = place.run("yes", output_bytes=1_000_000)
     assert done.ended == "output_cap"
     assert done.output == b"y\n" * 500_000
     assert done.counted > 1_000_000
-    assert time.monotonic() - began < 5
     assert place.text("echo next") == "next\n"
 
 
@@ -129,7 +125,7 @@ def test_64_mebibytes_are_captured_and_recorded_with_32_of_memory(label: str, tm
 def test_a_background_process_that_writes_much_fills_nothing(start: object, label: str) -> None:
     place: Place = start(label, output_bytes=1 << 20)  # type: ignore[operator]
     place.run("(sleep 0.2; head -c 300000000 /dev/zero; echo done >finished) &")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while place.run("cat finished").output != b"done\n":
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import pytest
 from environments.link import Link
 from environments.promises import Promise
 from environments.protocol import Spooled
+from tests.pace import plain_process_s
 from trajectories import interrupts
 
 from .conftest import ALL, Place, environment
@@ -81,7 +83,7 @@ def test_given_a_directory_or_variables_an_action_has_a_shell_of_its_own(shell: 
     ],
 )
 def test_nothing_that_asks_wedges_it(shell: Place, script: str) -> None:
-    done = shell.run(script, deadline_s=5)
+    done = shell.run(script, deadline_s=30)
     assert done.ended == "exited", done
     assert b"done\n" in done.output, done
     assert b"noise" not in done.output.replace(b"'echo noise'", b"")
@@ -116,9 +118,11 @@ def test_what_a_program_writes_to_the_terminal_is_shown(shell: Place) -> None:
     ],
 )
 def test_a_deadline_ends_what_the_action_started(shell: Place, script: str, lost: bool) -> None:
-    assert (
-        min(ended_after_s(shell, script, lost) for _ in range(2)) < 0.3 + 1 + 0.5
-    )  # the better: the machine is shared
+    began = time.monotonic()
+    assert shell.run("sleep 1000", deadline_s=0.3).ended == "deadline"
+    kept(shell, "true")
+    plain_s = time.monotonic() - began
+    assert ended_after_s(shell, script, lost) < 10 * plain_s, "it takes much longer to end than a plain sleep"
 
 
 def ended_after_s(shell: Place, script: str, lost: bool) -> float:
@@ -212,25 +216,25 @@ def test_a_large_output_stays_in_its_file_when_the_terminal_had_something_too(sh
 
 
 def test_the_terminal_may_be_flooded(shell: Place) -> None:
-    done = shell.run("head -c 3000000 /dev/zero | tr '\\0' x >/dev/tty; echo end", deadline_s=10)
+    done = shell.run("head -c 3000000 /dev/zero | tr '\\0' x >/dev/tty; echo end", deadline_s=60)
     assert (done.ended, done.output[:4]) == ("exited", b"end\n")
     assert len(done.output) < 100_000
 
 
 def test_background_work_lives_on_and_holds_nothing(shell: Place) -> None:
-    began = time.monotonic()
-    done = shell.run("(sleep 0.5; echo late) & echo now")
+    done = shell.run("(until [ -e go ]; do sleep 0.05; done; echo late) & echo now")
     assert (done.output, done.left_running is not None and done.left_running > 0) == (b"now\n", True), done
-    assert time.monotonic() - began < 0.45
-    assert kept(shell, "sleep 0.7; jobs; echo end").endswith(b"end\n")
+    assert kept(shell, "touch go; wait; rm go; jobs; echo end").endswith(b"end\n")
     assert shell.run("true").left_running == 0
 
 
 def test_two_hundred_actions(shell: Place) -> None:
-    began = time.monotonic()
+    times = []
     for i in range(200):
+        began = time.monotonic()
         assert kept(shell, f"n={i}; echo $n") == f"{i}\n".encode()
-    assert (time.monotonic() - began) / 200 < 0.1
+        times.append(time.monotonic() - began)
+    assert statistics.median(times) < 50 * plain_process_s()
 
 
 def test_an_interrupt_leaves_a_usable_shell(shell: Place) -> None:
@@ -326,7 +330,7 @@ def test_a_killed_harness_leaves_nothing(label: str) -> None:
     assert child.stdout.readline() == "up\n"
     child.kill()
     child.wait()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while (
         found := subprocess.run(["pgrep", "-f", f"^{name}"], capture_output=True).stdout
     ) and time.monotonic() < until:

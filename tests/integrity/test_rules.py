@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.analysis.trials import Did, Step, record
+from tests.pace import plain_python_s
 from trajectories.analysis.integrity import RULES, Finding, rules_table, scan
 from trajectories.analysis.integrity.lookups import Program
 from trajectories.reading.reader import read_events
@@ -319,9 +320,9 @@ def test_long_texts_take_linear_time(tmp_path: Path, unit: str) -> None:
         [Step([Did(f"python3 - <<'EOF'\n{code}\nEOF"), Did(f"curl '{code[:100_000]}'")], {"main.py": code})],
         initial=INITIAL,
     )
-    began = time.monotonic()
+    began = time.process_time()
     scan(trial, read_events(trial))
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 100 * plain_python_s()
 
 
 def test_in_a_fork_what_stands_at_the_beginning_may_be_ones_own(tmp_path: Path) -> None:

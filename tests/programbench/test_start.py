@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,11 +146,9 @@ def test_an_image_that_is_no_clean_room_is_said_in_one_line(
 
 def test_an_image_that_cannot_be_pulled_gives_the_daemons_own_words(tmp_path: Path) -> None:
     closed = "127.0.0.1:9"
-    began = time.monotonic()
     done = agent(
         tmp_path, "solve", "--task", "ffmpeg", "--model", script(tmp_path, SUBMIT), PROGRAMBENCH_DOCKER_ORG=closed
     )
-    assert time.monotonic() - began < 60
     image = f"{closed}/ffmpeg_1776_ffmpeg.360a402:task_cleanroom_v6"
     direct = subprocess.run(["docker", "pull", image], capture_output=True, text=True)
     daemon_said = direct.stderr.strip().removeprefix("Error response from daemon: ")

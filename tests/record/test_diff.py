@@ -14,6 +14,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings, strategies as st
 
+from tests.pace import plain_python_s
 from tests.record.writing import Writing
 from tests.solve.command import agent
 from trajectories.errors import RecordError
@@ -173,9 +174,9 @@ def test_patch_makes_the_one_of_the_other(tmp_path_factory: pytest.TempPathFacto
 def test_a_diff_is_bounded_in_time_and_length() -> None:
     lines = [f"{number % 7}\n" for number in range(20_000)]
     random.Random(1).shuffle(lines)
-    began = time.monotonic()
+    began = time.process_time()
     made = unified("".join(lines), "".join(reversed(lines)), "f")
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 50 * plain_python_s()
     assert made.count("\n") == MOST_LINES + 1
     assert made.endswith("more lines ...]\n")
 

@@ -168,7 +168,7 @@ def test_an_interrupted_evaluation_is_closed_and_done_later(work: Path) -> None:
     while not (trial / "evaluation" / "suite.log").exists() and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert (json.loads(out)["verdict"], json.loads(out)["why_none"]) == (None, "interrupted by the user")
     (last,) = evaluated(trial)

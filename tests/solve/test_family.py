@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from agent.loop.actions import SUBMIT
+from tests.pace import plain_python_s
 from tests.solve.command import agent, script
 from trajectories.reading.family import family
 
@@ -63,5 +64,5 @@ def test_a_thousand_trials_take_a_moment(tmp_path: Path) -> None:
         (tmp_path / "batch" / f"t{number}" / "events.jsonl").write_text(line if number else "{}\n")
     began = time.process_time()
     root, _ = family(tmp_path / "batch" / "t5")
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 10 * plain_python_s()
     assert len(root.children) == 999

@@ -153,7 +153,7 @@ def test_after_a_container_that_was_lost(work: Path) -> None:
     trial = only_trial(work)
     container = next(event.container for event in read_events(trial) if isinstance(event, EnvStarted))
     subprocess.run(["docker", "kill", str(container)], check=True, stdout=subprocess.DEVNULL)
-    assert process.wait(60) == 1
+    assert process.wait(120) == 1
     done = agent(work, "resume", str(trial), "--json")
     assert (done.status, done.json["exit"]["cause"]) == (0, "submitted"), done.err
     shown = next(event for event in done.events if isinstance(event, Message) and event.action == "3.1")

@@ -29,7 +29,7 @@ def begin(work: Path, *argv: str, stderr: int = subprocess.DEVNULL) -> subproces
     )
 
 
-def wait_for(runs: Path, text: str, seconds: float = 30) -> Path:
+def wait_for(runs: Path, text: str, seconds: float = 60) -> Path:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         for path in runs.glob("*/*/events.jsonl"):
@@ -46,7 +46,7 @@ def test_two_interrupts_in_a_row_lose_neither_the_record_nor_the_json(work: Path
     process.send_signal(signal.SIGINT)
     time.sleep(gap_s)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode in (130, -signal.SIGINT)
     summary = json.loads(out)
     assert summary["exit"]["cause"] == "interrupted"
@@ -62,7 +62,7 @@ def test_an_interrupt_right_at_the_start_closes_the_record(work: Path) -> None:
     process = begin(work, *ADHOC, "--model", script(work, "sleep 100", SUBMIT))
     events = wait_for(work / "runs", "trial_started")
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert json.loads(out)["exit"]["cause"] == "interrupted"
     assert any(event.type == "exit" for event in read_events(events.parent))
@@ -73,7 +73,7 @@ def test_an_interrupt_in_the_export_ends_everything_and_starts_no_further_attemp
     process = begin(work, *ADHOC, "--attempts", "3", "--model", script(work, fill, SUBMIT))
     events = wait_for(work / "runs", '"type":"exit"')
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     trials = json.loads(out)["trials"]
     assert len(trials) == 1
@@ -90,7 +90,7 @@ def test_finished_attempts_are_reported_when_a_later_one_is_interrupted(work: Pa
     while len(list((work / "runs").glob("*/*/trial.json"))) < 2 and time.monotonic() < until:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     causes = [trial["exit"]["cause"] for trial in json.loads(out)["trials"]]
     assert causes[:2] == ["submitted", "submitted"]
@@ -100,7 +100,7 @@ def test_finished_attempts_are_reported_when_a_later_one_is_interrupted(work: Pa
 def test_a_progress_output_that_breaks_does_not_touch_the_trial(work: Path) -> None:
     with Path("/dev/full").open("w") as full:
         process = begin(work, *ADHOC, "--model", script(work, "echo one", SUBMIT), stderr=full.fileno())
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert json.loads(out)["exit"]["cause"] == "submitted"
 
@@ -112,6 +112,6 @@ def test_under_nohup_a_hangup_is_ignored(work: Path) -> None:
     )
     wait_for(work / "runs", '"action_started"')
     process.send_signal(signal.SIGHUP)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert json.loads(out)["exit"]["cause"] == "submitted"

@@ -88,11 +88,12 @@ def test_a_killed_trial_goes_on_where_it_was(work: Path, kind: str) -> None:
 
 
 def test_the_time_it_was_down_counts_for_nothing(work: Path) -> None:
+    began = time.monotonic()
     trial = killed(work, *options(work, "local", script(work, "echo a", "sleep 1", SUBMIT)), when='"action":"2.1"')
-    time.sleep(1.5)
+    time.sleep(3)
     done = agent(work, "resume", str(trial), "--json")
     assert done.status == 0, done.err
-    assert 1.0 <= done.json["wall_s"] < 2.4
+    assert 1.0 <= done.json["wall_s"] < time.monotonic() - began - 3
 
 
 def test_a_call_in_flight_is_made_again_and_its_usage_is_unknown(work: Path) -> None:
@@ -129,7 +130,7 @@ def test_an_interrupted_trial_goes_on(work: Path) -> None:
         assert time.monotonic() < until
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 130
+    assert process.wait(120) == 130
     (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
     done = agent(work, "resume", str(trial), "--json")
     assert done.status == 0, done.err
@@ -163,7 +164,7 @@ def test_two_processes_on_one_trial(work: Path) -> None:
         assert "is at work on this trial" in refused.err
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(120)
 
 
 def test_a_script_that_changed_is_refused(work: Path) -> None:
