@@ -113,12 +113,20 @@ def _source(model: type[BaseModel]) -> tuple[dict[str, str], dict[str, str]]:
         for statement in definition.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 field = statement.target.id
-                annotations[field] = ast.unparse(statement.annotation).replace("'", '"')
+                annotations[field] = _plain(statement.annotation)
                 continue
             if field and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 documented[field] = " ".join(str(statement.value.value).split())
             field = ""
     return documented, annotations
+
+
+def _plain(annotation: ast.expr) -> str:
+    """Return an annotation's text, without the metadata of `Annotated`."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *_])):
+            return _plain(kind)
+    return ast.unparse(annotation).replace("'", '"')
 
 
 def _unit(name: str, kind: str) -> str:

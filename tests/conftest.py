@@ -2,6 +2,7 @@
 
 A test that needs Docker or bubblewrap says so with a mark. Where the machine lacks it, the test is left out, and the
 summary says which and why; RETRACE_REQUIRE_DOCKER=1 and RETRACE_REQUIRE_SANDBOX=1 make that an error at the start.
+Tests marked `slow` are left out in the same way; `--slow` runs them, and no others.
 """
 
 from __future__ import annotations
@@ -62,7 +63,13 @@ def podman_problem() -> str | None:
     return "the tests start Podman's service as root" if os.geteuid() else None
 
 
+SLOW = "they take minutes; scripts/test --slow runs them, and only them"
+
 PROBES = {"docker": docker_problem, "sandbox": sandbox_problem, "podman": podman_problem}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, and only them")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -90,7 +97,14 @@ def pytest_configure_node(node) -> None:  # pytest-xdist's
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for mark, problem in config.stash[PROBLEMS].items():
+    if config.getoption("slow"):
+        quick = [item for item in items if not item.get_closest_marker("slow")]
+        items[:] = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=quick)
+        left_out = config.stash[PROBLEMS]
+    else:
+        left_out = {**config.stash[PROBLEMS], "slow": SLOW}
+    for mark, problem in left_out.items():
         skip = pytest.mark.skip(reason=f"{LEFT_OUT}{mark}: {problem}")
         for item in items:
             if item.get_closest_marker(mark):
@@ -108,7 +122,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         mark = why.partition(":")[0]
         total = files.total()
         terminalreporter.section(f"{total} {mark} test{'s' * (total != 1)} left out", yellow=True)
-        terminalreporter.line(f"{why}; RETRACE_REQUIRE_{mark.upper()}=1 makes this a failure")
+        way_out = f"; RETRACE_REQUIRE_{mark.upper()}=1 makes this a failure" if mark in PROBES else ""
+        terminalreporter.line(why + way_out)
         for file, count in sorted(files.items()):
             terminalreporter.line(f"  {count:4} in {file}")
 

@@ -29,6 +29,25 @@ def test_docker_answers() -> None:
     client.close()
 
 
+@pytest.mark.slow
+def test_that_is_slow() -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [((), "1 slow test left out"), (("--slow",), "1 passed, 1 deselected")],
+    ids=["plain", "--slow"],
+)
+def test_slow_tests_run_only_when_they_are_asked_for(options: tuple[str, ...], expected: str) -> None:
+    wanted = [f"{THIS}::test_that_is_slow", f"{THIS}::test_docker_answers"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *wanted]
+    ran = subprocess.run(
+        command, env={**os.environ, "DOCKER_HOST": NOWHERE}, capture_output=True, text=True, cwd=THIS.parents[2]
+    )
+    assert expected in ran.stdout
+
+
 def test_without_docker_the_summary_says_what_was_left_out() -> None:
     done = run()
     assert done.returncode == 0, done.stdout

@@ -58,6 +58,12 @@ def test_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
     assert lost == []
 
 
+def test_wheel_tells_type_checkers_that_every_package_is_typed(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
+
+
 def test_wheel_names_its_license_and_entry_point(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         info = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA")).partition("/")[0]

@@ -11,6 +11,7 @@ from scripts.crash_test import crash_test
 
 
 @pytest.mark.parametrize(("env", "rounds"), [("local", 6), pytest.param("docker", 3, marks=pytest.mark.docker)])
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_nothing_is_lost(env: str, rounds: int) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

@@ -40,6 +40,7 @@ def test_the_ledger_recording_passes_again_in_every_environment(tmp_path: Path, 
 
 
 @pytest.mark.docker
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_rebuild_of_a_real_program_replays_to_the_same_verdict(tmp_path: Path) -> None:
     recording = RECORDINGS / "figlet"
