@@ -1,8 +1,8 @@
-"""What answers the loop: providers through litellm, scripts, recordings, people, a task's own solution, nothing.
+"""Models: providers through litellm, scripts, recordings, a person, a task's own solution, and one that only submits.
 
-`choose.make_model` makes any of them from what the user typed; `protocol` is what they have in common.
-A model knows no environment, no task and no record on disk (`replay` reads one). Imported by `agent`
-only. Names below are loaded when first used, because their modules are slow to different degrees.
+`choose.make_model` makes any of them from the value of `--model`; `protocol` is their common contract. A model knows
+no environment, no task and no record on disk (only `replay` reads one). Only `agent` imports this package, and only
+`litellm/` imports litellm. The names below are loaded at their first use, because some of their modules are slow.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""The one action as a tool: its name, its argument and its schema in the words of both OpenAI protocols.
+"""The `bash` tool: its name, its argument and its schema, in the form of either OpenAI protocol.
 
-The schema is a constant: a changed byte would void every provider's prompt cache.
+The schema is a constant, because a changed byte would invalidate every provider's prompt cache.
 """
 
 from __future__ import annotations

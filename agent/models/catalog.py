@@ -1,7 +1,7 @@
-"""litellm's table of models: which names exist, whose they are, and how much they can write.
+"""litellm's table of models: their names, their providers and the maximum size of a reply.
 
-The table is `scoring.pricing.tables`'s, read as the file inside the wheel; litellm is not imported. What a
-model costs is `scoring`'s.
+`scoring.pricing.tables` reads the table as a file inside litellm's wheel; litellm is not imported. Prices are the
+concern of `scoring`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from scoring.pricing.tables import wheel_prices
 
-TALKING_MODES = ("chat", "responses")
+_CHAT_MODES = ("chat", "responses")
 
 Row = Mapping[str, Any]
 
 
 @lru_cache(maxsize=1)
 def litellm_version() -> str:
-    """The installed version, or "unknown"."""
+    """Return the installed version, or "unknown"."""
     try:
         return version("litellm")
     except PackageNotFoundError:
@@ -29,12 +29,12 @@ def litellm_version() -> str:
 
 
 def table() -> Mapping[str, Row]:
-    """Rows by name; empty where there is no table (the check then lets every name pass)."""
+    """Return the rows by name; empty if there is no table, in which case the check accepts every name."""
     return wheel_prices().rows
 
 
 def provider_of_row(row: Row) -> str:
-    """The provider as it is written before a slash: the table splits some of them further."""
+    """Return the provider as it is written before the slash of a name; the table subdivides some providers."""
     provider = str(row.get("litellm_provider", ""))
     for family in ("vertex_ai", "bedrock", "cohere", "fireworks_ai"):
         if provider.startswith((family + "-", family + "_")) and provider != "bedrock_mantle":
@@ -43,7 +43,7 @@ def provider_of_row(row: Row) -> str:
 
 
 def row_of(name: str) -> Row | None:
-    """The row of `provider/model` or of a bare model name; of no other provider's model."""
+    """Return the row of `provider/model` or of a bare model name, but never that of another provider's model."""
     rows = table()
     if name in rows:
         return rows[name]
@@ -53,21 +53,21 @@ def row_of(name: str) -> Row | None:
 
 
 @lru_cache(maxsize=1)
-def talking_names() -> tuple[str, ...]:
-    """Every chat model as `provider/model`."""
+def chat_names() -> tuple[str, ...]:
+    """Return the name of every chat model as `provider/model`."""
     names = []
     for name, row in table().items():
-        if row.get("mode") in TALKING_MODES:
+        if row.get("mode") in _CHAT_MODES:
             provider = provider_of_row(row)
             names.append(name if name.startswith(provider + "/") else f"{provider}/{name}")
     return tuple(names)
 
 
 def near_names(name: str, count: int = 3) -> list[str]:
-    """Names of the table that look like this one, nearest first; a name without provider is compared without."""
+    """Return similar names of the table, the most similar first; a bare name is compared with bare names."""
     provider, slash, _ = name.partition("/")
     if slash:
-        same = [known for known in talking_names() if known.startswith(provider + "/")]
-        return difflib.get_close_matches(name, same or talking_names(), count, 0.6)
-    bare = {known.rpartition("/")[2]: known for known in reversed(talking_names())}
-    return [bare[found] for found in difflib.get_close_matches(name, bare, count, 0.6)]
+        same = [listed for listed in chat_names() if listed.startswith(provider + "/")]
+        return difflib.get_close_matches(name, same or chat_names(), count, 0.6)
+    bare = {listed.rpartition("/")[2]: listed for listed in reversed(chat_names())}
+    return [bare[similar] for similar in difflib.get_close_matches(name, bare, count, 0.6)]

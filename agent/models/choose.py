@@ -1,6 +1,6 @@
-"""From what the user typed after `--model` to the model: one of ours that costs nothing, an alias or a litellm name.
+"""The choice of a model by the value of `--model`: a free model of ours, an alias or a litellm name.
 
-Imports each kind only when it is chosen; never litellm or prompt_toolkit.
+The module of a model is imported only when that model is chosen; litellm and prompt_toolkit are never imported here.
 """
 
 from __future__ import annotations
@@ -23,68 +23,71 @@ FREE_MODELS = {
     ORACLE: "the task's own solution, where it has one",
     NOP: "submits at once",
 }
-"""What else than a provider's model may answer, by how it is written."""
+"""Models that cost nothing, by the value of `--model`."""
 
 
 def make_model(
-    asked: str,
+    typed: str,
     *,
     settings: Mapping[str, object],
     api_base: str | None,
     solution: Callable[[], Solution] | None = None,
 ) -> Model:
-    """The model, not yet checked. `solution` gives the solution of the task at hand; only `oracle` asks for it.
+    """Return the model that `--model` names, not yet checked.
 
-    Raises: ModelUnusable: one line with what was asked for and the way out; what `solution` raises.
+    `solution` returns the solution of the task; it is called for `oracle` only.
+
+    Raises: ModelUnusable: one line with the name and the way out; anything that `solution` raises.
     """
-    if asked.startswith((SCRIPT, REPLAY)) or asked in (HUMAN, ORACLE, NOP):
-        return _local(asked, settings, api_base, solution)
+    if typed.startswith((SCRIPT, REPLAY)) or typed in (HUMAN, ORACLE, NOP):
+        return _free_model(typed, settings, api_base, solution)
     from agent.models import catalog
     from agent.models.aliases import load_aliases
     from agent.models.litellm.model import LiteLLMModel
 
-    known = load_aliases()
-    if asked in known:
-        alias = known[asked]
-        return LiteLLMModel(asked, alias.name, {**alias.settings, **settings}, api_base)
-    if "/" not in asked and not api_base and catalog.table() and catalog.row_of(asked) is None:
-        near = [*difflib.get_close_matches(asked, [*known, HUMAN, ORACLE, NOP], 2, 0.6), *catalog.near_names(asked)]
-        hint = f"; near names: {', '.join(near)}" if near else ""
+    aliases = load_aliases()
+    if typed in aliases:
+        alias = aliases[typed]
+        return LiteLLMModel(typed, alias.name, {**alias.settings, **settings}, api_base)
+    if "/" not in typed and not api_base and catalog.table() and catalog.row_of(typed) is None:
+        similar = difflib.get_close_matches(typed, [*aliases, HUMAN, ORACLE, NOP], 2, 0.6)
+        similar += catalog.near_names(typed)
+        hint = f"; similar names: {', '.join(similar)}" if similar else ""
         raise ModelUnusable(
-            f"unknown model {asked!r}: write an alias (`agent models list`), PROVIDER/MODEL, "
+            f"unknown model {typed!r}: write an alias (`agent models list`), PROVIDER/MODEL, "
             f"{', '.join(list(FREE_MODELS)[:-1])} or {NOP}{hint}"
         )
-    return LiteLLMModel(asked, asked, settings, api_base)
+    return LiteLLMModel(typed, typed, settings, api_base)
 
 
-def _local(
-    asked: str, settings: Mapping[str, object], api_base: str | None, solution: Callable[[], Solution] | None
+def _free_model(
+    typed: str, settings: Mapping[str, object], api_base: str | None, solution: Callable[[], Solution] | None
 ) -> Model:
     if settings:
-        raise ModelUnusable(f"--model-setting {next(iter(settings))} means nothing to --model {asked}; leave it out")
+        raise ModelUnusable(f"--model-setting {next(iter(settings))} does not apply to --model {typed}; leave it out")
     if api_base:
-        raise ModelUnusable(f"--api-base means nothing to --model {asked}; leave it out")
-    if asked == HUMAN:
+        raise ModelUnusable(f"--api-base does not apply to --model {typed}; leave it out")
+    if typed == HUMAN:
         from agent.models.free.human import HumanModel
 
         return HumanModel()
-    if asked == NOP:
+    if typed == NOP:
         from agent.models.free.nop import NopModel
 
         return NopModel()
-    if asked == ORACLE:
+    if typed == ORACLE:
         from agent.models.free.oracle import OracleModel
 
         if solution is None:
-            raise ModelUnusable(f"--model {ORACLE} brings a task's own solution, and there is no task here")
+            raise ModelUnusable(f"--model {ORACLE} needs a task: it applies the task's own solution")
         return OracleModel(solution())
-    kind, _, path = asked.partition(":")
+    kind, _, path = typed.partition(":")
     if not path:
-        raise ModelUnusable(f"--model {asked} needs a path: {SCRIPT}FILE or {REPLAY}TRIAL")
+        raise ModelUnusable(f"--model {typed} needs a path: {SCRIPT}FILE or {REPLAY}TRIAL")
     if kind == "script":
         from agent.models.free.script import ScriptModel
 
-        return ScriptModel(Path(path), asked)
+        return ScriptModel(Path(path), typed)
     from agent.models.free.replay import ReplayModel
 
-    return ReplayModel(Path(path), asked)
+    return ReplayModel(Path(path), typed)

@@ -1,4 +1,4 @@
-"""Rows for `agent models list`: aliases with their prices and keys."""
+"""Rows of `agent models list`: aliases with their prices, and whether a key is set."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from agent.models.litellm.providers import key_is_set
 from scoring.pricing.rates import Rates
 from scoring.pricing.tables import wheel_prices
 
-PRICES = ("input", "cache_read", "output")
-"""Columns of `model_rows`."""
-
 
 def model_rows() -> list[dict[str, Any]]:
-    """One row an alias; prices in US dollars per million tokens, None where the table has none."""
+    """Return one row per alias; prices are in US dollars per million tokens, None if the table has none."""
     prices = wheel_prices()
     rows = []
     for alias, target in load_aliases().items():

@@ -1,6 +1,6 @@
-"""The contract between the loop's driver and whatever answers it: a provider, a script, a recording, a person.
+"""The contract of a model: the requests that it gets and the completions or failures that it returns.
 
-Types and the protocol only. A model knows no environment, no task and no record on disk.
+A model may be a provider's, a script, a recording or a person. It knows no environment, no task and no record on disk.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from trajectories.record.events import FailureClass, Json, Message, ModelRef, Re
 from trajectories.record.usage import Costs, Usage
 
 ActionFormat = Literal["tool", "fenced"]
-"""How a model says its commands: calls of a `bash` tool, or one fenced block a reply."""
+"""The form of a model's commands: calls of a `bash` tool, or one fenced block in each reply."""
 
 
 @dataclass(frozen=True)
 class AssistantTurn:
-    """An earlier reply on its way back to the model."""
+    """An earlier reply that is sent back to the model."""
 
     id: str
     reply: Reply
@@ -26,9 +26,11 @@ class AssistantTurn:
 
 @dataclass(frozen=True)
 class Request:
-    """One try of one call. `history` is append-only over a trial: each request extends the one before.
+    """One try of one call.
 
-    It is the driver's own list: read it during the call, keep no reference to it."""
+    `history` only grows during a trial, so each request extends the one before it. It is the driver's own list: read
+    it during the call, and keep no reference to it.
+    """
 
     step: int
     try_: int
@@ -38,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Completion:
-    """A completed call. `usage` None is unknown; a model that costs nothing says so with `Costs(...0)`."""
+    """A completed call; `usage` is None if the provider did not report it."""
 
     reply: Reply
     usage: Usage | None
@@ -49,7 +51,7 @@ class Completion:
 
 
 class CallFailure(Exception):
-    """A try that brought no reply."""
+    """A try that ended without a reply."""
 
     def __init__(
         self,
@@ -73,45 +75,45 @@ class CallFailure(Exception):
 
 
 class ModelUnusable(Exception):
-    """Found before any container starts: unknown model, missing key, unreachable endpoint, bad file."""
+    """The model cannot be used: unknown name, missing key, bad file. Raised before a trial starts."""
 
 
 class ModelUnreachable(ModelUnusable):
-    """Its endpoint does not answer."""
+    """The endpoint of the model does not answer."""
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What the record says of a model."""
+    """The description of a model that goes into the record."""
 
     ref: ModelRef
     action_format: ActionFormat
     free: Costs | None = None
-    """The cost of each call where it is known beforehand: zero for scripts, replays, people, `oracle` and `nop`."""
+    """Costs of each call if they are known beforehand: zero for scripts, replays, people, `oracle` and `nop`."""
     parameters: Json = field(default_factory=dict)
-    """What goes with every request: temperature, tools, ..."""
+    """Parameters of every request: temperature, tools, ..."""
     versions: dict[str, str] = field(default_factory=dict)
 
 
 class Model(Protocol):
-    """Something that answers requests, one at a time."""
+    """A model that answers requests, one at a time."""
 
     info: ModelInfo
 
     def check(self) -> None:
-        """Everything that can be known without a call: name, key, endpoint, file.
+        """Check all that can be checked without a call: name, key, endpoint, file.
 
         Raises: ModelUnusable.
         """
 
     def warm_up(self) -> None:
-        """Slow imports; called in a thread while the environment starts. Never raises."""
+        """Do slow imports, in a thread while the environment starts; never raise."""
 
     def ask(self, request: Request) -> Completion:
-        """One try, no retries of its own.
+        """Make one try; the caller is responsible for retries.
 
         Raises: CallFailure.
         """
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release connections and files."""

@@ -1,7 +1,7 @@
-"""What may be said of a failed call or of an endpoint: one line, without keys and passwords.
+"""Removal of keys and passwords from text about a failed call or an endpoint.
 
-Known secrets are `trajectories.writing.masking`'s to tell; here are only the forms in which providers echo a key
-in part, and the user and password of a URL.
+`trajectories.writing.masking` knows the secrets of this process. This module adds the forms in which providers echo
+parts of a key, and the credentials inside a URL.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _QUERY = re.compile(r"(?<=[?&])((?:[\w.-]{0,40}[_.-])?(?:key|token|secret|passwo
 
 
 def one_line(text: str) -> str:
-    """The text in one line of bounded length, without secrets."""
-    known_masked = Masker.from_environment().data(storable(text).encode())[0].decode()
-    line = " ".join(_KEY_LIKE.sub("***", without_secrets(known_masked)).split())
+    """Return the text on one line of bounded length, without secrets."""
+    masked = Masker.from_environment().data(storable(text).encode())[0].decode()
+    line = " ".join(_KEY_LIKE.sub("***", without_secrets(masked)).split())
     return line if len(line) <= DETAIL_CHARACTERS else line[: DETAIL_CHARACTERS - 3] + "..."
 
 
 def without_secrets(text: str) -> str:
-    """The text with `user:password@` taken out of its URLs, and the values of keys in their queries."""
+    """Return the text without the `user:password@` of its URLs and without the values of keys in their queries."""
     return _QUERY.sub(r"\1***", _USERINFO.sub("", text))

@@ -1,7 +1,7 @@
-"""When a failed call is tried again, and after how long. Pure: nobody sleeps here.
+"""The policy for retries of failed calls: which failures are tried again, and after which wait.
 
-The waits span minutes, because a rate window does; a provider's Retry-After is obeyed. What a second
-try cannot mend is not tried again.
+The waits span minutes, because rate limits do; a provider's Retry-After is obeyed. Failures that another try cannot
+remedy are final. The module is pure: the caller does the waiting.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ RETRIED: frozenset[FailureClass] = frozenset({"rate_limit", "server_error", "tim
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Exponential back-off with jitter: with the defaults ten tries wait about 10 minutes in all."""
+    """Exponential back-off with jitter; with the defaults, ten tries wait about 10 minutes in total."""
 
     tries: int = 10
-    """Tries of one call, the first included."""
+    """Maximum number of tries of one call, including the first."""
     first_wait_s: float = 2.0
     factor: float = 2.0
     max_wait_s: float = 120.0
     jitter: float = 0.2
-    """A wait is up to this share longer, so that parallel trials do not come back together."""
+    """Maximum share by which a wait is prolonged, so that parallel trials do not try again at the same moment."""
     seed: float = field(default_factory=random.random)
-    """Which jitter: the same seed and failure give the same wait."""
+    """Seed of the jitter: the same seed and failure give the same wait."""
     max_retry_after_s: float = 3600.0
-    """A provider that asks for more than this is not waited for."""
+    """Longest Retry-After that is obeyed; a provider that asks for more ends the call."""
 
     def wait_s(self, failure: CallFailure, try_: int) -> float | None:
-        """Seconds to wait after the failed try number `try_` (from 1); None for no further try."""
+        """Return the seconds to wait after the failed try number `try_` (from 1); None if there is no further try."""
         if failure.error not in RETRIED or try_ >= self.tries:
             return None
         backoff = min(self.first_wait_s * self.factor ** (try_ - 1), self.max_wait_s)
@@ -45,5 +45,5 @@ class RetryPolicy:
         return max(wait, failure.retry_after_s)
 
     def _spread(self, detail: str, try_: int) -> float:
-        """In [0, 1)."""
+        """Return a reproducible number in [0, 1)."""
         return (zlib.crc32(f"{self.seed} {try_} {detail}".encode("utf-8", "replace")) % 1000) / 1000

@@ -422,7 +422,7 @@ def test_the_export_command(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == "ATIF-v1.8"
     for arguments, words in (
         (("--format", "html"), "html"),
-        (("--format", "mini", "--json"), "give --output"),
+        (("--format", "mini", "--json"), "--json needs --output"),
         (("--format", "mini", "--reasoning"), "--reasoning does not apply to --format mini"),
         (("--format", "mini", "--output", "."), "is a directory"),
         (("--format", "mini", "--output", "no/such/place"), "cannot be written"),

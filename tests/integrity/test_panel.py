@@ -242,15 +242,15 @@ def test_an_interrupt_keeps_the_votes_that_came_and_leaves_nothing(work: Path) -
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--judges", "3"), "give that as well"),
+        (("--judges", "3"), "give --integrity as well"),
         (("--integrity", "--judges", "3"), "does not apply without judges"),
         (("--integrity", "--judge-model", "opuss"), "unknown model 'opuss'"),
         (("--integrity", "--judge-model", "human"), "judges are models"),
         (("--integrity", "--judge-model", "openai/none-such", "--judge-cost-limit", "1"), "none-such"),
         (("--integrity", "--judge-model", "script:none.json"), "none.json"),
-        (("--integrity", "--judge-model", "opus", "--judge-cost-limit", "much"), "no amount"),
+        (("--integrity", "--judge-model", "opus", "--judge-cost-limit", "much"), "is not an amount"),
         (("--integrity", "--judge-model", "a", "--judge-model", "b", "--judges", "1"), "b would never be asked"),
-        (("--integrity", "--plots", "p"), "leave out --integrity"),
+        (("--integrity", "--plots", "p"), "leave out one of them"),
     ],
 )
 def test_the_users_mistakes_are_one_line(work: Path, options: tuple[str, ...], said: str) -> None:

@@ -99,7 +99,7 @@ def test_a_broken_file_of_aliases_is_named(own_config, content, said):
 def test_an_unknown_alias_suggests_near_names(asked, near):
     message = unusable(asked)
     assert repr(asked) in message
-    assert near in message.partition("near names")[2]
+    assert near in message.partition("similar names")[2]
 
 
 def test_an_unknown_name_of_a_known_provider_suggests_that_providers(monkeypatch):

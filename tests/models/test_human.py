@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 from agent.loop.actions import SUBMIT
-from agent.models.free.bash_syntax import is_whole
+from agent.models.free.bash_syntax import is_complete
 
 SESSION = """\
 import json, sys
@@ -165,7 +165,7 @@ def test_lines_from_a_pipe(environment):
     ],
 )
 def test_an_unfinished_command(script):
-    assert not is_whole(script)
+    assert not is_complete(script)
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_an_unfinished_command(script):
     ],
 )
 def test_a_whole_command_even_a_wrong_one(script):
-    assert is_whole(script)
+    assert is_complete(script)

@@ -277,7 +277,7 @@ def test_mistakes_are_one_line(work: Path) -> None:
         ("text", "--task", "mine", "--env", "local"): "neither a directory nor a tar",
         ("torn.tar.gz", "--task", "mine", "--env", "local"): "not a complete tar.gz",
         ("mine", "--task", "mine", "--env", "docker"): "allows: sandbox, local",
-        ("mine", "--task", "mine", "--env", "cloud"): "is none of",
+        ("mine", "--task", "mine", "--env", "cloud"): "is not one of",
         (str(trial), "--output", "out"): "leave it out",
     }
     for argv, said in cases.items():

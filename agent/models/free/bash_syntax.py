@@ -1,4 +1,4 @@
-"""Whether what a person typed so far is a whole bash command, as bash itself sees it."""
+"""A check, by bash itself, if the lines typed so far are a complete bash command."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _OPEN_BACKSLASH = re.compile(r"(?<!\\)(?:\\\\)*\\\n?\Z")
 _CHECK_S = 5.0
 
 
-def is_whole(script: str) -> bool:
-    """False while a quote, a here-document, a block or a line continuation is open; `bash -n` runs nothing."""
+def is_complete(script: str) -> bool:
+    """Return False while a quote, a here-document, a block or a line continuation is open; nothing is run."""
     if _OPEN_BACKSLASH.search(script):
         return False
     bash = shutil.which("bash")

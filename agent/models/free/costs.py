@@ -1,4 +1,4 @@
-"""What calls cost that nobody bills: nothing, and it is known to be nothing."""
+"""Costs and completions of the models that cost nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FREE = Costs(billed=0.0, computed=0.0, list=0.0)
 NO_TOKENS = Usage(input=0, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=0, reasoning=0)
 
 
-def answer(command: str, request: Request, served: str) -> Completion:
-    """One command as the call of a model that costs nothing; its id is one that the history does not have."""
+def completion(command: str, request: Request, served: str) -> Completion:
+    """Return one command as the completed call of a free model; no call in the history has the same id."""
     turns = sum(isinstance(entry, AssistantTurn) for entry in request.history)
     call = ToolCall(id=f"call_{turns + 1}", name=BASH, arguments=json.dumps({COMMAND: command}))
-    reply = with_own_ids(Reply(tool_calls=(call,)), request)  # a fork's history has another model's ids
+    reply = with_own_ids(Reply(tool_calls=(call,)), request)  # the history of a fork has another model's ids
     return Completion(reply, NO_TOKENS, model_served=served, finish_reason="tool_calls")

@@ -1,8 +1,8 @@
-"""`human`: a person types the commands; a baseline in its own right.
+"""The model `human`: a person types the commands, as a baseline for other models.
 
-Shows each message since the last own turn and asks for a command: with line editing and history where
-the input is a terminal, line by line otherwise. Everything is printed to standard error, so that
-standard output stays free for results.
+Each message since the person's last turn is shown, then a command is asked for: with line editing and history if the
+input is a terminal, line by line otherwise. Everything is printed to standard error, because standard output is for
+results.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from agent.config import config_dir
 from agent.loop.actions import SUBMIT
-from agent.models.free.bash_syntax import is_whole
-from agent.models.free.costs import FREE, answer
+from agent.models.free.bash_syntax import is_complete
+from agent.models.free.costs import FREE, completion
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from environments.leftovers.owner import this_process
 from trajectories.record.events import Message, ModelRef
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 HISTORY = "human-history"
 HELP = """\
-Type a bash command; it runs when it is complete. Every command has its own shell. Words of your own:
-  :submit   the work is finished
+Type a bash command; it runs when it is complete. Every command has its own shell. Special commands:
+  :submit   submit the finished work
   :edit     write a script in $VISUAL or $EDITOR
-  :help     this
+  :help     show this help
   :quit     give up (also Ctrl-D)
 Ctrl-C interrupts the trial."""
 
 
 class HumanModel:
-    """Asks the person at standard input."""
+    """A model that asks the person at standard input."""
 
     def __init__(self) -> None:
         self.info = ModelInfo(ModelRef(asked="human", name="human"), "tool", free=FREE)
@@ -49,27 +49,30 @@ class HumanModel:
         self._prompt: _Terminal | _Lines | None = None
 
     def check(self) -> None:
-        """Raises: ModelUnusable without a standard input."""
+        """Check that there is a standard input.
+
+        Raises: ModelUnusable.
+        """
         if sys.stdin is None or sys.stdin.closed:
             raise ModelUnusable("--model human needs a standard input to type commands into")
 
     def warm_up(self) -> None:
-        """Load the line editor."""
+        """Import the line editor."""
         with contextlib.suppress(Exception):
             if sys.stdin.isatty():
                 import prompt_toolkit  # noqa: F401
 
     def ask(self, request: Request) -> Completion:
-        """Show what is new and wait for a command; the request's time-out does not apply to a person.
+        """Show new messages and wait for a command; the request's time-out does not apply to a person.
 
         Raises: CallFailure: `gave_up`. KeyboardInterrupt.
         """
         self._show(request.history)
         command = storable(self._command(request.step))
-        return answer(command, request, "human")
+        return completion(command, request, "human")
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
     def _show(self, history: Sequence[Message | AssistantTurn]) -> None:
         first = self._shown == 0
@@ -78,10 +81,10 @@ class HumanModel:
             if index < self._shown or not isinstance(entry, Message) or entry.role == "system":
                 continue
             if first and turns and turns[0] < index < turns[-1]:
-                continue  # a resumed trial: the task and the newest observation will do
+                continue  # a resumed trial: the task and the newest observation are enough
             _print(printable(entry.content).rstrip("\n"))
         if first and turns:
-            _print(f"(going on after {len(turns)} earlier steps)")
+            _print(f"(continuing after {len(turns)} earlier steps)")
         if first:
             _print("(:help shows what you can type; :submit ends the work)")
         self._shown = len(history)
@@ -112,10 +115,10 @@ class HumanModel:
 
 
 class _Lines:
-    """Plain lines: standard input is a file or a pipe."""
+    """Input by plain lines, for a standard input that is a file or a pipe."""
 
     def read(self, prompt: str) -> str:
-        """Lines up to the end of a whole command.
+        """Read lines up to the end of a complete command.
 
         Raises: EOFError.
         """
@@ -125,12 +128,12 @@ class _Lines:
             typed += line
             if not line and not typed.strip():
                 raise EOFError
-            if not line or is_whole(typed):
+            if not line or is_complete(typed):
                 return typed.removesuffix("\n")
 
 
 class _Terminal:
-    """Line editing with history; Enter ends a whole command and goes on with an unfinished one."""
+    """Input with line editing and history; Enter ends a complete command and continues an incomplete one."""
 
     def __init__(self) -> None:
         from prompt_toolkit import PromptSession
@@ -150,7 +153,7 @@ class _Terminal:
         @keys.add("enter", filter=~is_done)
         def _enter(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
-            if is_whole(buffer.text):
+            if is_complete(buffer.text):
                 buffer.validate_and_handle()
             else:
                 buffer.insert_text("\n")
@@ -165,7 +168,7 @@ class _Terminal:
         )
 
     def read(self, prompt: str) -> str:
-        """A command.
+        """Read a command.
 
         Raises: EOFError; KeyboardInterrupt.
         """
@@ -173,7 +176,7 @@ class _Terminal:
 
 
 def _edited() -> str:
-    """A script from the person's editor; empty if there is none."""
+    """Return a script from the person's editor; empty if there is none."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix=this_process().prefix) as folder:
         path = Path(folder) / "command.sh"

@@ -1,9 +1,9 @@
-"""`nop`: submits at once, whatever the task; what an untouched workspace is worth. Costs nothing."""
+"""The model `nop`: submits at once, which shows the verdict on an untouched workspace. Costs nothing."""
 
 from __future__ import annotations
 
 from agent.loop.actions import SUBMIT
-from agent.models.free.costs import FREE, answer
+from agent.models.free.costs import FREE, completion
 from agent.models.protocol import Completion, ModelInfo, Request
 from trajectories.record.events import ModelRef
 
@@ -11,20 +11,20 @@ NOP = "nop"
 
 
 class NopModel:
-    """Says one thing: that the work is finished."""
+    """A model whose only command is the submission."""
 
     def __init__(self) -> None:
         self.info = ModelInfo(ModelRef(asked=NOP, name=NOP), "tool", free=FREE)
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Do nothing: there is nothing to check."""
 
     def warm_up(self) -> None:
-        """Nothing is slow."""
+        """Do nothing: no import is slow."""
 
     def ask(self, request: Request) -> Completion:
-        """The submission."""
-        return answer(SUBMIT, request, NOP)
+        """Return the submission."""
+        return completion(SUBMIT, request, NOP)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""

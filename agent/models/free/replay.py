@@ -1,7 +1,7 @@
-"""`replay:TRIAL`: the replies of a recorded trial, one after the other. Costs nothing.
+"""The model `replay:TRIAL`: returns the replies of a recorded trial, one after the other. Costs nothing.
 
-Replies come as they were recorded, whatever the commands now print; the recorded tokens and dollars
-were spent then and are not counted again. After the last reply it gives up.
+The replies are those of the record, whatever the commands print now. The recorded tokens and costs are not counted
+again. After the last reply the model gives up.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from trajectories.record.identity import sha256_of
 
 
 class ReplayModel:
-    """Answers with the replies of the trial in a directory.
+    """A model that answers with the replies of the trial in a directory.
 
     Raises: ModelUnusable if there is no readable record.
     """
 
-    def __init__(self, trial: Path, asked: str) -> None:
+    def __init__(self, trial: Path, typed: str) -> None:
         try:
             events = list(read_events(trial))
         except (RecordError, OSError) as error:
-            raise ModelUnusable(f"--model {asked}: {error}") from None
+            raise ModelUnusable(f"--model {typed}: {error}") from None
         self._calls = [event for event in events if isinstance(event, CallFinished)]
         started = [event for event in events if isinstance(event, TrialStarted)]
         if not self._calls:
-            raise ModelUnusable(f"--model {asked}: the trial holds no reply to replay")
+            raise ModelUnusable(f"--model {typed}: the trial holds no reply to replay")
         settings = {
             "trial": started[0].trial if started else "",
             "sha256": sha256_of([call.reply.model_dump() for call in self._calls]),
         }
-        self.info = ModelInfo(ModelRef(asked=asked, name="replay", settings=settings), self._format(), free=FREE)
+        self.info = ModelInfo(ModelRef(asked=typed, name="replay", settings=settings), self._format(), free=FREE)
 
     def check(self) -> None:
-        """The record was read when the model was made."""
+        """Do nothing: the record was read when the model was made."""
 
     def warm_up(self) -> None:
-        """Nothing is slow."""
+        """Do nothing: no import is slow."""
 
     def ask(self, request: Request) -> Completion:
-        """The recorded reply that is due; the history says which.
+        """Return the next recorded reply, by the number of replies in the history.
 
         Raises: CallFailure: `gave_up` after the last one.
         """
@@ -69,9 +69,9 @@ class ReplayModel:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
     def _format(self) -> ActionFormat:
-        """Tool calls, unless the recording has text only."""
+        """Return `tool`, unless the recording has text only."""
         text_only = not any(call.reply.tool_calls for call in self._calls)
         return "fenced" if text_only and any(call.reply.text for call in self._calls) else "tool"

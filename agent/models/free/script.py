@@ -1,13 +1,13 @@
-"""`script:FILE`: a YAML or JSON list of turns takes the model's place. Costs nothing, needs nobody.
+"""The model `script:FILE`: answers with the turns of a YAML or JSON list. Costs nothing.
 
 A turn is a command, a list of commands (several tool calls), or a mapping:
 
     text, commands, calls ({name, arguments: text or object}), usage, finish_reason, refusal,
     reply_delay_s, fail ({error, detail, retry_after_s, status})
 
-A turn with `fail` is one failed try of the call that the next turn answers. Which turn is due follows
-from the history alone, so that a resumed trial goes on where it was. After the last turn the script
-gives up. Tokens are what `usage` says, and 0 where it says nothing.
+A turn with `fail` is one failed try of the call that the next turn answers. The next turn follows from the history
+alone, so that a trial can be resumed. After the last turn the script gives up. A token count that `usage` does not
+give is 0.
 """
 
 from __future__ import annotations
@@ -40,50 +40,50 @@ class Turn:
 
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
-    """(tool name, arguments as sent)."""
+    """Name of the tool and arguments as text, for each call."""
     usage: Usage = NO_TOKENS
     finish_reason: str | None = None
     refusal: str = ""
     reply_delay_s: float = 0.0
     failures: tuple[dict[str, Any], ...] = ()
-    """Arguments of a `CallFailure`, in order."""
+    """Arguments of each `CallFailure`, in order."""
     gives_up: bool = False
-    """No reply comes after the failures."""
+    """True if no reply follows the failures."""
 
 
 class ScriptModel:
-    """Answers with the turns of a file, in order.
+    """A model that answers with the turns of a file, in order.
 
     Raises: ModelUnusable naming file, turn and key.
     """
 
-    def __init__(self, path: Path, asked: str) -> None:
+    def __init__(self, path: Path, typed: str) -> None:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise ModelUnusable(f"--model {asked}: cannot read {path}: {error.strerror}") from None
+            raise ModelUnusable(f"--model {typed}: cannot read {path}: {error.strerror}") from None
         self._turns = parse_script(data, str(path))
         digest = hashlib.sha256(data).hexdigest()
-        self.info = ModelInfo(ModelRef(asked=asked, name="script", settings={"sha256": digest}), "tool", free=FREE)
+        self.info = ModelInfo(ModelRef(asked=typed, name="script", settings={"sha256": digest}), "tool", free=FREE)
 
     def check(self) -> None:
-        """The file was read and checked when the model was made."""
+        """Do nothing: the file was read and checked when the model was made."""
 
     def warm_up(self) -> None:
-        """Nothing is slow."""
+        """Do nothing: no import is slow."""
 
     def ask(self, request: Request) -> Completion:
-        """The turn that is due.
+        """Return the next turn.
 
-        Raises: CallFailure as the script says; `gave_up` after its last turn.
+        Raises: CallFailure as the script prescribes; `gave_up` after its last turn.
         """
         due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
         turn = self._turns[due] if due < len(self._turns) else Turn(gives_up=True)
         if request.try_ <= len(turn.failures):
             raise CallFailure(**turn.failures[request.try_ - 1])
         if turn.gives_up:
-            said = f"the script has no turn left: it has {len(self._turns)}, and the history {due} replies"
-            raise CallFailure("gave_up", said)
+            detail = f"the script has no turn left: it has {len(self._turns)}, and the history {due} replies"
+            raise CallFailure("gave_up", detail)
         if turn.reply_delay_s > request.timeout_s:
             time.sleep(request.timeout_s)
             raise CallFailure("timeout", f"no whole reply within {request.timeout_s:g} s")
@@ -98,11 +98,11 @@ class ScriptModel:
         return Completion(reply, turn.usage, model_served="script", finish_reason=finish_reason)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
 
 def parse_script(data: bytes, file: str) -> list[Turn]:
-    """The turns of a script; failures at its end belong to a turn that gives up.
+    """Parse the turns of a script; failures at its end belong to a turn that gives up.
 
     Raises: ModelUnusable naming file, turn and key.
     """
@@ -114,14 +114,14 @@ def parse_script(data: bytes, file: str) -> list[Turn]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ModelUnusable(f"{file}: neither YAML nor JSON: {' '.join(str(error).split())}") from None
     if not isinstance(entries, list):
-        raise ModelUnusable(f"{file}: a script is a list of turns, this is {_kind(entries)}")
+        raise ModelUnusable(f"{file}: a script must be a list of turns, not {_kind(entries)}")
     turns: list[Turn] = []
     failures: list[dict[str, Any]] = []
     for number, entry in enumerate(entries, start=1):
         place = f"{file}: turn {number}"
         if isinstance(entry, dict) and "fail" in entry:
             if len(entry) > 1:
-                raise ModelUnusable(f"{place}: a turn with `fail` has no other key")
+                raise ModelUnusable(f"{place}: a turn with `fail` must have no other key")
             failures.append(_failure(entry["fail"], place))
             continue
         turns.append(_turn(entry, tuple(failures), place))
@@ -136,16 +136,16 @@ def _turn(entry: Any, failures: tuple[dict[str, Any], ...], place: str) -> Turn:
         entry = {"commands": entry}
     if not isinstance(entry, dict):
         raise ModelUnusable(f"{place}: must be a command, a list of commands or a mapping, not {_kind(entry)}")
-    _known(entry, _KEYS, place)
-    commands = _given(entry, "commands", [])
+    _check_keys(entry, _KEYS, place)
+    commands = _value(entry, "commands", [])
     commands = [commands] if isinstance(commands, str) else commands
     if not isinstance(commands, list) or not all(isinstance(command, str) for command in commands):
         raise ModelUnusable(f"{place}: commands must be texts (quote numbers and `true`), not {_shown(commands)}")
     calls = [(BASH, json.dumps({COMMAND: storable(command)})) for command in commands]
     return Turn(
         text=_text(entry, "text", place),
-        calls=(*calls, *_calls(_given(entry, "calls", []), place)),
-        usage=_usage(_given(entry, "usage", {}), place),
+        calls=(*calls, *_calls(_value(entry, "calls", []), place)),
+        usage=_usage(_value(entry, "usage", {}), place),
         finish_reason=_text(entry, "finish_reason", place) or None,
         refusal=_text(entry, "refusal", place),
         reply_delay_s=_seconds(entry, "reply_delay_s", place) or 0.0,
@@ -154,18 +154,18 @@ def _turn(entry: Any, failures: tuple[dict[str, Any], ...], place: str) -> Turn:
 
 
 def _calls(calls: Any, place: str) -> list[tuple[str, str]]:
-    found = []
+    parsed = []
     for call in calls if isinstance(calls, list) else [None]:
         if not isinstance(call, dict):
             raise ModelUnusable(f"{place}: calls must be a list of {{name, arguments}}, not {_shown(calls)}")
-        _known(call, ("name", "arguments"), place)
+        _check_keys(call, ("name", "arguments"), place)
         arguments = call.get("arguments", {})
         try:
             text = storable(arguments) if isinstance(arguments, str) else json.dumps(arguments, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise ModelUnusable(f"{place}: arguments must be a text or what JSON can say: {error}") from None
-        found.append((_text(call, "name", place) or BASH, text))
-    return found
+            raise ModelUnusable(f"{place}: arguments must be a text or a JSON value: {error}") from None
+        parsed.append((_text(call, "name", place) or BASH, text))
+    return parsed
 
 
 def _usage(counts: Any, place: str) -> Usage:
@@ -182,10 +182,10 @@ def _usage(counts: Any, place: str) -> Usage:
 def _failure(fail: Any, place: str) -> dict[str, Any]:
     if not isinstance(fail, dict):
         raise ModelUnusable(f"{place}: fail must be a mapping with `error`, not {_shown(fail)}")
-    _known(fail, _FAIL_KEYS, place)
+    _check_keys(fail, _FAIL_KEYS, place)
     error, status = fail.get("error"), fail.get("status")
     if error not in get_args(FailureClass):
-        raise ModelUnusable(f"{place}: error {_shown(error)} is none of {', '.join(get_args(FailureClass))}")
+        raise ModelUnusable(f"{place}: error {_shown(error)} is not one of {', '.join(get_args(FailureClass))}")
     if status is not None and (type(status) is not int or not 100 <= status <= 599):
         raise ModelUnusable(f"{place}: status must be an HTTP status from 100 to 599, not {_shown(status)}")
     return {
@@ -196,13 +196,13 @@ def _failure(fail: Any, place: str) -> dict[str, Any]:
     }
 
 
-def _given(entry: dict[str, Any], key: str, otherwise: Any) -> Any:
+def _value(entry: dict[str, Any], key: str, default: Any) -> Any:
     value = entry.get(key)
-    return otherwise if value is None else value
+    return default if value is None else value
 
 
 def _text(entry: dict[str, Any], key: str, place: str) -> str:
-    value = _given(entry, key, "")
+    value = _value(entry, key, "")
     if not isinstance(value, str):
         raise ModelUnusable(f"{place}: {key} must be a text, not {_shown(value)}")
     return storable(value)
@@ -215,7 +215,7 @@ def _seconds(entry: dict[str, Any], key: str, place: str) -> float | None:
     raise ModelUnusable(f"{place}: {key} must be a number of seconds, not {_shown(value)}")
 
 
-def _known(entry: dict[str, Any], keys: tuple[str, ...], place: str) -> None:
+def _check_keys(entry: dict[str, Any], keys: tuple[str, ...], place: str) -> None:
     for key in entry:
         if key not in keys:
             raise ModelUnusable(f"{place}: unknown key {_shown(key)}; keys are {', '.join(keys)}")

@@ -1,7 +1,7 @@
-"""One call over HTTP, bounded in time and size and observed: its deadline, its status, headers and body.
+"""One call over HTTP with a deadline and a limit of size, and what came back: status, headers and body.
 
-httpx bounds each read only, so a body that trickles in would never end; here the whole call has a
-deadline, and a worker that outlives it is abandoned. Knows no provider and no litellm.
+httpx bounds each read only, so a body that arrives slowly might never end. Here the whole call has a deadline, and a
+worker thread that exceeds it is abandoned. This module knows neither a provider nor litellm.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 GRACE_S = 0.5
-"""So long after the deadline the worker may still bring its own, better error."""
+"""Seconds after the deadline within which the worker may still raise its own, more precise error."""
 
 
 @dataclass
 class Exchange:
-    """What came over the wire for one call."""
+    """The HTTP response of one call, and its deadline."""
 
     deadline: float
-    """On the monotonic clock."""
+    """Time on the monotonic clock, in seconds, at which the call must have ended."""
     response: httpx.Response | None = field(default=None, repr=False)
 
     @property
     def status(self) -> int | None:
-        """The HTTP status; None if no answer began."""
+        """Return the HTTP status; None if no response began."""
         return None if self.response is None else self.response.status_code
 
     @property
     def headers(self) -> dict[str, str]:
-        """The answer's headers, names in lower case."""
+        """Return the headers of the response, with names in lower case."""
         return {} if self.response is None else dict(self.response.headers.items())
 
     @property
     def text(self) -> str | None:
-        """The whole body; None if it did not come whole."""
+        """Return the body; None if it is incomplete."""
         import httpx
 
         try:
@@ -54,42 +54,43 @@ class Exchange:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body if it is a JSON object, else empty."""
+        """Return the body if it is a JSON object, otherwise an empty one."""
         try:
-            found = json.loads(self.text or "")
+            content = json.loads(self.text or "")
         except (ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return content if isinstance(content, dict) else {}
 
 
-class _Here(threading.local):
+class _CurrentExchange(threading.local):
     exchange: Exchange | None = None
 
 
-_here = _Here()
+_current = _CurrentExchange()
 
 
 def run(work: Callable[[], Result], exchange: Exchange) -> Result:
-    """Do `work` in a thread of its own, at most until a little after the exchange's deadline.
+    """Do `work` in a thread of its own, and wait until shortly after the exchange's deadline at most.
 
-    A thread, because no client bounds a whole call, and because Ctrl-C must end a wait at once.
-    Raises: TimeoutError; whatever `work` raises.
+    The thread is needed because no client bounds a whole call, and because Ctrl-C must end the wait at once.
+
+    Raises: TimeoutError; anything that `work` raises.
     """
     outcome: list[Result] = []
     failure: list[BaseException] = []
-    done = threading.Event()
+    ended = threading.Event()
 
     def worker() -> None:
-        _here.exchange = exchange
+        _current.exchange = exchange
         try:
             outcome.append(work())
         except BaseException as error:
             failure.append(error)
         finally:
-            done.set()
+            ended.set()
 
     threading.Thread(target=worker, name="model call", daemon=True).start()
-    if not done.wait(max(0.0, exchange.deadline - time.monotonic()) + GRACE_S):
+    if not ended.wait(max(0.0, exchange.deadline - time.monotonic()) + GRACE_S):
         raise TimeoutError
     if failure:
         raise failure[0]
@@ -97,8 +98,8 @@ def run(work: Callable[[], Result], exchange: Exchange) -> Result:
 
 
 def observe(response: httpx.Response) -> None:
-    """A response hook of an `httpx.Client`: keeps the answer and puts the deadline and the size limit on its body."""
-    exchange = _here.exchange
+    """Keep a response and bound its body in time and size; a response hook of `httpx.Client`."""
+    exchange = _current.exchange
     if exchange is not None:
         exchange.response = response
         response.stream = _bounded(response.stream, exchange.deadline, response.request)  # type: ignore[arg-type]

@@ -1,7 +1,6 @@
-"""Why a call failed: from what came over the wire, else from the exception, to a `CallFailure`.
+"""Classification of failed calls, by the HTTP response or otherwise by the exception.
 
-The status and body of the answer decide where there was one, because clients translate them
-differently for each provider.
+If there was a response, its status and body decide, because clients translate them differently for each provider.
 """
 
 from __future__ import annotations
@@ -46,22 +45,22 @@ _BY_STATUS: dict[int, FailureClass] = {
 
 
 def failure_of(error: BaseException, exchange: Exchange) -> CallFailure:
-    """The class, the one-line reason, the wait that was asked for, and the usage and price if they were said."""
+    """Return the failure with its class, a one-line reason, the requested wait, and the usage and cost if reported."""
     body = exchange.body
     status = _status(error, exchange, body)
     message = _message(body) or str(error)
     kind = _kind(error, exchange, body, status, message)
     usage = raw_usage(body, None) if exchange.status == 200 else None
-    said = body.get("usage") if exchange.status == 200 else None
+    reported = body.get("usage") if exchange.status == 200 else None
     if kind == "connection":
-        status = exchange.status  # clients make up a 500
+        status = exchange.status  # clients invent a 500
     match kind:
         case "timeout" if status in (None, 200, 408):
             message = "no whole reply within the time-out"
         case "connection":
             message = f"the connection broke: {next((str(c) for c in _chain(error) if _is_transport(c)), message)}"
-        case "malformed" if broken := _out_of_bounds(error):
-            message = f"the reply is not usable: {broken}"
+        case "malformed" if violation := _out_of_bounds(error):
+            message = f"the reply is not usable: {violation}"
         case "malformed":
             message = f"the reply is not usable ({type(error).__name__}): {(exchange.text or '')[:100]!r}"
     return CallFailure(
@@ -71,12 +70,12 @@ def failure_of(error: BaseException, exchange: Exchange) -> CallFailure:
         retry_after_s=_retry_after_s(exchange, body),
         usage_raw=_recordable(usage),
         usage=to_usage(usage),
-        billed_usd=billed_usd(said) if isinstance(said, dict) else None,
+        billed_usd=billed_usd(reported) if isinstance(reported, dict) else None,
     )
 
 
 def is_filtered(error: BaseException, exchange: Exchange) -> bool:
-    """Whether the provider's content filter refused the prompt: a refusal that comes as an error."""
+    """Return True if the error is a refusal by the provider's content filter."""
     if type(error).__name__ == "ContentPolicyViolationError":
         return True
     detail = exchange.body.get("error")
@@ -101,7 +100,7 @@ def _kind(error: BaseException, exchange: Exchange, body: Json, status: int | No
 
 
 def _status(error: BaseException, exchange: Exchange, body: Json) -> int | None:
-    """The HTTP status; the one inside the body where an error hides in a 200; else the exception's."""
+    """Return the HTTP status, the status in the body of a 200 that is an error, or the exception's."""
     if exchange.response is not None:
         detail = body.get("error")
         code = detail.get("code") if isinstance(detail, dict) else None
@@ -115,11 +114,11 @@ def _status(error: BaseException, exchange: Exchange, body: Json) -> int | None:
 
 
 def _message(body: Json) -> str:
-    """The provider's own sentence, wherever it keeps it."""
+    """Return the provider's own message."""
     detail: Any = body.get("error", body)
     if isinstance(detail, dict):
-        said = detail.get("message") or detail.get("detail")
-        return said if isinstance(said, str) else ""
+        message = detail.get("message") or detail.get("detail")
+        return message if isinstance(message, str) else ""
     return detail if isinstance(detail, str) else ""
 
 
@@ -154,11 +153,11 @@ def _is_transport(error: BaseException) -> bool:
 
 
 def _retry_after_s(exchange: Exchange, body: Json) -> float | None:
-    """What the provider asks to wait: milliseconds, seconds, a date, or Google's RetryInfo, the first that is one."""
+    """Return the wait that the provider requests: milliseconds, seconds, a date or Google's RetryInfo."""
     headers = exchange.headers
     milliseconds, after = _number(headers.get("retry-after-ms")), headers.get("retry-after")
-    asked = [None if milliseconds is None else milliseconds / 1000, _number(after), _until(after), _retry_info(body)]
-    return next((max(0.0, seconds) for seconds in asked if seconds is not None), None)
+    waits = [None if milliseconds is None else milliseconds / 1000, _number(after), _until(after), _retry_info(body)]
+    return next((max(0.0, seconds) for seconds in waits if seconds is not None), None)
 
 
 def _number(text: str | None) -> float | None:
@@ -170,7 +169,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _until(date: str | None) -> float | None:
-    """Seconds to an HTTP date."""
+    """Return the seconds until an HTTP date."""
     try:
         at = parsedate_to_datetime(date or "")
         now = datetime.fromtimestamp(time.time(), UTC)

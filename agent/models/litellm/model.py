@@ -1,7 +1,7 @@
-"""A provider's model through litellm: chat completions or the Responses API, one try a call.
+"""A provider's model through litellm, by chat completions or the Responses API.
 
-The only module that imports litellm, and late (2 s). litellm translates between protocols; retries,
-deadlines, prices, the reading of usage and errors are ours.
+This is the only module that imports litellm; it does so late, because the import takes 2 s. litellm translates between
+protocols. Retries, deadlines, prices, and the interpretation of usage and errors are ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agent.models.call_ids import with_own_ids
 from agent.models.litellm import exchange, providers
 from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.failures import failure_of, is_filtered
-from agent.models.litellm.replies import chat_answer, raw_usage, responses_answer
+from agent.models.litellm.replies import chat_completion, raw_usage, responses_completion
 from agent.models.litellm.settings import Api, Settings, parse_settings
 from agent.models.litellm.wire_history import WireHistory, chat_items, fresh, marker, responses_items
 from agent.models.protocol import CallFailure, Completion, ModelInfo, Request
@@ -32,18 +32,18 @@ from agent.models.redaction import one_line, without_secrets
 from trajectories.record.events import Json, ModelRef, Reply
 
 _ENVIRONMENT = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else importing it asks the network for prices
-    "LITELLM_MODE": "PRODUCTION",  # else importing it reads a .env file into our environment
-    # the OpenAI SDK walks the whole history at each call: 295 ms at 1,000 steps against 19 without it
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # otherwise its import downloads prices
+    "LITELLM_MODE": "PRODUCTION",  # otherwise its import loads a .env file into our environment
+    # the OpenAI SDK traverses the whole history at each call: 295 ms at 1,000 steps, 19 ms without it
     "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
 }
 _NO_CLIENT_OF_OURS = ("azure", "azure_text", "sap", "sagemaker", "replicate", "predibase", "petals")
-"""Providers whose code in litellm takes an SDK's client instead of an HTTP handler."""
+"""Providers whose code in litellm needs the client of an SDK instead of an HTTP handler."""
 _NO_KEY = "no-key-needed"
 CONNECT_S = 30.0
 
 _SHORTCUTS: Json = {"_skip_mcp_handler": True}
-"""Without it the first call imports the mcp package, 0.6 s, to find that no tool is an MCP server."""
+"""Arguments that keep the first call from importing the mcp package, which takes 0.6 s."""
 
 _WARM: Json = {"id": "warm", "object": "response", "created_at": 0, "model": "warm", "output": []}
 
@@ -51,7 +51,7 @@ _importing = threading.Lock()
 
 
 def _litellm() -> ModuleType:
-    """litellm, imported once and told to be quiet."""
+    """Import litellm once, and disable its own messages, retries and changes of parameters."""
     with _importing:
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
@@ -59,7 +59,7 @@ def _litellm() -> ModuleType:
         import litellm
 
         if first:
-            gc.freeze()  # with its objects a full collection takes 0.24 s, in the middle of any step
+            gc.freeze()  # a full collection over its objects would take 0.24 s, at any moment of a trial
         for message in ("Pydantic serializer warnings", ".*`ReadOnly` qualifier"):
             warnings.filterwarnings("ignore", message, UserWarning)
         litellm.suppress_debug_info = True
@@ -74,7 +74,7 @@ def _litellm() -> ModuleType:
 
 
 def _without_callbacks() -> None:
-    """No logging after this thread's call: it goes through the whole history again, 10 ms or more at 1,000 steps."""
+    """Disable the logging after this thread's call: it traverses the history, 10 ms or more at 1,000 steps."""
     with contextlib.suppress(ImportError, AttributeError):
         from litellm._internal_context import is_internal_call
 
@@ -82,12 +82,12 @@ def _without_callbacks() -> None:
 
 
 class LiteLLMModel:
-    """`name` is litellm's; settings as `--model-setting` gives them, aliases' settings included.
+    """A model by litellm's name, with the settings of its alias and of `--model-setting`.
 
-    Raises: ModelUnusable for a setting that cannot be.
+    Raises: ModelUnusable for an invalid setting.
     """
 
-    def __init__(self, asked: str, name: str, settings: Mapping[str, object], api_base: str | None = None) -> None:
+    def __init__(self, typed: str, name: str, settings: Mapping[str, object], api_base: str | None = None) -> None:
         row = catalog.row_of(name) or {}
         default_api: Api = "responses" if row.get("mode") == "responses" else "chat"
         self._settings = parse_settings(settings, default_api=default_api)
@@ -105,7 +105,7 @@ class LiteLLMModel:
         if api_base:
             recorded["api_base"] = without_secrets(api_base)
         self.info = ModelInfo(
-            ref=ModelRef(asked=asked, name=name, settings=dict(settings)),
+            ref=ModelRef(asked=typed, name=name, settings=dict(settings)),
             action_format=self._settings.action,
             parameters=recorded,
             versions={"litellm": catalog.litellm_version()},
@@ -113,11 +113,11 @@ class LiteLLMModel:
 
     @property
     def settings(self) -> Settings:
-        """The settings in effect."""
+        """Return the settings in effect."""
         return self._settings
 
     def check(self) -> None:
-        """Name, key and endpoint, without litellm.
+        """Check the name, the key and the endpoint, without litellm.
 
         Raises: ModelUnusable.
         """
@@ -126,33 +126,33 @@ class LiteLLMModel:
         providers.check_endpoint(self._name, self._provider, api_base=self._api_base)
 
     def warm_up(self) -> None:
-        """Import litellm and what its first call imports: a call that a transport of our own answers."""
+        """Import litellm and all that its first call imports, by a call that a local transport answers."""
         with contextlib.suppress(Exception):
             _litellm()
             import httpx
             from litellm.llms.custom_httpx.http_handler import HTTPHandler
 
             self._client()
-            nowhere = httpx.MockTransport(lambda request: httpx.Response(200, json=_WARM))
-            arguments = {**self._arguments(CONNECT_S), "client": HTTPHandler(client=httpx.Client(transport=nowhere))}
+            local = httpx.MockTransport(lambda request: httpx.Response(200, json=_WARM))
+            arguments = {**self._arguments(CONNECT_S), "client": HTTPHandler(client=httpx.Client(transport=local))}
             if not (self._provider and self._provider.name == "anthropic"):
-                arguments["model"] = "openai/warm-up"  # others may fetch tokens on the way
+                arguments["model"] = "openai/warm-up"  # other providers may fetch tokens over the network
             call = self._call_chat if self._chat else self._call_responses
             call([{"role": "user", "content": "."}], {**arguments, "api_key": _NO_KEY})
 
     def ask(self, request: Request) -> Completion:
-        """One try.
+        """Make one try.
 
         Raises: CallFailure.
         """
         timeout_s = max(0.001, min(request.timeout_s, self._settings.timeout_s))
         items = self._history.items(request.history, self._mark)
-        _litellm()  # its import is not the provider's time
+        _litellm()  # before the deadline is set: its import must not count as the provider's time
         wire = Exchange(time.monotonic() + timeout_s)
         call = self._ask_chat if self._chat else self._ask_responses
         try:
-            answer = exchange.run(lambda: call(items, timeout_s, wire), wire)
-            return replace(answer, reply=with_own_ids(answer.reply, request))
+            completion = exchange.run(lambda: call(items, timeout_s, wire), wire)
+            return replace(completion, reply=with_own_ids(completion.reply, request))
         except TimeoutError:
             raise CallFailure("timeout", f"no whole reply within {timeout_s:g} s") from None
         except Exception as error:
@@ -172,7 +172,7 @@ class LiteLLMModel:
         choice = response.choices[0]
         body = wire.body
         message = _wire_message(body) if self._provider and self._provider.replies == "wire" else None
-        return chat_answer(
+        return chat_completion(
             message or choice.message.model_dump(exclude_none=True),
             finish_reason=choice.finish_reason,
             usage_raw=raw_usage(body, _dumped(response.get("usage"))),
@@ -190,7 +190,7 @@ class LiteLLMModel:
             output = [
                 item if isinstance(item, dict) else item.model_dump(exclude_unset=True) for item in response.output
             ]
-        return responses_answer(
+        return responses_completion(
             output,
             incomplete=response.incomplete_details.reason if response.incomplete_details else None,
             usage_raw=raw_usage(body, _dumped(response.usage)),
@@ -226,7 +226,7 @@ class LiteLLMModel:
         return arguments
 
     def _client(self) -> Any:
-        """litellm's own handler (its TLS and proxy settings), with our hook on every answer."""
+        """Return litellm's own handler, with its TLS and proxy settings and our hook on every response."""
         if self._handler is None:
             from litellm.llms.custom_httpx.http_handler import HTTPHandler
 
@@ -237,27 +237,27 @@ class LiteLLMModel:
 
 
 def _parameters(settings: Settings, marked_row: Mapping[str, Any]) -> Json:
-    """What goes with every request besides the history: the tool, and what the user set."""
-    given = dict(settings.parameters)
+    """Return the parameters of every request besides the history: the tool, and the user's own."""
+    own = dict(settings.parameters)
     if settings.api == "chat":
         parameters: Json = {"tools": [CHAT_TOOL]} if settings.action == "tool" else {}
-        if not {"max_tokens", "max_completion_tokens"} & set(given) and marked_row.get("max_output_tokens"):
-            # Anthropic demands a maximum; litellm would fill in the same without saying so
-            given["max_tokens"] = marked_row["max_output_tokens"]
-        return {**parameters, **given}
+        if not {"max_tokens", "max_completion_tokens"} & set(own) and marked_row.get("max_output_tokens"):
+            # Anthropic requires a maximum; litellm would add the same one, unrecorded
+            own["max_tokens"] = marked_row["max_output_tokens"]
+        return {**parameters, **own}
     parameters = {"tools": [RESPONSES_TOOL]} if settings.action == "tool" else {}
     parameters |= {"store": False, "include": ["reasoning.encrypted_content"]}
-    effort = given.pop("reasoning_effort", None)
+    effort = own.pop("reasoning_effort", None)
     if effort is not None:
-        given["reasoning"] = {**given.get("reasoning", {}), "effort": effort}
-    if "max_tokens" in given:
-        given["max_output_tokens"] = given.pop("max_tokens")
-    # as a body, because litellm leaves out what it does not know without a word
-    return {**parameters, **({"extra_body": given} if given else {})}
+        own["reasoning"] = {**own.get("reasoning", {}), "effort": effort}
+    if "max_tokens" in own:
+        own["max_output_tokens"] = own.pop("max_tokens")
+    # in the body, because litellm silently drops parameters that it does not know
+    return {**parameters, **({"extra_body": own} if own else {})}
 
 
 def _wire_message(body: Json) -> Json | None:
-    """The assistant's message as an OpenAI-like provider wrote it."""
+    """Return the assistant's message as an OpenAI-compatible provider wrote it."""
     try:
         message = body["choices"][0]["message"]
     except (KeyError, IndexError, TypeError):
@@ -265,13 +265,13 @@ def _wire_message(body: Json) -> Json | None:
     return message if isinstance(message, dict) and message.get("role") == "assistant" else None
 
 
-def _served(body: Json, otherwise: object) -> str | None:
-    model = body.get("model") or otherwise
+def _served(body: Json, default: object) -> str | None:
+    model = body.get("model") or default
     return str(model) if model else None
 
 
 def _dumped(usage: Any) -> Json | None:
     if usage is None:
         return None
-    found = usage.model_dump(exclude_none=True)
-    return found if isinstance(found, dict) else None
+    content = usage.model_dump(exclude_none=True)
+    return content if isinstance(content, dict) else None

@@ -1,8 +1,7 @@
-"""What a provider answered, as a `Completion`: from litellm's message for chat, from the raw items for Responses.
+"""Conversion of a provider's reply into a `Completion`, from litellm's chat message or from the raw Responses items.
 
-What comes out can be recorded and sent back. Pure; knows the two shapes and no client.
-
-Raises: OutOfBounds where that cannot be.
+The result can be recorded and sent back; a reply for which that is impossible raises OutOfBounds. The module is pure:
+it knows the two forms of a reply and no client.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ REFUSED = "the provider's filter stopped the reply"
 _CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
-def chat_answer(
+def chat_completion(
     message: Json,
     *,
     finish_reason: str | None,
@@ -30,7 +29,7 @@ def chat_answer(
     served: str | None,
     write_ttl: Literal["5m", "1h"] = "5m",
 ) -> Completion:
-    """From a chat completion's message, in litellm's words, so that litellm can send it back."""
+    """Convert the message of a chat completion; it keeps litellm's form, so that litellm can send it back."""
     message = _clean(_tidied(message))
     text = _text(message.get("content"))
     refusal = str((message.get("provider_specific_fields") or {}).get("refusal") or message.get("refusal") or "")
@@ -41,10 +40,10 @@ def chat_answer(
         for call in message.get("tool_calls") or []
     )
     reply = Reply(text=text, tool_calls=calls, refusal=refusal, message=message)
-    return _answer(reply, finish_reason, usage_raw, served, write_ttl)
+    return _completion(reply, finish_reason, usage_raw, served, write_ttl)
 
 
-def responses_answer(
+def responses_completion(
     output: Sequence[Json],
     *,
     incomplete: str | None,
@@ -52,7 +51,7 @@ def responses_answer(
     served: str | None,
     write_ttl: Literal["5m", "1h"] = "5m",
 ) -> Completion:
-    """From a Responses object's output items, kept as they came."""
+    """Convert the output items of a Responses object, which are kept as they came."""
     output = _clean(list(output))
     parts = [
         part
@@ -72,10 +71,10 @@ def responses_answer(
     if not refusal and finish_reason == "content_filter":
         refusal = text or REFUSED
     reply = Reply(text=text, tool_calls=calls, refusal=refusal, message={"output": output})
-    return _answer(reply, finish_reason, usage_raw, served, write_ttl)
+    return _completion(reply, finish_reason, usage_raw, served, write_ttl)
 
 
-def _answer(
+def _completion(
     reply: Reply, finish_reason: str | None, usage_raw: Json | None, served: str | None, write_ttl: Literal["5m", "1h"]
 ) -> Completion:
     return Completion(
@@ -89,13 +88,13 @@ def _answer(
 
 
 def _tool_call(id: object, name: object, arguments: object) -> ToolCall:
-    """An id that is no text is left out; arguments that came as an object are the text of that object."""
+    """Convert a tool call; an id that is not a string is dropped, and arguments that are an object become its text."""
     text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
     return ToolCall(id=id if isinstance(id, str) else "", name=str(name or ""), arguments=text)
 
 
 def _clean(value: Any, *, finite: bool = True) -> Any:
-    """The value as it can be recorded.
+    """Return the value in a form that can be recorded.
 
     Raises: OutOfBounds.
     """
@@ -103,26 +102,26 @@ def _clean(value: Any, *, finite: bool = True) -> Any:
     return storable_json(value)
 
 
-def raw_usage(body: Json, otherwise: Json | None) -> Json | None:
-    """The usage as the provider wrote it, where its shape is known; else as litellm made it."""
+def raw_usage(body: Json, converted: Json | None) -> Json | None:
+    """Return the usage as the provider wrote it if its form is known, otherwise as litellm converted it."""
     usage = body.get("usage")
     if isinstance(usage, dict) and known_shape(usage):
         return dict(usage)
     ours = any(isinstance(body.get(key), list) for key in ("choices", "content", "output"))
     if ours and not usage:
-        return None  # litellm fills in zeros: they would hide that the provider did not count
-    return otherwise if known_shape(otherwise) else None
+        return None  # litellm adds zeros, which would hide that the provider reported nothing
+    return converted if known_shape(converted) else None
 
 
 def _tidied(message: Json) -> Json:
-    """Without what is None, and without what litellm says twice: thinking blocks are long."""
-    found: Json = {key: value for key, value in message.items() if value is not None}
-    extra = found.pop("provider_specific_fields", None)
+    """Drop values that are None, and values that litellm repeats: thinking blocks are long."""
+    tidied: Json = {key: value for key, value in message.items() if value is not None}
+    extra = tidied.pop("provider_specific_fields", None)
     if isinstance(extra, dict):
-        rest = {key: value for key, value in extra.items() if value is not None and found.get(key) != value}
+        rest = {key: value for key, value in extra.items() if value is not None and tidied.get(key) != value}
         if rest:
-            found["provider_specific_fields"] = rest
-    return found
+            tidied["provider_specific_fields"] = rest
+    return tidied
 
 
 def _text(content: Any) -> str:

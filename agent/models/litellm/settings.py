@@ -1,6 +1,6 @@
-"""What `--model-setting` may say: our own settings, and everything else as parameters of the request.
+"""The values of `--model-setting`: settings of our own; all others are parameters of the request.
 
-Nothing is dropped: a parameter that the provider refuses fails the first call.
+Nothing is dropped: a parameter that the provider rejects fails the first call.
 """
 
 from __future__ import annotations
@@ -19,50 +19,50 @@ Cache = Literal["off", "5m", "1h"]
 
 TIMEOUT_S = 600.0
 
-_REFUSED = {
-    "api_key": "keys belong in the environment, where no record sees them",
+_UNSUPPORTED = {
+    "api_key": "put keys into environment variables, which are not recorded",
     "api_base": "use --api-base",
     "base_url": "use --api-base",
     "drop_params": "parameters are never dropped silently",
-    "max_retries": "retries are Retrace's own, and recorded",
-    "num_retries": "retries are Retrace's own, and recorded",
+    "max_retries": "Retrace does the retries itself, and records them",
+    "num_retries": "Retrace does the retries itself, and records them",
     "fallbacks": "a trial has one model",
-    "timeout": "say timeout_s",
-    "stream": "replies are taken whole",
-    "n": "one reply a call",
+    "timeout": "use timeout_s",
+    "stream": "replies are not streamed",
+    "n": "a call has one reply",
 }
 _SECRET = re.compile(r"(?:^|[_-])(?:api_?key|secret|password|credentials?|token|access_key(?:_id)?)$", re.I)
 _SECRET_HEADER = re.compile(r"authorization|cookie|(?:^|[_-])(?:key|token|secret)$", re.I)
-_OURS = ("model", "messages", "input", "tools", "store", "client", "custom_llm_provider", "mock_response")
+_SET_BY_RETRACE = ("model", "messages", "input", "tools", "store", "client", "custom_llm_provider", "mock_response")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Our settings of a provider's model; `parameters` go with every request."""
+    """Settings of a provider's model; `parameters` are sent with every request."""
 
     action: ActionFormat = "tool"
     api: Api = "chat"
     cache: Cache = "5m"
     timeout_s: float = TIMEOUT_S
-    """At most so long for a whole reply; it is also the idle time-out."""
+    """Maximum seconds for a whole reply, and between two parts of it."""
     unlisted: bool = False
-    """The model exists although the table does not list it."""
+    """True if the model exists although the table does not list it."""
     parameters: Json = field(default_factory=dict)
 
 
-def parse_settings(given: Mapping[str, object], *, default_api: Api = "chat") -> Settings:
-    """Settings from KEY=VALUE pairs; texts that are JSON (numbers, true, objects) are read as such.
+def parse_settings(pairs: Mapping[str, object], *, default_api: Api = "chat") -> Settings:
+    """Parse KEY=VALUE pairs; texts that are JSON (numbers, true, objects) are parsed as such.
 
-    Raises: ModelUnusable naming the setting and what it may be.
+    Raises: ModelUnusable naming the setting and its valid values.
     """
-    values = {key: _value(value) for key, value in given.items()}
+    values = {key: _value(value) for key, value in pairs.items()}
     for key in values:
-        if key in _REFUSED:
-            raise ModelUnusable(f"--model-setting {key} is refused: {_REFUSED[key]}")
+        if key in _UNSUPPORTED:
+            raise ModelUnusable(f"--model-setting {key} is not supported: {_UNSUPPORTED[key]}")
         if _SECRET.search(key) or any(_SECRET_HEADER.search(name) for name in _headers(key, values[key])):
-            raise ModelUnusable(f"--model-setting {key} is refused: {_REFUSED['api_key']}")
-        if key in _OURS:
-            raise ModelUnusable(f"--model-setting {key} is refused: Retrace fills it in")
+            raise ModelUnusable(f"--model-setting {key} is not supported: {_UNSUPPORTED['api_key']}")
+        if key in _SET_BY_RETRACE:
+            raise ModelUnusable(f"--model-setting {key} is not supported: Retrace sets it")
     action = _choice(values, "action", ("tool", "fenced"), "tool")
     api = _choice(values, "api", ("chat", "responses"), default_api)
     cache = _choice(values, "cache", ("off", "5m", "1h"), "5m")

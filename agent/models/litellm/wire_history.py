@@ -1,8 +1,8 @@
-"""The history of a trial as the messages of a request, the same bytes in every request.
+"""Conversion of a trial's history into the messages of a request, to the same bytes in every request.
 
-Each entry is converted once, since history only grows. Replies go back as they came, except for what
-a provider would refuse in every later request (arguments that are no JSON object, an empty reply, a
-repeated id): that is replaced in the request only, never in the record. Cache breakpoints are put on copies.
+Each entry is converted once, because the history only grows. Replies are sent back as they came, except for parts that
+a provider would reject in every later request (arguments that are not a JSON object, an empty reply, a repeated id):
+these are replaced in the request only, never in the record. Cache breakpoints are put on copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class WireHistory:
-    """Converts a growing history; `convert` gives the request's items for one entry."""
+    """A growing history in its converted form; `convert` returns the items of a request for one entry."""
 
     def __init__(self, convert: Callable[[Entry], list[Json]]) -> None:
         self._convert = convert
@@ -34,32 +34,33 @@ class WireHistory:
         self._items: list[list[Json]] = []
 
     def items(self, history: Sequence[Entry], mark: Callable[[Json], Json] | None = None) -> list[Json]:
-        """All items, copied so that a client may change them; `mark` decorates those at the breakpoints."""
+        """Return copies of all items, which a client may change; `mark` decorates those at the breakpoints."""
         self._catch_up(history)
         marked = breakpoints(history) if mark else set()
-        found = []
+        request = []
         for index, items in enumerate(self._items):
             copies = [fresh(item) for item in items]
             if mark and index in marked and copies:
                 copies[-1] = mark(copies[-1])
-            found += copies
-        return found
+            request += copies
+        return request
 
     def _catch_up(self, history: Sequence[Entry]) -> None:
-        known = min(len(self._entries), len(history))
+        converted = min(len(self._entries), len(history))
         if not all(map(operator.is_, self._entries, history)):
             same = map(operator.eq, self._entries, history)
-            known = next((index for index, equal in enumerate(same) if not equal), known)
-        del self._entries[known:], self._items[known:]
-        for entry in history[known:]:
+            converted = next((index for index, equal in enumerate(same) if not equal), converted)
+        del self._entries[converted:], self._items[converted:]
+        for entry in history[converted:]:
             self._entries.append(entry)
             self._items.append(self._convert(entry))
 
 
 def breakpoints(history: Sequence[Entry]) -> set[int]:
-    """Where a cache may end: the system prompt, the end of this request, and the end of the one before it.
+    """Return the indexes of entries after which a cache may end.
 
-    The last is what the provider wrote at the last call, so it is read whatever the step's length.
+    These are the system prompt, the end of this request, and the end of the request before it. The provider wrote its
+    cache up to the last of these, so the cache is read however long the step is.
     """
     turns = [index for index, entry in enumerate(history) if isinstance(entry, AssistantTurn)]
     system = [index for index, entry in enumerate(history[:2]) if isinstance(entry, Message) and entry.role == "system"]
@@ -67,8 +68,8 @@ def breakpoints(history: Sequence[Entry]) -> set[int]:
     return {index for index in ends if index >= 0 and isinstance(history[index], Message)}
 
 
-def marker(where: CacheMarks, ttl: str) -> Callable[[Json], Json]:
-    """Puts a cache breakpoint on a message: beside its content, or on its text part."""
+def marker(place: CacheMarks, ttl: str) -> Callable[[Json], Json]:
+    """Return a function that puts a cache breakpoint on a message: beside its content, or on its text part."""
     control = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
 
     def beside(message: Json) -> Json:
@@ -77,11 +78,11 @@ def marker(where: CacheMarks, ttl: str) -> Callable[[Json], Json]:
     def on_part(message: Json) -> Json:
         return {**message, "content": [{"type": "text", "text": message["content"], "cache_control": dict(control)}]}
 
-    return beside if where == "message" else on_part
+    return beside if place == "message" else on_part
 
 
 def chat_items(entry: Entry) -> list[Json]:
-    """One message of chat completions."""
+    """Convert an entry to a message of chat completions."""
     if isinstance(entry, AssistantTurn):
         return [_chat_reply(entry.reply)]
     message: Json = {"role": entry.role, "content": entry.content}
@@ -91,7 +92,7 @@ def chat_items(entry: Entry) -> list[Json]:
 
 
 def responses_items(entry: Entry) -> list[Json]:
-    """Input items of the Responses API."""
+    """Convert an entry to input items of the Responses API."""
     if isinstance(entry, AssistantTurn):
         return _responses_reply(entry.reply)
     if entry.role == "tool":
@@ -106,7 +107,7 @@ def _chat_reply(reply: Reply) -> Json:
             sent["id"] = call.id
             sent["function"]["arguments"] = _sendable_arguments(call.arguments)
             sent["function"]["name"] = _sendable_name(call.name)
-    else:  # a script's reply, or one that another protocol brought
+    else:  # a script's reply, or a reply over the other protocol
         message = {"role": "assistant", "content": reply.text}
         if reply.tool_calls:
             message["tool_calls"] = [
@@ -132,7 +133,7 @@ def _responses_reply(reply: Reply) -> list[Json]:
     else:
         items = [fresh(item) for item in output]
         while items and items[-1].get("type") == "reasoning":
-            items.pop()  # cut off before what it led to; the API refuses it without
+            items.pop()  # the API rejects reasoning that is cut off before its result
         sent = (item for item in items if item.get("type") == "function_call")
         for item, call in zip(sent, reply.tool_calls, strict=False):
             item["call_id"] = call.id
@@ -142,31 +143,31 @@ def _responses_reply(reply: Reply) -> list[Json]:
 
 
 def _sendable_arguments(text: str) -> str:
-    """The arguments as they came if they are a JSON object that can be sent, else one that shows them."""
+    """Return the arguments as they came if they can be sent as a JSON object, otherwise an object with their text."""
     try:
-        found = json.loads(text)
-        if isinstance(found, dict):
-            bounds.check(found)
-            clean = storable_json(found)
-            return text if clean == found else json.dumps(clean)
+        arguments = json.loads(text)
+        if isinstance(arguments, dict):
+            bounds.check(arguments)
+            clean = storable_json(arguments)
+            return text if clean == arguments else json.dumps(clean)
     except (ValueError, RecursionError):
         pass
     return json.dumps({"not_a_json_object": cut_middle(text)})
 
 
 def _sendable_name(name: str) -> str:
-    """A tool's name within the letters that providers accept."""
+    """Return a tool's name with the characters that providers accept."""
     return _NOT_IN_A_NAME.sub("_", name or "unnamed")[:64]
 
 
 def fresh(value: Any) -> Any:
-    """A copy that shares no dict or list with the original."""
+    """Return a copy that shares no dict or list with the original."""
     if isinstance(value, dict):
-        found = value.copy()
+        copied = value.copy()
         for key, item in value.items():
             if isinstance(item, dict | list):
-                found[key] = fresh(item)
-        return found
+                copied[key] = fresh(item)
+        return copied
     if isinstance(value, list):
         return [fresh(item) if isinstance(item, dict | list) else item for item in value]
     return value
