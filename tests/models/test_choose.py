@@ -1,4 +1,4 @@
-"""From what is typed after --model to a model, and what is wrong with it in one line."""
+"""The choice of a model by the value of `--model`, and the one-line errors of a wrong one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from agent.models.protocol import ModelUnusable
 from tests.wire.server import WireServer
 
 
-def make_and_check(asked: str, settings: dict[str, object], api_base: str | None, check: bool) -> None:
-    model = make_model(asked, settings=settings, api_base=api_base)
+def make_and_check(typed: str, settings: dict[str, object], api_base: str | None, check: bool) -> None:
+    model = make_model(typed, settings=settings, api_base=api_base)
     if check:
         model.check()
 
 
-def unusable(asked: str, *, check: bool = False, api_base: str | None = None, **settings: object) -> str:
-    """Why this model cannot be used: one line."""
+def unusable(typed: str, *, check: bool = False, api_base: str | None = None, **settings: object) -> str:
+    """Return the one-line reason why this model cannot be used."""
     with pytest.raises(ModelUnusable) as caught:
-        make_and_check(asked, settings, api_base, check)
+        make_and_check(typed, settings, api_base, check)
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -51,12 +51,12 @@ def test_the_short_names_that_the_documentation_promises():
     assert promised | {"deepseek", "qwen", "kimi", "glm"} <= set(load_aliases())
 
 
-def test_an_aliass_settings_hold_unless_the_user_says_otherwise():
+def test_the_user_s_settings_override_those_of_an_alias():
     assert make_model("gpt", settings={}, api_base=None).info.parameters["api"] == "responses"
     assert make_model("gpt", settings={"api": "chat"}, api_base=None).info.parameters["api"] == "chat"
 
 
-def test_a_users_own_aliases_win(own_config):
+def test_a_user_s_aliases_override_the_built_in_ones(own_config):
     (own_config / "models.yaml").write_text(
         "opus: {name: anthropic/claude-opus-4-7, settings: {cache: 1h}}\nmine: openai/my-model\n"
     )
@@ -69,25 +69,25 @@ def test_a_users_own_aliases_win(own_config):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("[1, 2]", "expected"),
         ("opus: {nam: x}", "alias 'opus'"),
-        ("opus: [", "no YAML"),
+        ("opus: [", "not valid YAML"),
         ("opus: {name: x/y, settings: 3}", "settings"),
         (b"\xff\xfe\x00", "cannot read"),
     ],
 )
-def test_a_broken_file_of_aliases_is_named(own_config, content, said):
+def test_an_error_in_the_file_of_aliases_names_the_file(own_config, content, expected):
     path = own_config / "models.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     message = unusable("opus")
     assert str(path) in message
-    assert said in message
+    assert expected in message
 
 
 @pytest.mark.parametrize(
-    ("asked", "near"),
+    ("typed", "similar"),
     [
         ("opuss", "opus"),
         ("orcale", "oracle"),
@@ -96,35 +96,35 @@ def test_a_broken_file_of_aliases_is_named(own_config, content, said):
         ("gpt-4oo", "gpt-4o"),
     ],
 )
-def test_an_unknown_alias_suggests_near_names(asked, near):
-    message = unusable(asked)
-    assert repr(asked) in message
-    assert near in message.partition("similar names")[2]
+def test_an_unknown_alias_suggests_similar_names(typed, similar):
+    message = unusable(typed)
+    assert repr(typed) in message
+    assert similar in message.partition("similar names")[2]
 
 
-def test_an_unknown_name_of_a_known_provider_suggests_that_providers(monkeypatch):
+def test_an_unknown_name_of_a_known_provider_suggests_names_of_that_provider(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     message = unusable("anthropic/claude-opsu-5-5", check=True)
     assert "anthropic/claude-opus-5-5" in message
     assert "unlisted=true" in message
 
 
-def test_an_unknown_provider_is_found():
+def test_an_unknown_provider_is_reported():
     assert "unknown model 'opnai/gpt-4o'" in unusable("opnai/gpt-4o", check=True)
 
 
-@pytest.mark.parametrize("asked", ["my-model", "Qwen/Qwen3-Coder"])
-def test_a_name_without_provider_at_an_own_endpoint_is_told_how_to_be_written(asked):
-    assert f"openai/{asked}" in unusable(asked, check=True, api_base="http://127.0.0.1:9/v1")
+@pytest.mark.parametrize("typed", ["my-model", "Qwen/Qwen3-Coder"])
+def test_a_name_without_provider_and_with_an_endpoint_gets_the_correct_form(typed):
+    assert f"openai/{typed}" in unusable(typed, check=True, api_base="http://127.0.0.1:9/v1")
 
 
-def test_a_name_that_the_table_does_not_list_can_be_insisted_on(monkeypatch):
+def test_a_name_that_the_table_does_not_list_is_accepted_with_the_setting_unlisted(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     monkeypatch.setenv("ANTHROPIC_API_BASE", "http://127.0.0.1:9")
     assert "cannot reach" in unusable("anthropic/claude-opus-7", check=True, unlisted="true")
 
 
-def test_a_missing_key_is_named():
+def test_a_missing_key_is_reported_with_its_variable():
     assert unusable("sonnet", check=True) == (
         "no key for 'anthropic/claude-sonnet-5-5': set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the environment"
     )
@@ -132,7 +132,7 @@ def test_a_missing_key_is_named():
     assert key_is_set("anthropic/claude-sonnet-5-5") is False
 
 
-def test_an_endpoint_that_does_not_answer_is_named():
+def test_an_endpoint_that_does_not_answer_is_reported():
     with WireServer([]) as server:
         base = server.v1
         make_model("openai/local", settings={}, api_base=base).check()
@@ -142,7 +142,7 @@ def test_an_endpoint_that_does_not_answer_is_named():
 
 
 @pytest.mark.parametrize("base", ["localhost:8000", "ftp://x/v1", "http://", "http://host:99999999/v1", "nonsense"])
-def test_an_api_base_that_is_no_url_is_named(base):
+def test_an_api_base_that_is_not_a_url_is_reported(base):
     assert base in unusable("openai/local", check=True, api_base=base)
 
 
@@ -152,14 +152,14 @@ def test_an_api_base_from_the_environment_is_checked(monkeypatch):
     assert "http://127.0.0.1:9/v1" in unusable("openai/gpt-4o", check=True)
 
 
-def test_a_proxy_is_what_must_answer(monkeypatch):
+def test_the_proxy_is_checked_instead_of_the_endpoint(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     assert "proxy 127.0.0.1" in unusable("openai/gpt-4o", check=True)
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "expected"),
     [
         ({"action": "json"}, "action=json: must be one of tool, fenced"),
         ({"api": "messages"}, "chat, responses"),
@@ -171,29 +171,29 @@ def test_a_proxy_is_what_must_answer(monkeypatch):
         ({"aws_session_token": "x"}, "environment"),
         ({"extra_headers": {"Authorization": "Bearer x"}}, "environment"),
         ({"drop_params": "true"}, "silently"),
-        ({"num_retries": "3"}, "Retrace's own"),
-        ({"messages": "[]"}, "fills it in"),
+        ({"num_retries": "3"}, "Retrace does the retries itself"),
+        ({"messages": "[]"}, "Retrace sets it"),
     ],
 )
-def test_a_setting_that_cannot_be(settings, said):
+def test_an_invalid_setting_is_reported(settings, expected):
     message = unusable("opus", **settings)
-    assert said in message
+    assert expected in message
     assert "sk-1" not in message
 
 
-@pytest.mark.parametrize("asked", ["script:", "replay:", "script:/no/such/file.yaml", "replay:/no/such/trial"])
-def test_a_local_model_needs_its_file(asked):
-    assert asked in unusable(asked)
+@pytest.mark.parametrize("typed", ["script:", "replay:", "script:/no/such/file.yaml", "replay:/no/such/trial"])
+def test_a_free_model_needs_its_file(typed):
+    assert typed in unusable(typed)
 
 
-@pytest.mark.parametrize("asked", ["human", "script:x.yaml", "replay:x", "oracle", "nop"])
-def test_local_models_take_no_settings(asked):
-    assert "--model-setting temperature" in unusable(asked, temperature="1")
-    assert "--api-base" in unusable(asked, api_base="http://x")
+@pytest.mark.parametrize("typed", ["human", "script:x.yaml", "replay:x", "oracle", "nop"])
+def test_free_models_accept_no_settings(typed):
+    assert "--model-setting temperature" in unusable(typed, temperature="1")
+    assert "--api-base" in unusable(typed, api_base="http://x")
 
 
 def test_an_oracle_needs_a_task():
-    assert "there is no task here" in unusable("oracle")
+    assert "needs a task" in unusable("oracle")
 
 
 def test_nothing_slow_is_imported_to_choose_and_check_a_model():
@@ -204,11 +204,11 @@ def test_nothing_slow_is_imported_to_choose_and_check_a_model():
         "    except ModelUnusable: pass\n"
         "print([m for m in ('litellm', 'prompt_toolkit', 'openai', 'httpx', 'jinja2') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.strip() == "[]"
 
 
-def test_what_is_said_of_providers_is_known_to_litellm():
+def test_litellm_knows_the_providers_and_their_variables():
     import os
 
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")

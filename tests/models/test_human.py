@@ -1,4 +1,4 @@
-"""human: a person at a real terminal (a pty), and lines from a pipe."""
+"""The model `human`: a person at a real terminal (a pty), and lines from a pipe."""
 
 from __future__ import annotations
 
@@ -130,19 +130,19 @@ def test_quit_gives_up(person):
 
 def test_lines_from_a_pipe(environment):
     typed = "ls\n\n: a comment\nif true; then\n  echo yes\nfi\n:edit\n:submit\n"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", SESSION], input=typed, capture_output=True, text=True, env=environment, timeout=60
     )
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
         {"command": "ls"},
         {"command": ": a comment"},
         {"command": "if true; then\n  echo yes\nfi"},
         {"command": "echo edited\necho twice"},
         {"command": SUBMIT},
         {"failure": "gave_up"},
-    ], done.stderr
-    assert "Build the thing." in done.stderr
-    assert "\x1b" not in done.stderr
+    ], result.stderr
+    assert "Build the thing." in result.stderr
+    assert "\x1b" not in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_lines_from_a_pipe(environment):
         "true &&",
     ],
 )
-def test_an_unfinished_command(script):
+def test_an_incomplete_command_is_recognized(script):
     assert not is_complete(script)
 
 
@@ -184,5 +184,5 @@ def test_an_unfinished_command(script):
         'rm -rf "$HOME/never-run-by-the-check"; touch /tmp/x$(exit)',
     ],
 )
-def test_a_whole_command_even_a_wrong_one(script):
+def test_a_complete_command_is_recognized_even_if_it_is_wrong(script):
     assert is_complete(script)

@@ -1,4 +1,4 @@
-"""`oracle` says the commands that bring a solution, whatever it is; `nop` says one thing. Run for real, by bash."""
+"""The models `oracle`, whose commands are run by a real bash, and `nop`."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def task_with(root: Path, solution: bool = True) -> Task:
 
 
 def run(folder: Path, scripts: list[str]) -> str:
-    """What the last of the commands prints."""
+    """Run the commands and return the output of the last one."""
     out = ""
     for script in scripts:
-        done = subprocess.run(
+        result = subprocess.run(
             ["bash", "-c", "source /dev/stdin"], cwd=folder, input=script, capture_output=True, text=True
         )
-        assert done.returncode == 0, done.stderr
-        out = done.stdout
+        assert result.returncode == 0, result.stderr
+        out = result.stdout
     return out
 
 
@@ -81,7 +81,7 @@ def test_any_bytes_arrive_in_any_number_of_parts(content: bytes, part_bytes: int
     assert (folder / "a/b").read_bytes() == content
 
 
-def test_a_large_solution_comes_in_commands_of_a_sane_size(tmp_path: Path) -> None:
+def test_a_large_solution_is_split_into_commands_of_bounded_size(tmp_path: Path) -> None:
     content = os.urandom(3 * PART_BYTES)
     scripts = commands(tar_of({"large": content}))
     assert len(scripts) == 5  # four parts, and the unpacking
@@ -90,7 +90,7 @@ def test_a_large_solution_comes_in_commands_of_a_sane_size(tmp_path: Path) -> No
     assert (tmp_path / "large").read_bytes() == content
 
 
-def test_a_solution_is_brought_over_what_is_there(tmp_path: Path) -> None:
+def test_a_solution_overwrites_existing_files(tmp_path: Path) -> None:
     task = task_with(tmp_path)
     assert task.solution is not None
     (task.solution / "tool").write_text("#!/bin/sh\n")
@@ -111,7 +111,7 @@ def test_a_solution_is_brought_over_what_is_there(tmp_path: Path) -> None:
     assert os.readlink(workspace / "link") == "made"
 
 
-def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
+def test_the_hash_depends_on_the_content_only(tmp_path: Path) -> None:
     task = task_with(tmp_path)
     first = solution_of(task)
     assert task.solution is not None
@@ -121,7 +121,7 @@ def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
     assert solution_of(task).sha256 != first.sha256
 
 
-def test_what_cannot_be_brought_is_said(tmp_path: Path) -> None:
+def test_a_solution_that_cannot_be_applied_is_reported(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     with pytest.raises(TaskError, match="path/mine has no solution of its own"):
@@ -133,24 +133,24 @@ def test_what_cannot_be_brought_is_said(tmp_path: Path) -> None:
         solution_of(task)
 
 
-def test_what_is_due_follows_from_the_history() -> None:
+def test_the_next_command_follows_from_the_history() -> None:
     model = OracleModel(Solution(tar_of({"a": os.urandom(2 * PART_BYTES)}), "0" * 64))
     history: list[Message | AssistantTurn] = [message("the task")]
-    said = []
+    scripts = []
     for turn in range(5):
         reply = model.ask(request(*history)).reply
-        said.append(command_of(reply))
-        history += [AssistantTurn(f"r{turn}", reply), message(PLACED if "tar -x" in said[-1] else "")]
-        if said[-1] == SUBMIT:
+        scripts.append(command_of(reply))
+        history += [AssistantTurn(f"r{turn}", reply), message(PLACED if "tar -x" in scripts[-1] else "")]
+        if scripts[-1] == SUBMIT:
             break
-    assert (len(said), said[-1]) == (5, SUBMIT)
+    assert (len(scripts), scripts[-1]) == (5, SUBMIT)
     with pytest.raises(CallFailure, match="submitted already"):
         model.ask(request(*history))
     other = make_model("nop", settings={}, api_base=None).ask(request()).reply
-    fork = [AssistantTurn("x", Reply(text="another model's")), message("done"), AssistantTurn("y", other)]
+    fork = [AssistantTurn("x", Reply(text="another model's")), message("ok"), AssistantTurn("y", other)]
     ids = {call.id for reply in (other, model.ask(request(*fork[:2])).reply) for call in reply.tool_calls}
     assert len(ids) == 2
-    assert command_of(model.ask(request(*fork[:2])).reply) == said[0]
+    assert command_of(model.ask(request(*fork[:2])).reply) == scripts[0]
 
 
 def test_a_solution_that_was_not_unpacked_is_not_submitted() -> None:
@@ -161,14 +161,14 @@ def test_a_solution_that_was_not_unpacked_is_not_submitted() -> None:
     assert caught.value.error == "gave_up"
 
 
-def test_nop_submits_whatever_was_said() -> None:
+def test_nop_submits_whatever_the_history_holds() -> None:
     model = make_model("nop", settings={}, api_base=None)
     assert command_of(model.ask(request()).reply) == SUBMIT
     assert command_of(model.ask(request(message("a task"))).reply) == SUBMIT
     assert model.info.free is not None
 
 
-def test_a_call_s_id_is_none_that_another_model_gave() -> None:
+def test_the_id_of_a_call_differs_from_ids_of_another_model() -> None:
     calls = tuple(ToolCall(id=f"call_{number}", name="bash", arguments="{}") for number in (1, 2))
     turn = AssistantTurn("r", Reply(tool_calls=calls))
     (call,) = make_model("nop", settings={}, api_base=None).ask(request(turn)).reply.tool_calls

@@ -1,4 +1,4 @@
-"""What of an endpoint may be said and recorded."""
+"""Removal of secrets from the endpoints that are printed and recorded."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ from agent.trial.options import Options
         ("https://host/monkey=1?keyboard=2", "https://host/monkey=1?keyboard=2"),
     ],
 )
-def test_urls_lose_their_secrets(url: str, shown: str) -> None:
+def test_secrets_are_removed_from_urls(url: str, shown: str) -> None:
     assert without_secrets(url) == shown
     assert Options(model="openai/x", api_base=url).recorded()["api_base"] == shown

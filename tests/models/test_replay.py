@@ -1,4 +1,4 @@
-"""replay:TRIAL: the recorded replies in order, from a real record."""
+"""The model `replay:TRIAL`: the recorded replies in order, from a real record."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ REPLIES = [
 ]
 
 
-def test_replies_come_as_recorded_and_cost_nothing(tmp_path):
+def test_replies_are_those_of_the_record_and_cost_nothing(tmp_path):
     model = record(tmp_path / "t", REPLIES, torn=b'{"type": "call_fin')
     model.check()
     history = [TASK]
@@ -82,12 +82,12 @@ def test_replies_come_as_recorded_and_cost_nothing(tmp_path):
     assert caught.value.error == "gave_up"
 
 
-def test_a_resumed_replay_goes_on_where_it_was(tmp_path):
+def test_a_resumed_replay_continues_where_it_stopped(tmp_path):
     model = record(tmp_path / "t", REPLIES)
     assert model.ask(Request(2, 1, [TASK, AssistantTurn("a1", REPLIES[0])], 1.0)).reply == REPLIES[1]
 
 
-def test_calls_that_share_an_id_are_told_apart(tmp_path):
+def test_calls_that_share_an_id_get_ids_of_their_own(tmp_path):
     same = Reply(tool_calls=tuple(ToolCall(id=id, name="bash", arguments="{}") for id in ("c", "c", "")))
     model = record(tmp_path / "t", [same, same])
     first = model.ask(Request(1, 1, [TASK], 1.0)).reply
@@ -96,7 +96,7 @@ def test_calls_that_share_an_id_are_told_apart(tmp_path):
     assert [call.id for call in second.tool_calls] == ["call_2_1", "call_2_2", "call_2_3"]
 
 
-def test_a_record_with_lone_surrogates_is_refused(tmp_path):
+def test_a_record_with_lone_surrogates_is_rejected(tmp_path):
     record(tmp_path / "t", [Reply(text="here")])
     events = tmp_path / "t" / "events.jsonl"
     events.write_bytes(events.read_bytes().replace(b"here", rb"here \ud800"))
@@ -121,6 +121,6 @@ def test_a_trial_without_replies_or_record_cannot_be_replayed(tmp_path):
 
 
 def test_identity_follows_the_replies_not_the_path(tmp_path):
-    one, two = record(tmp_path / "one", REPLIES), record(tmp_path / "two", REPLIES)
-    assert one.info.ref.settings == two.info.ref.settings
-    assert record(tmp_path / "three", REPLIES[:1]).info.ref.settings != one.info.ref.settings
+    first, second = record(tmp_path / "one", REPLIES), record(tmp_path / "two", REPLIES)
+    assert first.info.ref.settings == second.info.ref.settings
+    assert record(tmp_path / "three", REPLIES[:1]).info.ref.settings != first.info.ref.settings

@@ -1,4 +1,4 @@
-"""When and how long a failed call waits."""
+"""The retries of failed calls and their waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RETRIED = {"rate_limit", "server_error", "timeout", "connection", "malformed"}
 
 
 @pytest.mark.parametrize("error", get_args(FailureClass))
-def test_only_what_may_mend_itself_is_tried_again(error):
+def test_only_failures_that_may_pass_are_tried_again(error):
     assert (RetryPolicy().wait_s(CallFailure(error, "x"), 1) is not None) == (error in RETRIED)
 
 
@@ -36,7 +36,7 @@ def test_retry_after_is_obeyed_but_not_without_bound():
     assert policy.wait_s(CallFailure("rate_limit", "x", retry_after_s=86_400), 1) is None
 
 
-def test_parallel_trials_do_not_come_back_together():
+def test_parallel_trials_do_not_try_again_at_the_same_moment():
     failure = CallFailure("rate_limit", "x")
     waits = {RetryPolicy(seed=seed / 7).wait_s(failure, 3) for seed in range(20)}
     assert len(waits) > 10

@@ -1,4 +1,4 @@
-"""script:FILE: what a file may say, and which turn is due."""
+"""The model `script:FILE`: the contents of a file, and the choice of the next turn."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ def test_every_kind_of_turn(tmp_path):
     assert caught.value.error == "gave_up"
 
 
-def test_it_costs_nothing_and_that_is_known(tmp_path):
+def test_a_script_is_known_to_cost_nothing(tmp_path):
     model = script(tmp_path, "[ls]")
     assert model.info.free == Costs(billed=0, computed=0, list=0)
     assert play(model).usage.total == 0
 
 
-def test_json_is_read_too(tmp_path):
+def test_a_script_may_be_json(tmp_path):
     assert commands(play(script(tmp_path, '["ls", ["pwd"]]', "script.json"))) == ["ls"]
 
 
-def test_failures_come_before_the_reply_one_a_try(tmp_path):
+def test_each_try_before_the_reply_is_one_failure(tmp_path):
     model = script(
         tmp_path,
         """\
@@ -111,7 +111,7 @@ def test_failures_come_before_the_reply_one_a_try(tmp_path):
     assert fourth.value.error == "gave_up"
 
 
-def test_a_resumed_trial_goes_on_where_it_was(tmp_path):
+def test_a_resumed_trial_continues_where_it_stopped(tmp_path):
     history = [TASK]
     first = script(tmp_path, "[one, two, three]")
     play(first, history)
@@ -119,7 +119,7 @@ def test_a_resumed_trial_goes_on_where_it_was(tmp_path):
     assert commands(play(script(tmp_path, "[one, two, three]"), history)) == ["three"]
 
 
-def test_lone_surrogates_do_not_leave_the_script(tmp_path):
+def test_lone_surrogates_are_replaced(tmp_path):
     model = script(
         tmp_path,
         r"""[{"fail": {"error": "timeout", "detail": "d\ud800"}},
@@ -132,13 +132,13 @@ def test_lone_surrogates_do_not_leave_the_script(tmp_path):
         play(model, history)
     answer = play(model, history, tries=2)
     first, second = answer.reply.tool_calls
-    found = [caught.value.detail, answer.reply.text, answer.finish_reason, json.loads(first.arguments)["command"]]
-    found += [second.name, second.arguments, play(model, history).reply.refusal]
+    cleaned = [caught.value.detail, answer.reply.text, answer.finish_reason, json.loads(first.arguments)["command"]]
+    cleaned += [second.name, second.arguments, play(model, history).reply.refusal]
     expected = ["d\ufffd", "t\ufffd", "f\ufffd", "ls \ufffd", "n\ufffd", "{\ufffd", "r\ufffd"]
-    assert ascii(found) == ascii(expected), "in ascii, because pytest-xdist cannot report half a character"
+    assert ascii(cleaned) == ascii(expected), "in ascii, because pytest-xdist cannot report half a character"
 
 
-def test_a_slow_reply(tmp_path):
+def test_a_slow_reply_is_delayed_or_times_out(tmp_path):
     model = script(tmp_path, "[{commands: ls, reply_delay_s: 0.2}]")
     began = time.monotonic()
     play(model)
@@ -149,16 +149,16 @@ def test_a_slow_reply(tmp_path):
 
 
 def test_identity_follows_the_content_not_the_path(tmp_path):
-    one, same, other = (
+    first, same, other = (
         script(tmp_path, content, name).info.ref
         for content, name in (("[ls]", "a.yaml"), ("[ls]", "b.yaml"), ("[pwd]", "c.yaml"))
     )
-    assert (one.name, one.settings) == (same.name, same.settings)
-    assert one.settings != other.settings
+    assert (first.name, first.settings) == (same.name, same.settings)
+    assert first.settings != other.settings
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("", "list of turns"),
         ("ls", "list of turns"),
@@ -205,12 +205,12 @@ def test_identity_follows_the_content_not_the_path(tmp_path):
         (b"- \xff\xfe", "not UTF-8"),
     ],
 )
-def test_a_mistake_is_named_with_file_and_place(tmp_path, content, said):
-    if said is None:
+def test_an_error_names_file_and_place(tmp_path, content, expected):
+    if expected is None:
         script(tmp_path, content)
         return
     with pytest.raises(ModelUnusable) as caught:
         script(tmp_path, content)
     assert "script.yaml" in str(caught.value)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Raw usage of every shape to disjoint buckets (notes on trajectory formats, section 7)."""
+"""Conversion of raw usage of every form into disjoint buckets."""
 
 from __future__ import annotations
 
@@ -126,12 +126,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_shapes(name):
+def test_every_known_form_is_converted(name):
     raw, expected = CASES[name]
     assert buckets(raw) == expected
 
 
-def test_a_split_that_does_not_add_up_is_not_believed():
+def test_a_split_that_does_not_add_up_is_ignored():
     raw = {
         "input_tokens": 1,
         "output_tokens": 1,
@@ -141,7 +141,7 @@ def test_a_split_that_does_not_add_up_is_not_believed():
     assert buckets(raw)[2:4] == (30, 0)
 
 
-def test_writes_without_a_split_belong_to_the_lifetime_that_was_asked_for():
+def test_cache_writes_without_a_split_count_for_the_requested_lifetime():
     raw = {"input_tokens": 1, "cache_creation_input_tokens": 30, "output_tokens": 1}
     assert buckets(raw, write_ttl="1h")[2:4] == (0, 30)
 
@@ -149,7 +149,7 @@ def test_writes_without_a_split_belong_to_the_lifetime_that_was_asked_for():
 @pytest.mark.parametrize(
     "raw", [None, {}, {"cost": 1}, {"prompt_tokens": None}, {"prompt_tokens": 0, "completion_tokens": 0}]
 )
-def test_nothing_counted_is_unknown(raw):
+def test_usage_without_counts_is_unknown(raw):
     assert to_usage(raw) is None
 
 
@@ -171,7 +171,7 @@ def test_nothing_counted_is_unknown(raw):
         ({"cost": 0, "is_byok": True}, None),
     ],
 )
-def test_billed(raw, billed):
+def test_the_billed_amount_is_read(raw, billed):
     assert billed_usd(raw) == (billed if billed is None else pytest.approx(billed))
 
 
@@ -203,7 +203,7 @@ FLAT = st.dictionaries(st.sampled_from(FIELDS), NUMBERS)
 
 
 @given(FLAT, st.dictionaries(st.sampled_from(PARTS), FLAT | NUMBERS))
-def test_whatever_a_provider_sends_gives_legal_buckets_or_none(flat, parts):
+def test_any_usage_gives_valid_buckets_or_none(flat, parts):
     usage = to_usage({**flat, **parts})
     assert usage is None or (usage.total > 0 and Usage.model_validate(usage.model_dump()) == usage)
     billed_usd({**flat, **parts})

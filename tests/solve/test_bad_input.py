@@ -1,4 +1,4 @@
-"""Every mistake a user can make has one clear line and exit status 2, and starts nothing."""
+"""Usage errors: each is one clear line with exit status 2, and nothing is started."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ ADHOC = ("--instruction", "x", "--workspace", "start", "--env", "local")
 
 
 def refused(work: Path, *argv: str, status: int = 2, **extra: str) -> str:
-    done = agent(work, "solve", *argv, **extra)
-    assert done.status == status, (done.out, done.err)
-    assert done.out == ""
-    assert "Traceback" not in done.err
-    lines = [line for line in done.err.splitlines() if line.startswith("agent: ")]
-    assert len(lines) == 1, done.err
+    result = agent(work, "solve", *argv, **extra)
+    assert result.status == status, (result.out, result.err)
+    assert result.out == ""
+    assert "Traceback" not in result.err
+    lines = [line for line in result.err.splitlines() if line.startswith("agent: ")]
+    assert len(lines) == 1, result.err
     assert not (work / "runs").exists() or not list((work / "runs").glob("*/*"))
     return lines[0]
 
 
-def test_an_unknown_task_suggests_near_names(work: Path) -> None:
+def test_an_unknown_task_suggests_similar_names(work: Path) -> None:
     line = refused(work, "--task", "demo/ledgre", "--model", script(work, SUBMIT))
     assert "demo/ledgre" in line
     assert "demo/ledger" in line
 
 
-def test_an_unknown_model_suggests_near_names(work: Path) -> None:
+def test_an_unknown_model_suggests_similar_names(work: Path) -> None:
     line = refused(work, *ADHOC, "--model", "opuss")
     assert "opuss" in line
     assert "opus" in line.replace("opuss", "")
 
 
-def test_a_missing_key_is_named_with_its_variable(work: Path) -> None:
+def test_a_missing_key_is_reported_with_its_variable(work: Path) -> None:
     assert "ANTHROPIC_API_KEY" in refused(work, *ADHOC, "--model", "opus")
 
 
-def test_an_unreachable_endpoint_is_found_before_anything_starts(work: Path) -> None:
+def test_an_unreachable_endpoint_is_reported_before_anything_starts(work: Path) -> None:
     line = refused(work, *ADHOC, "--model", "openai/some", "--api-base", "http://127.0.0.1:9/v1", status=1)
     assert "127.0.0.1:9" in line
 
 
-def test_a_cost_limit_on_a_model_without_a_price_is_refused(work: Path) -> None:
+def test_a_cost_limit_on_a_model_without_a_price_is_rejected(work: Path) -> None:
     line = refused(
         work, *ADHOC, "--model", "openai/made-up", "--api-base", "http://127.0.0.1:9/v1", "--cost-limit", "1"
     )
@@ -62,7 +62,7 @@ def test_a_cost_limit_on_a_model_without_a_price_is_refused(work: Path) -> None:
     assert "--token-limit" in line
 
 
-def test_a_prompt_that_uses_what_is_not_there_is_refused_before_anything_starts(work: Path) -> None:
+def test_a_prompt_with_an_unknown_variable_is_rejected_before_anything_starts(work: Path) -> None:
     default = (Path(__file__).parents[2] / "prompts" / "default.yaml").read_text()
     (work / "mine.yaml").write_text(default.replace("{{ exit_code }}", "{{ exit_status }}"))
     line = refused(work, *ADHOC, "--model", script(work, SUBMIT), "--prompt", "mine.yaml")
@@ -71,19 +71,19 @@ def test_a_prompt_that_uses_what_is_not_there_is_refused_before_anything_starts(
 
 
 @pytest.mark.parametrize("text", ["runs: 5", "prompt: [a]", "step-limit: 1.5", "model: true", "[1]", "a: {b"])
-def test_a_configuration_that_makes_no_sense_is_named_with_its_file(work: Path, text: str) -> None:
+def test_an_invalid_configuration_names_its_file(work: Path, text: str) -> None:
     (work / "config").mkdir()
     (work / "config" / "config.yaml").write_text(text)
     assert "config.yaml" in refused(work, *ADHOC, "--model", script(work, SUBMIT))
 
 
-def test_a_missing_or_broken_script_is_named(work: Path) -> None:
+def test_a_missing_or_invalid_script_is_reported(work: Path) -> None:
     assert "nothing.json" in refused(work, *ADHOC, "--model", "script:nothing.json")
     (work / "bad.json").write_text("[1, 2")
     assert "bad.json" in refused(work, *ADHOC, "--model", "script:bad.json")
 
 
-def test_a_plan_that_is_not_utf8_is_named_with_its_place(work: Path) -> None:
+def test_a_plan_that_is_not_utf8_is_reported_with_the_byte(work: Path) -> None:
     (work / "plan").write_bytes(b"good \xff bad")
     assert "plan: not UTF-8 (byte 5)" in refused(work, *ADHOC, "--model", script(work, SUBMIT), "--plan", "plan")
 
@@ -108,7 +108,7 @@ def test_a_plan_that_is_not_utf8_is_named_with_its_place(work: Path) -> None:
         (("--prompt", "no-such-prompt"), "no-such-prompt"),
     ],
 )
-def test_unusable_values_are_named(work: Path, options: tuple[str, str], names: str) -> None:
+def test_invalid_values_are_reported(work: Path, options: tuple[str, str], names: str) -> None:
     assert names in refused(work, *ADHOC, "--model", script(work, SUBMIT), *options)
 
 
@@ -121,17 +121,17 @@ def test_unusable_values_are_named(work: Path, options: tuple[str, str], names: 
         (),
     ],
 )
-def test_contradicting_options_are_refused(work: Path, options: tuple[str, ...]) -> None:
+def test_contradicting_options_are_rejected(work: Path, options: tuple[str, ...]) -> None:
     refused(work, *options, "--model", script(work, SUBMIT))
 
 
-def test_an_environment_that_the_task_does_not_allow(work: Path) -> None:
+def test_an_environment_that_the_task_does_not_allow_is_rejected(work: Path) -> None:
     line = refused(work, "--task", "demo/figlet", "--env", "sandbox", "--model", script(work, SUBMIT))
     assert "sandbox" in line
     assert "docker" in line
 
 
-def test_a_malformed_task_file_is_named_with_key_and_reason(work: Path) -> None:
+def test_a_malformed_task_file_is_reported_with_key_and_reason(work: Path) -> None:
     task = work / "mytask"
     task.mkdir()
     (task / "instruction.md").write_text("do it")
@@ -143,12 +143,12 @@ def test_a_malformed_task_file_is_named_with_key_and_reason(work: Path) -> None:
     assert "task.yaml" in refused(work, "--task", str(task), "--model", script(work, SUBMIT))
 
 
-def test_runs_that_cannot_be_written(work: Path) -> None:
+def test_a_runs_directory_that_cannot_be_written_is_reported(work: Path) -> None:
     (work / "file").write_text("")
-    done = agent(work, "solve", *ADHOC, "--model", script(work, SUBMIT), "--runs", "file")
-    assert done.status == 2
-    assert "cannot write trials to file" in done.err
-    assert "--runs" in done.err
+    result = agent(work, "solve", *ADHOC, "--model", script(work, SUBMIT), "--runs", "file")
+    assert result.status == 2
+    assert "cannot write trials to file" in result.err
+    assert "--runs" in result.err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
@@ -158,17 +158,17 @@ def test_a_full_disk_ends_the_trial_with_its_record_closed(work: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)], check=True)
     try:
         noise = "head -c 400000 /dev/urandom"
-        done = agent(work, "solve", *ADHOC, "--model", script(work, *[noise] * 20), "--runs", "small", "--json")
-        assert done.status == 1, done.err
-        assert done.json["exit"]["cause"] == "disk_full"
-        assert done.events[-2].type == "exit" or done.events[-1].type == "exit"
-        assert [event.seq for event in done.events] == list(range(len(done.events)))
+        result = agent(work, "solve", *ADHOC, "--model", script(work, *[noise] * 20), "--runs", "small", "--json")
+        assert result.status == 1, result.err
+        assert result.json["exit"]["cause"] == "disk_full"
+        assert result.events[-2].type == "exit" or result.events[-1].type == "exit"
+        assert [event.seq for event in result.events] == list(range(len(result.events)))
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a read-only file system needs root")
-def test_a_read_only_disk_is_said_before_anything_starts(work: Path) -> None:
+def test_a_read_only_disk_is_reported_before_anything_starts(work: Path) -> None:
     fixed = work / "fixed"
     fixed.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,ro", "tmpfs", str(fixed)], check=True)
@@ -179,12 +179,12 @@ def test_a_read_only_disk_is_said_before_anything_starts(work: Path) -> None:
         subprocess.run(["umount", "-l", str(fixed)], check=True)
 
 
-def test_show_says_what_it_cannot_read(work: Path) -> None:
+def test_show_names_the_line_that_it_cannot_read(work: Path) -> None:
     assert "no trial 'nothing'" in agent(work, "show", "nothing").err
     trial = work / "runs" / "single" / "torn"
     trial.mkdir(parents=True)
     (trial / "events.jsonl").write_text('{"type": "nonsense"}\n')
-    done = agent(work, "show", "torn")
-    assert done.status == 2
-    assert "events.jsonl:1" in done.err
+    result = agent(work, "show", "torn")
+    assert result.status == 2
+    assert "events.jsonl:1" in result.err
     assert json.loads(agent(work, "trials", "--json").out)["trials"][0]["problem"]

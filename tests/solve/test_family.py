@@ -1,4 +1,4 @@
-"""`agent show` tells where a fork came from, and `agent trials` that it is one; resumed trials say what they lost."""
+"""Parents and forks in the output of `agent show` and `agent trials`, and the losses of resumed trials."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from trajectories.reading.family import family
 def solve(work: Path, *turns: str) -> Path:
     (work / "start").mkdir(exist_ok=True)
     argv = ["--instruction", "x", "--workspace", str(work / "start"), "--env", "local"]
-    done = agent(work, "solve", *argv, "--model", script(work, *turns, SUBMIT), "--json")
-    assert done.status == 0, done.err
-    return done.trial
+    result = agent(work, "solve", *argv, "--model", script(work, *turns, SUBMIT), "--json")
+    assert result.status == 0, result.err
+    return result.trial
 
 
 def fork(work: Path, parent: Path, at: int, *turns: str) -> Path:
-    done = agent(work, "fork", str(parent), "--at", str(at), "--model", script(work, *turns, SUBMIT), "--json")
-    assert done.status == 0, done.err
-    return done.trial
+    result = agent(work, "fork", str(parent), "--at", str(at), "--model", script(work, *turns, SUBMIT), "--json")
+    assert result.status == 0, result.err
+    return result.trial
 
 
 def test_the_tree_of_forks(tmp_path: Path) -> None:
@@ -36,9 +36,9 @@ def test_the_tree_of_forks(tmp_path: Path) -> None:
     assert "inherited tool: observation" in shown
     tree = shown[shown.rindex(first.name) :]
     assert tree.index(f"at step 1: {second.name}") < tree.index(f"at step 1: {third.name}")
-    told = agent(tmp_path, "show", str(second), "--json").json
-    assert told["parent"] == {"trial": first.name, "step": 1}
-    assert told["forks"] == [{"trial": str(third.absolute()), "step": 1}]
+    shown = agent(tmp_path, "show", str(second), "--json").json
+    assert shown["parent"] == {"trial": first.name, "step": 1}
+    assert shown["forks"] == [{"trial": str(third.absolute()), "step": 1}]
     assert agent(tmp_path, "show", str(first), "--json").json["parent"] is None
     listed = agent(tmp_path, "trials", COLUMNS="400").out
     assert "fork of" in listed.splitlines()[0]
@@ -47,7 +47,7 @@ def test_the_tree_of_forks(tmp_path: Path) -> None:
     assert f"{first.name} (not here)" in agent(tmp_path, "show", str(second)).out
 
 
-def test_records_that_name_each_other_are_no_trap(tmp_path: Path) -> None:
+def test_records_that_name_each_other_end_no_command(tmp_path: Path) -> None:
     for name, parent in (("a", "b"), ("b", "a"), ("c", "c")):
         (tmp_path / "batch" / name).mkdir(parents=True)
         (tmp_path / "batch" / name / "events.jsonl").write_text(f'{{"parent":{{"trial":"{parent}","step":1}}}}\n')
@@ -57,7 +57,7 @@ def test_records_that_name_each_other_are_no_trap(tmp_path: Path) -> None:
         assert family(tmp_path / "batch" / name)[1].name == name
 
 
-def test_a_thousand_trials_take_a_moment(tmp_path: Path) -> None:
+def test_a_thousand_trials_are_listed_quickly(tmp_path: Path) -> None:
     line = '{"type":"trial_started","pad":"' + "x" * 3000 + '","parent":{"trial":"t0","step":1}}\n'
     for number in range(1000):
         (tmp_path / "batch" / f"t{number}").mkdir(parents=True)

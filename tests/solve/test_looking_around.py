@@ -1,4 +1,4 @@
-"""The commands that only look: tasks, models, doctor, schema."""
+"""The commands that only print: tasks, models, doctor, schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_demos_are_listed_and_shown(tmp_path: Path) -> None:
     assert agent(tmp_path, "tasks", "list", "--benchmark", "nothing").status == 2
 
 
-def test_models_are_listed_with_prices_and_whether_a_key_is_set(tmp_path: Path) -> None:
+def test_models_are_listed_with_prices_and_keys(tmp_path: Path) -> None:
     rows = {row["alias"]: row for row in agent(tmp_path, "models", "list", "--json").json["models"]}
     assert {"opus", "sonnet", "gpt", "gemini"} <= rows.keys()
     assert rows["opus"]["input"] > 0
@@ -38,26 +38,26 @@ def test_models_are_listed_with_prices_and_whether_a_key_is_set(tmp_path: Path) 
     assert {row["alias"]: row for row in with_key}["opus"]["key"] is True
 
 
-def test_the_doctor_names_keys_and_never_shows_them(tmp_path: Path) -> None:
-    done = agent(tmp_path, "doctor", "--json", OPENAI_API_KEY="sk-very-secret-1")
-    assert done.status == 0, done.err
-    assert "OPENAI_API_KEY" in done.json["keys_set"]
-    assert "sk-very-secret-1" not in done.out
-    assert done.json["machine"]["cores"] == len(os.sched_getaffinity(0))
-    assert done.json["environments"]["local"]["works"]
-    assert done.json["config"]["path"] == str(tmp_path / "config" / "config.yaml")
+def test_the_doctor_names_variables_of_keys_and_never_shows_the_keys(tmp_path: Path) -> None:
+    result = agent(tmp_path, "doctor", "--json", OPENAI_API_KEY="sk-very-secret-1")
+    assert result.status == 0, result.err
+    assert "OPENAI_API_KEY" in result.json["keys_set"]
+    assert "sk-very-secret-1" not in result.out
+    assert result.json["machine"]["cores"] == len(os.sched_getaffinity(0))
+    assert result.json["environments"]["local"]["works"]
+    assert result.json["config"]["path"] == str(tmp_path / "config" / "config.yaml")
     assert "docker" in agent(tmp_path, "doctor").out
 
 
-def test_the_doctor_says_why_docker_does_not_work(tmp_path: Path) -> None:
-    done = agent(tmp_path, "doctor", "--json", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
-    state = done.json["environments"]["docker"]
+def test_the_doctor_gives_the_reason_why_docker_does_not_work(tmp_path: Path) -> None:
+    result = agent(tmp_path, "doctor", "--json", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
+    state = result.json["environments"]["docker"]
     assert not state["works"]
     assert state["trouble"]
 
 
 @pytest.mark.parametrize("recording", ["figlet", "ledger"])
-def test_recorded_events_fit_the_printed_schema(tmp_path: Path, recording: str) -> None:
+def test_recorded_events_match_the_printed_schema(tmp_path: Path, recording: str) -> None:
     schema = agent(tmp_path, "schema").json
     validator = jsonschema.Draft202012Validator(schema)
     with (RECORDINGS / recording / "events.jsonl").open() as lines:
@@ -70,7 +70,7 @@ def test_recorded_events_fit_the_printed_schema(tmp_path: Path, recording: str) 
     assert not validator.is_valid({"type": "exit", "seq": 1})
 
 
-def test_without_docker_a_task_that_allows_it_goes_to_the_sandbox_or_says_the_way_out(tmp_path: Path) -> None:
+def test_without_docker_a_task_runs_in_the_sandbox_or_the_error_names_the_way_out(tmp_path: Path) -> None:
     nowhere = f"unix://{tmp_path}/nothing.sock"
     model = script(tmp_path, SUBMIT)
     only_docker = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", model, DOCKER_HOST=nowhere)
