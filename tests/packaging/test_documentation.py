@@ -96,3 +96,11 @@ def test_the_record_page_has_every_event_with_every_field() -> None:
         own = set(event.model_fields) - set(BaseEvent.model_fields) - {"type"}
         for field in own:
             assert f"| `{event.model_fields[field].alias or field}` |" in section
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_are_not_long(page: Path) -> None:
+    """Tables are exempt: a row is one line."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    too_long = [f"{number}: {line}" for number, line in enumerate(lines, 1) if len(line) > 120 and line[:1] != "|"]
+    assert too_long == []
