@@ -1,4 +1,4 @@
-"""Real mini-swe-agent files, and what they hold by a count of its own: plain JSON, none of our code."""
+"""Real mini-swe-agent files, and an independent count of their contents that uses none of our code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def name_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Count:
-    """What a file says, added up by hand."""
+    """The figures of a file, added up independently."""
 
     replies: int
     lost_replies: int
@@ -29,7 +29,7 @@ class Count:
     output: int | None
     cost_usd: float | None
     codes: list[int | None]
-    """One for each observation; None where the text shows none."""
+    """Return code of each observation; None if the text does not show it."""
     commands: int
     status: str | None
 
@@ -98,5 +98,5 @@ def _codes(message: dict[str, Any]) -> list[int | None]:
     text = content if isinstance(content, str) else "".join(part["text"] for part in content)
     if text.startswith("Observation: "):
         return [ast.literal_eval(text.removeprefix("Observation: "))["returncode"]]
-    found = re.match(r"<returncode>(-?\d+)</returncode>", text)
-    return [int(found[1])] if found else []
+    match = re.match(r"<returncode>(-?\d+)</returncode>", text)
+    return [int(match[1])] if match else []

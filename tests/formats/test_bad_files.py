@@ -1,4 +1,4 @@
-"""Broken and hostile files: one clear error with the place, or a documented tolerant reading; never a traceback."""
+"""Broken and hostile files: they give one clear error with the place, or are read as documented; never a traceback."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from trajectories.record.events import (
 from trajectories.record.exits import Exit
 
 
-def refused(tmp_path: Path, data: bytes) -> str:
-    """The refusal's words, without the file's name, which they must begin with."""
+def rejection(tmp_path: Path, data: bytes) -> str:
+    """Return the error message without the file's name at its beginning."""
     file = tmp_path / "bad.traj.json"
     file.write_bytes(data)
     with pytest.raises(BadDocument) as caught:
@@ -47,7 +47,8 @@ def refused(tmp_path: Path, data: bytes) -> str:
     return text.removeprefix(f"{file}: ")
 
 
-def taken(tmp_path: Path, value: Any) -> list[Event]:
+def imported_events(tmp_path: Path, value: Any) -> list[Event]:
+    """Import a document, export it in every format, and return the events."""
     file = tmp_path / "odd.traj.json"
     file.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
     made = import_file(file, tmp_path / "runs" / "batch")
@@ -57,7 +58,7 @@ def taken(tmp_path: Path, value: Any) -> list[Event]:
 
 
 def changed(path: str, new: Any) -> dict[str, Any]:
-    """The smallest run with something else at `path`, for instance `messages.3.extra.returncode`."""
+    """Return the smallest run with another value at `path`, for instance `messages.3.extra.returncode`."""
     value = copy.deepcopy(minimal())
     *above, last = [int(key) if key.isdigit() else key for key in path.split(".")]
     target: Any = value
@@ -78,8 +79,8 @@ def notes(events: list[Event]) -> str:
         (b" \n\n", "only white space"),
         (b"not json at all", "line 1, column 1: not JSON"),
         (b'{"messages": [\n {"role": "user", ', "line 2, column 19: not JSON: "),
-        (b'{"info": {"a": NaN}, "messages": []}', "line 1, column 16: NaN is no number in JSON"),
-        (b'{"a": "NaN",\n "b": -Infinity}', "line 2, column 7: -Infinity is no number in JSON"),
+        (b'{"info": {"a": NaN}, "messages": []}', "line 1, column 16: NaN is not a number in JSON"),
+        (b'{"a": "NaN",\n "b": -Infinity}', "line 2, column 7: -Infinity is not a number in JSON"),
         (b'{"info": {"a": 1e999}, "messages": []}', "inf, which is no number in JSON"),
         (b'{"info": {"a": ' + b"9" * 5000 + b"}}", "not JSON: Exceeds the limit"),
         (b"[" * 100_000, "nested deeper than 100 levels"),
@@ -88,11 +89,11 @@ def notes(events: list[Event]) -> str:
         (b'{"a": "\xe9"}', "byte 7: not UTF-8"),
         (b'{"a": 1}\0', "line 1, column 9: not JSON: Extra data"),
         (b"\x1f\x8b\x08\x00", "byte 1: not UTF-8"),
-        (b"42", "no trajectory"),
-        (b'"text"', "no trajectory"),
-        (b"[]", "a list that is no conversation"),
-        (b"[1, 2]", "a list that is no conversation"),
-        (b"{}", "no trajectory"),
+        (b"42", "not a trajectory"),
+        (b'"text"', "not a trajectory"),
+        (b"[]", "a list that is not a conversation"),
+        (b"[1, 2]", "a list that is not a conversation"),
+        (b"{}", "not a trajectory"),
         (b'{"schema_version": "ATIF-v1.8"}', "an ATIF trajectory"),
         (b'{"trajectory": [], "history": []}', "a trajectory of SWE-agent"),
         (b'{"version": 2, "width": 80, "height": 24}', "an asciicast"),
@@ -100,54 +101,62 @@ def notes(events: list[Event]) -> str:
         (b'{"messages": [{"role": "user"}]}', "a conversation without the `info`"),
     ],
 )
-def test_what_is_no_trajectory_is_refused_with_its_place(tmp_path: Path, data: bytes, words: str) -> None:
-    assert words in refused(tmp_path, data)
+def test_a_file_that_is_not_a_trajectory_is_rejected_with_the_place(tmp_path: Path, data: bytes, words: str) -> None:
+    assert words in rejection(tmp_path, data)
 
 
 @pytest.mark.parametrize(
     ("path", "new", "words"),
     [
-        ("trajectory_format", "mini-swe-agent-9", "trajectory_format: version 'mini-swe-agent-9' is not known"),
-        ("trajectory_format", 7, "trajectory_format: version 7 is not known"),
-        ("messages.1", "text", "messages[1]: no object"),
-        ("messages.1", None, "messages[1]: no object"),
-        ("messages.1.role", "robot", "messages[1]: neither a role nor a type that is known: 'robot'"),
-        ("messages.1.content", 5, "messages[1].content: a number where a text belongs"),
-        ("messages.2.extra", [], "messages[2].extra: a list where an object belongs"),
-        ("messages.2.tool_calls", {"id": 1}, "messages[2].tool_calls: no list of objects"),
-        ("messages.2.extra.actions", "ls", "messages[2].extra.actions: no list of objects"),
+        ("trajectory_format", "mini-swe-agent-9", "trajectory_format: unknown version 'mini-swe-agent-9'"),
+        ("trajectory_format", 7, "trajectory_format: unknown version 7"),
+        ("messages.1", "text", "messages[1]: not an object"),
+        ("messages.1", None, "messages[1]: not an object"),
+        ("messages.1.role", "robot", "messages[1]: unknown role or type 'robot'"),
+        ("messages.1.content", 5, "messages[1].content: a number instead of a text"),
+        ("messages.2.extra", [], "messages[2].extra: a list instead of an object"),
+        ("messages.2.tool_calls", {"id": 1}, "messages[2].tool_calls: not a list of objects"),
+        ("messages.2.extra.actions", "ls", "messages[2].extra.actions: not a list of objects"),
         ("messages.2.extra.actions.0.command", None, "messages[2].extra.actions[0]: an action without a command"),
-        ("messages.3.extra.returncode", "0", "messages[3].extra.returncode: '0' is no return code"),
+        ("messages.3.extra.returncode", "0", "messages[3].extra.returncode: '0' is not a return code"),
         ("messages.3.extra.returncode", 10**900, "messages[3].extra.returncode: "),
-        ("messages.3.extra.returncode", True, "messages[3].extra.returncode: 'True' is no return code"),
-        ("messages.3.extra.returncode", 0.5, "messages[3].extra.returncode: '0.5' is no return code"),
+        ("messages.3.extra.returncode", True, "messages[3].extra.returncode: 'True' is not a return code"),
+        ("messages.3.extra.returncode", 0.5, "messages[3].extra.returncode: '0.5' is not a return code"),
         ("messages.3.extra.retrace", {"ended": "never"}, "messages[3].extra.retrace: "),
         ("messages.2.extra.retrace", {"usage": {"input": -1}}, "messages[2].extra.retrace: "),
         ("info.retrace", {"exit": {"reason": "agent", "cause": "steps"}}, "info.retrace.exit: "),
-        ("info.model_stats", [1], "info.model_stats: a list where an object belongs"),
-        ("info.config", "x", "info.config: a text where an object belongs"),
+        ("info.model_stats", [1], "info.model_stats: a list instead of an object"),
+        ("info.config", "x", "info.config: a text instead of an object"),
     ],
 )
-def test_a_field_of_the_wrong_kind_is_refused_with_its_place(tmp_path: Path, path: str, new: Any, words: str) -> None:
-    assert words in refused(tmp_path, json.dumps(changed(path, new)).encode())
+def test_a_field_of_the_wrong_kind_is_rejected_with_its_place(tmp_path: Path, path: str, new: Any, words: str) -> None:
+    assert words in rejection(tmp_path, json.dumps(changed(path, new)).encode())
 
 
-def test_a_gigabyte_is_refused_at_once_by_its_size(tmp_path: Path) -> None:
+def test_a_gigabyte_is_rejected_by_its_size(tmp_path: Path) -> None:
     file = tmp_path / "huge.json"
     with file.open("wb") as sparse:
         sparse.truncate(1 << 30)
     tracemalloc.start()
-    with pytest.raises(BadDocument, match="1073741824 bytes; more than 64 MiB are not read"):
+    with pytest.raises(BadDocument, match="1073741824 bytes; at most 64 MiB can be read"):
         import_file(file, tmp_path / "batch")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20, "it was read"
 
 
-def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "large.json"
+    with file.open("wb") as sparse:
+        sparse.truncate(64 << 20)
+    with pytest.raises(BadDocument, match="line 1, column 1: not JSON"):
+        import_file(file, tmp_path / "batch")
+
+
+def test_a_file_that_is_not_regular_is_rejected_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, words in (
-        ("pipe", "is no regular file"),
+        ("pipe", "is not a regular file"),
         (".", "is a directory"),
         ("absent", "No such file"),
         ("x" * 300, "File name too long"),
@@ -156,40 +165,40 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
             import_file(tmp_path / name, tmp_path / "batch")
 
 
-def test_a_real_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
+def test_a_real_file_cut_anywhere_is_rejected(tmp_path: Path) -> None:
     if not FILES:
         pytest.skip(f"the real files are not beside this checkout ({DATA})")
     data = (DATA / "v1" / "rfc-mini-1.13.4.traj.json").read_bytes()
     for length in range(1, len(data), len(data) // 60):
-        assert "not JSON" in refused(tmp_path, data[:length])
+        assert "not JSON" in rejection(tmp_path, data[:length])
 
 
-# what is read all the same
+# irregular files that can be read
 
 
-def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    assert taken(tmp_path, b"\xef\xbb\xbf" + json.dumps(minimal()).encode())
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
+    assert imported_events(tmp_path, b"\xef\xbb\xbf" + json.dumps(minimal()).encode())
 
 
 def test_lone_surrogates_and_nul_are_text(tmp_path: Path) -> None:
-    events = taken(tmp_path, minimal(output="a\ud800b\0c\n"))
+    events = imported_events(tmp_path, minimal(output="a\ud800b\0c\n"))
     (result,) = [event for event in events if isinstance(event, ActionFinished)]
     assert result.output.text == "a\ufffdb\0c\n"
-    names = taken(tmp_path, minimal(instance_id="a\udfffb"))[0]
+    names = imported_events(tmp_path, minimal(instance_id="a\udfffb"))[0]
     assert isinstance(names, TrialStarted)
     assert names.task.id == "a\ufffdb"
-    taken(tmp_path, changed("messages.2.extra.actions.0.command", "echo \ud800"))
-    taken(tmp_path, changed("messages.2.extra.response", {"model": "\ud800", "usage": {"prompt_tokens": 1}}))
-    taken(tmp_path, changed("info.mini_version", "\ud800"))
-    taken(tmp_path, changed("info.exit_status", "\ud800"))
+    imported_events(tmp_path, changed("messages.2.extra.actions.0.command", "echo \ud800"))
+    imported_events(tmp_path, changed("messages.2.extra.response", {"model": "\ud800", "usage": {"prompt_tokens": 1}}))
+    imported_events(tmp_path, changed("info.mini_version", "\ud800"))
+    imported_events(tmp_path, changed("info.exit_status", "\ud800"))
 
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "..", "a\nb", "\x1b[2J", "x" * 5000, "\0", "-rf", ".", ""])
-def test_no_name_in_a_file_leads_outside(tmp_path: Path, name: str) -> None:
+def test_no_name_in_a_file_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     value = minimal(instance_id=name)
     value["info"]["config"] = {"model": {"model_name": name}}
     value["messages"][2]["tool_calls"][0]["id"] = name
-    taken(tmp_path, value)
+    imported_events(tmp_path, value)
     assert {path.name for path in tmp_path.iterdir()} == {"odd.traj.json", "runs"}
     (batch,) = (tmp_path / "runs").iterdir()
     made = [path for path in batch.iterdir() if path.name != ".pool"]
@@ -198,19 +207,31 @@ def test_no_name_in_a_file_leads_outside(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("figure", [-1, -0.5, True, "5", [], 1e300, 10**900])
-def test_figures_that_cannot_be_count_as_unknown_and_it_is_said(tmp_path: Path, figure: Any) -> None:
-    events = taken(tmp_path, changed("messages.2.extra.cost", figure))
+def test_impossible_figures_count_as_unknown_with_a_note(tmp_path: Path, figure: Any) -> None:
+    events = imported_events(tmp_path, changed("messages.2.extra.cost", figure))
     call = next(event for event in events if isinstance(event, CallFinished))
     assert call.costs.billed is None
     assert "messages[2].extra.cost" in notes(events)
-    events = taken(tmp_path, changed("messages.2.extra.timestamp", figure))
+    events = imported_events(tmp_path, changed("messages.2.extra.timestamp", figure))
     assert next(event for event in events if isinstance(event, CallFinished)).t == ""
     assert "messages[2].extra.timestamp" in notes(events)
 
 
-def test_negative_tokens_count_as_unknown_and_it_is_said(tmp_path: Path) -> None:
+def test_a_time_after_the_year_9999_counts_as_unknown(tmp_path: Path) -> None:
+    events = imported_events(tmp_path, changed("messages.2.extra.timestamp", 253_402_300_800))
+    assert next(event for event in events if isinstance(event, CallFinished)).t == ""
+
+
+@pytest.mark.parametrize(("total", "differs"), [(0.25, False), (0.2501, True)])
+def test_a_total_that_is_not_the_sum_of_the_costs_is_noted(tmp_path: Path, total: float, differs: bool) -> None:
+    value = changed("messages.2.extra.cost", 0.25)
+    value["info"]["model_stats"]["instance_cost"] = total
+    assert ("is not the sum" in notes(imported_events(tmp_path, value))) == differs
+
+
+def test_negative_tokens_count_as_unknown_with_a_note(tmp_path: Path) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": -5}
-    events = taken(tmp_path, changed("messages.2.extra.response", {"usage": usage}))
+    events = imported_events(tmp_path, changed("messages.2.extra.response", {"usage": usage}))
     call = next(event for event in events if isinstance(event, CallFinished))
     assert call.usage_raw == usage
     assert call.usage is not None
@@ -218,15 +239,15 @@ def test_negative_tokens_count_as_unknown_and_it_is_said(tmp_path: Path) -> None
     assert "negative count of tokens" in notes(events)
 
 
-def test_time_that_goes_back_is_clamped_and_counted(tmp_path: Path) -> None:
-    events = taken(tmp_path, changed("messages.3.extra.timestamp", 900.0))
+def test_times_that_go_back_are_clamped_and_counted(tmp_path: Path) -> None:
+    events = imported_events(tmp_path, changed("messages.3.extra.timestamp", 900.0))
     monotonic = [event.mono_s for event in events]
     assert monotonic == sorted(monotonic)
     assert "go back" in notes(events)
     assert next(event for event in events if isinstance(event, ActionFinished)).t == "1970-01-01T00:15:00.000000Z"
 
 
-def test_doubled_ids_answer_in_order(tmp_path: Path) -> None:
+def test_duplicate_ids_are_answered_in_order(tmp_path: Path) -> None:
     value = minimal()
     turn, answer = value["messages"][2:]
     turn["tool_calls"] *= 2
@@ -237,7 +258,7 @@ def test_doubled_ids_answer_in_order(tmp_path: Path) -> None:
     second = copy.deepcopy(answer)
     second["extra"]["returncode"] = 7
     value["messages"] += [second, copy.deepcopy(second)]
-    events = taken(tmp_path, value)
+    events = imported_events(tmp_path, value)
     codes = {event.action: event.exit_code for event in events if isinstance(event, ActionFinished)}
     assert codes == {"1.1": 0, "1.2": 7}
     assert [event.script for event in events if isinstance(event, ActionStarted)] == ["one", "two"]
@@ -245,20 +266,20 @@ def test_doubled_ids_answer_in_order(tmp_path: Path) -> None:
     assert answers == ["1.1", "1.2", None]
 
 
-def test_a_turn_whose_observations_are_lost_ran_all_the_same(tmp_path: Path) -> None:
+def test_the_commands_of_a_turn_without_observations_started(tmp_path: Path) -> None:
     """The batch agent loses all observations of a turn in which one command submits."""
     value = minimal()
     del value["messages"][3]
     value["messages"][2]["extra"]["actions"] *= 2
-    events = taken(tmp_path, value)
+    events = imported_events(tmp_path, value)
     assert [event.action for event in events if isinstance(event, ActionStarted)] == ["1.1", "1.2"]
     assert not any(isinstance(event, ActionFinished) for event in events)
 
 
-def test_the_submission_that_the_interactive_agent_calls_not_executed(tmp_path: Path) -> None:
+def test_a_submission_that_the_interactive_agent_marks_as_not_executed_started(tmp_path: Path) -> None:
     value = minimal()
     value["messages"][3]["extra"] |= {"returncode": -1, "exception_info": "action was not executed"}
-    events = taken(tmp_path, value)
+    events = imported_events(tmp_path, value)
     assert [event.action for event in events if isinstance(event, ActionStarted)] == ["1.1"]
     assert not any(isinstance(event, ActionFinished) for event in events)
 
@@ -274,15 +295,15 @@ def test_the_submission_that_the_interactive_agent_calls_not_executed(tmp_path: 
         ({"returncode": 137, "exception_info": ""}, ("exited", 137, None)),
     ],
 )
-def test_return_codes_that_are_none(tmp_path: Path, extra: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_special_return_codes(tmp_path: Path, extra: dict[str, Any], expected: tuple[Any, ...]) -> None:
     value = minimal()
     value["messages"][3]["extra"] |= extra
-    (result,) = [event for event in taken(tmp_path, value) if isinstance(event, ActionFinished)]
+    (result,) = [event for event in imported_events(tmp_path, value) if isinstance(event, ActionFinished)]
     assert (result.ended, result.exit_code, result.signal) == expected
 
 
 def test_a_format_error_that_keeps_its_reply_is_a_priced_step(tmp_path: Path) -> None:
-    """mini-swe-agent 2.4.6: `extra.response` and `extra.cost` stand with the complaint."""
+    """mini-swe-agent 2.4.6 puts `extra.response` and `extra.cost` into the message about the error."""
     value = minimal()
     value["messages"].append(
         {
@@ -299,7 +320,7 @@ def test_a_format_error_that_keeps_its_reply_is_a_priced_step(tmp_path: Path) ->
             },
         }
     )
-    second = [event for event in taken(tmp_path, value) if isinstance(event, CallFinished)][1]
+    second = [event for event in imported_events(tmp_path, value) if isinstance(event, CallFinished)][1]
     assert (second.reply.text, second.costs.billed, second.model_served) == ("hm", 0.25, "m")
     assert second.usage is not None
     assert (second.usage.input, second.usage.output) == (7, 3)
@@ -309,6 +330,8 @@ def test_limits_and_other_exits(tmp_path: Path) -> None:
     for status, config, expected in (
         ("LimitsExceeded", {"step_limit": 1, "cost_limit": 3}, ("limit", "steps")),
         ("LimitsExceeded", {"step_limit": 0, "cost_limit": 0.5}, ("limit", "cost")),
+        ("LimitsExceeded", {"step_limit": 1, "cost_limit": 0.5}, ("limit", "steps")),  # both were reached
+        ("LimitsExceeded", {"step_limit": 2, "cost_limit": 0.5}, ("limit", "cost")),
         ("TimeExceeded", {}, ("limit", "time")),
         ("RepeatedFormatError", {}, ("agent", "format_errors")),
         ("RateLimitError", {}, ("infrastructure", "model_unavailable")),
@@ -324,6 +347,25 @@ def test_limits_and_other_exits(tmp_path: Path) -> None:
         assert (exit.reason, exit.cause, exit.detail) == (*expected, status)
 
 
+def test_the_step_limit_is_imported_and_0_is_none(tmp_path: Path) -> None:
+    for step_limit, expected in ((0, None), (1, 1)):
+        start = imported_events(tmp_path, changed("info.config", {"agent": {"step_limit": step_limit}}))[0]
+        assert isinstance(start, TrialStarted)
+        assert start.limits.steps == expected
+
+
+@pytest.mark.parametrize(("code", "known"), [(2**32 - 1, True), (2**32, False)])
+def test_an_impossible_return_code_of_the_oldest_layout_is_no_result(tmp_path: Path, code: int, known: bool) -> None:
+    observation = {"args": ["ls"], "returncode": code, "stdout": "a", "stderr": ""}
+    value = minimal()
+    value["messages"][2:] = [
+        {"role": "assistant", "content": "```bash\nls\n```", "timestamp": 1.0},
+        {"role": "user", "content": f"Observation: {observation}"},
+        {"role": "assistant", "content": "```bash\npwd\n```"},
+    ]
+    assert any(isinstance(event, ActionFinished) for event in imported_events(tmp_path, value)) == known
+
+
 def test_text_mode_and_human_commands(tmp_path: Path) -> None:
     """2.x text mode: observations are user messages with `extra`, a person's commands user messages with actions."""
     value = minimal()
@@ -333,14 +375,14 @@ def test_text_mode_and_human_commands(tmp_path: Path) -> None:
         {"role": "user", "content": "let me", "extra": {"actions": [{"command": "pwd"}]}},
         {"role": "user", "content": "shown too", "extra": {"returncode": 0, "raw_output": "/"}},
     ]
-    results = [event for event in taken(tmp_path, value) if isinstance(event, ActionFinished)]
+    results = [event for event in imported_events(tmp_path, value) if isinstance(event, ActionFinished)]
     assert [(event.action, event.exit_code, event.output.text) for event in results] == [
         ("1.1", 2, "raw"),
         ("1.2", 0, "/"),
     ]
 
 
-def test_the_time_out_of_the_text_layouts(tmp_path: Path) -> None:
+def test_a_timeout_in_the_text_layouts(tmp_path: Path) -> None:
     value = minimal()
     value["info"]["exit_status"] = "Submitted"
     value["messages"][2:] = [
@@ -354,13 +396,13 @@ def test_the_time_out_of_the_text_layouts(tmp_path: Path) -> None:
         {"role": "assistant", "content": "```bash\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```"},
         {"role": "user", "content": "the patch"},
     ]
-    events = taken(tmp_path, value)
+    events = imported_events(tmp_path, value)
     (late,) = [event for event in events if isinstance(event, ActionFinished)]
     assert (late.ended, late.exit_code, late.output.text, late.mono_s) == ("deadline", None, "partial\n", 30.0)
 
 
 def test_format_errors_and_limits_before_2(tmp_path: Path) -> None:
-    """1.x: a reply with two blocks is complained about in the next message; the last message says why the run ended."""
+    """In 1.x the message after a reply with two blocks reports the error; the last message gives the reason."""
     value = minimal(trajectory_format="mini-swe-agent-1")
     value["messages"][2:] = [
         {"role": "assistant", "content": "```bash\nls\n```\n```bash\npwd\n```", "timestamp": 1.0},
@@ -371,7 +413,7 @@ def test_format_errors_and_limits_before_2(tmp_path: Path) -> None:
         {"role": "assistant", "content": "no block"},
         {"role": "user", "content": "LimitsExceeded"},
     ]
-    events = taken(tmp_path, value)
+    events = imported_events(tmp_path, value)
     assert [event.why for event in events if isinstance(event, Message)] == [
         *("system", "task", "format_error", "observation", "notice"),
     ]
@@ -400,7 +442,7 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
     assert (again.status, "exists already" in again.out) == (0, True)
 
 
-def test_looking_at_an_imported_trial(tmp_path: Path) -> None:
+def test_showing_an_imported_trial(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(minimal(output="\x1b]0;evil\x07\n", instance_id="\x1b[2Jx")))
     made = agent(tmp_path, "import", "good.json", "--json").json["trials"][0]
     for arguments in (("trials",), ("show", made["trial"]), ("show", made["trial"], "--step", "1")):
@@ -439,10 +481,10 @@ def test_a_batch_is_a_folder_of_its_own(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {"good.json", "home"}
 
 
-# anything at all
+# arbitrary values
 
 _SMALL = [path for path in FILES if path.stat().st_size < 20_000]
-"""One and more of each layout but chat, which `minimal` has."""
+"""Files of every layout except chat, which `minimal` has."""
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda below: st.lists(below, max_size=4) | st.dictionaries(st.text(max_size=10), below, max_size=4),
@@ -452,7 +494,7 @@ JSON = st.recursive(
 
 @st.composite
 def mutations(draw: st.DrawFn) -> Any:
-    """A small run in which one value, anywhere, is something else."""
+    """Draw a small run in which one value is replaced."""
     base = draw(st.sampled_from([None, "ours", *_SMALL]))
     if base == "ours":
         return _mutated(draw, json.loads(_exported()))
@@ -473,7 +515,7 @@ def mutations(draw: st.DrawFn) -> Any:
 
 @cache
 def _exported() -> bytes:
-    """A trial of ours as mini-swe-agent's document, with all our own keys."""
+    """Export one of our trials as mini-swe-agent's document, with all our own keys."""
     with tempfile.TemporaryDirectory() as folder:
         return export(write_trial(Path(folder) / "t", Exit.of("submitted"), parent=Parent(trial="p", step=1)), "mini")
 
@@ -492,7 +534,7 @@ def _mutated(draw: st.DrawFn, value: Any) -> Any:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=mutations())
-def test_any_change_is_taken_or_refused_by_name(tmp_path: Path, value: Any) -> None:
+def test_any_change_is_imported_or_rejected_with_the_files_name(tmp_path: Path, value: Any) -> None:
     file = tmp_path / "any.json"
     file.write_text(json.dumps(value))
     try:

@@ -1,4 +1,4 @@
-"""Trials in other programs' formats, read by those programs' own code where it installs."""
+"""Trials in other programs' formats, read by those programs' own code if it is installed."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def trial_of(path: Path, tmp_path: Path) -> Path:
 
 @real_files
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_what_came_from_mini_goes_back_to_it_byte_for_byte(tmp_path: Path, path: Path) -> None:
+def test_an_imported_mini_file_is_exported_byte_for_byte(tmp_path: Path, path: Path) -> None:
     assert export(trial_of(path, tmp_path), "mini") == path.read_bytes()
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name)
-def test_a_trial_of_ours_comes_back_from_mini_the_same(tmp_path: Path, recording: Path) -> None:
+def test_our_trial_is_the_same_after_export_and_import(tmp_path: Path, recording: Path) -> None:
     file = tmp_path / "trial.traj.json"
     file.write_bytes(export(recording, "mini"))
     made = import_file(file, tmp_path / "runs" / "batch")
@@ -73,8 +73,8 @@ def test_a_trial_of_ours_comes_back_from_mini_the_same(tmp_path: Path, recording
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name)
-def test_the_mini_document_has_what_its_readers_read(recording: Path) -> None:
-    """What mini-swe-agent 2.4.6 itself writes, and what its inspector and the leaderboard's scripts read."""
+def test_the_mini_document_has_the_keys_that_its_readers_need(recording: Path) -> None:
+    """The keys are those that mini-swe-agent 2.4.6 writes and that its inspector and the leaderboard's scripts read."""
     value = json.loads(export(recording, "mini"))
     assert value["trajectory_format"] == "mini-swe-agent-1.1"
     info, messages = value["info"], value["messages"]
@@ -85,17 +85,17 @@ def test_the_mini_document_has_what_its_readers_read(recording: Path) -> None:
     assert info["model_stats"]["instance_cost"] == sum(m["extra"]["cost"] for m in replies)
     assert messages[-1]["role"] == "exit"
     assert messages[-1]["extra"]["exit_status"] == info["exit_status"] == "Submitted"
-    asked = [call["id"] for m in replies for call in m["tool_calls"]]
+    called = [call["id"] for m in replies for call in m["tool_calls"]]
     acted = [action["tool_call_id"] for m in replies for action in m["extra"]["actions"]]
     answered = [m["tool_call_id"] for m in messages if m["role"] == "tool"]
-    assert asked == acted == answered
+    assert called == acted == answered
     for m in messages:
         if m["role"] == "tool":
             assert set(m["extra"]) >= {"raw_output", "returncode", "timestamp", "exception_info"}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name)
-def test_minis_own_inspector_takes_our_document(tmp_path: Path, recording: Path) -> None:
+def test_minis_own_inspector_reads_our_document(tmp_path: Path, recording: Path) -> None:
     inspector = pytest.importorskip(
         "minisweagent.run.utilities.inspector", reason="mini-swe-agent is not installed (it needs pyarrow and pandas)"
     )
@@ -111,7 +111,7 @@ def test_minis_own_inspector_takes_our_document(tmp_path: Path, recording: Path)
     assert sum(map(bool, texts)) >= len(texts) - 1
 
 
-def test_the_official_packager_takes_a_run_with_our_trajectory(tmp_path: Path) -> None:
+def test_the_official_packager_accepts_a_run_with_our_trajectory(tmp_path: Path) -> None:
     """`programbench submit package` works on a run's folder in which our export is the instance's trajectory."""
     pytest.importorskip("programbench")
     from programbench.submission import benchmark_instances
@@ -124,7 +124,7 @@ def test_the_official_packager_takes_a_run_with_our_trajectory(tmp_path: Path) -
     results = [{"name": "tests/test_a.py::test_b", "branch": "x", "status": "passed", "extra": {}}]
     (folder / f"{instance}.eval.json").write_text(json.dumps({"test_results": results, "log": []}))
     (folder / "submission.tar.gz").write_bytes(b"")
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-c", "from programbench.cli.main import app; app()"),
             *("submit", "package", str(folder.parent)),
@@ -134,14 +134,14 @@ def test_the_official_packager_takes_a_run_with_our_trajectory(tmp_path: Path) -
         check=False,
         timeout=120,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     assert (folder.parent / "submission.yaml").is_file()
     assert (folder / f"{instance}.traj.json").read_bytes() == trajectory
 
 
 @pytest.fixture(scope="module")
 def all_trials(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Ours and every imported one."""
+    """Return our recordings and every imported file."""
     folder = tmp_path_factory.mktemp("trials")
     return [*RECORDINGS, *(trial_of(path, folder) for path in FILES)]
 
@@ -153,12 +153,12 @@ def test_every_trial_is_valid_atif(all_trials: list[Path]) -> None:
         parsed = atif.Trajectory.model_validate_json(data)
         assert parsed.schema_version == "ATIF-v1.8"
         value = json.loads(data)
-        assert parsed.to_json_dict() == value  # nothing of it was converted on the way
+        assert parsed.to_json_dict() == value  # parsing changed no value
         check_atif(value, trial)
 
 
 def check_atif(value: dict[str, Any], trial: Path) -> None:
-    """Rules that the original does not enforce: ids, totals, times."""
+    """Check rules that the format's own code does not enforce: ids, totals and times."""
     summary = summarize(trial, read_events(trial))
     steps = value["steps"]
     agent = [step for step in steps if step["source"] == "agent"]
@@ -198,7 +198,7 @@ def test_openai_messages_are_a_legal_conversation(all_trials: list[Path]) -> Non
         assert len(lines) == 1
         line = json.loads(lines[0])
         open_calls: set[str] = set()
-        asked = False
+        has_calls = False
         for message in line["messages"]:
             assert set(message) <= {"role", "content", "tool_calls", "tool_call_id", "refusal", "weight"}
             if message["role"] == "tool":
@@ -207,18 +207,18 @@ def test_openai_messages_are_a_legal_conversation(all_trials: list[Path]) -> Non
                 continue
             assert not open_calls, "a call in mid-conversation without its answer"
             for call in message.get("tool_calls", []):
-                asked = True
+                has_calls = True
                 assert call["function"]["name"] == "bash"
                 json.loads(call["function"]["arguments"])
                 open_calls.add(call["id"])
             assert message["content"] or message.get("tool_calls") or message["role"] != "assistant"
-        assert ("tools" in line) == asked
-        said = [m["content"] for m in line["messages"] if m["role"] in ("user", "tool", "system")]
-        assert said == [event.content for event in of(events, Message)]
+        assert ("tools" in line) == has_calls
+        contents = [m["content"] for m in line["messages"] if m["role"] in ("user", "tool", "system")]
+        assert contents == [event.content for event in of(events, Message)]
 
 
 @real_files
-def test_reasoning_is_left_out_unless_asked_for(tmp_path: Path) -> None:
+def test_reasoning_is_only_exported_on_request(tmp_path: Path) -> None:
     path = next(path for path in FILES if "sqlfluff-1625" in path.name)
     trial = trial_of(path, tmp_path)
     assert b"reasoning_content" not in export(trial, "openai")
@@ -257,7 +257,7 @@ def test_terminal_escapes_stay_in_a_cast(tmp_path: Path) -> None:
 
 
 def minimal(output: str = "hello\n", **changes: Any) -> dict[str, Any]:
-    """The smallest run with a command."""
+    """Return the smallest run with a command."""
     return {
         "info": {"exit_status": "LimitsExceeded", "submission": "", "model_stats": {"api_calls": 1}},
         "messages": [

@@ -1,4 +1,4 @@
-"""A trial of ours with everything that can happen in one, in all formats, and back from mini-swe-agent's."""
+"""One of our trials with every kind of event, exported in all formats and imported again from mini-swe-agent's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bash(id: str, script: str) -> ToolCall:
 
 
 def write_trial(directory: Path, exit: Exit | None = None, *, parent: Parent | None = None) -> Path:
-    """Steps: two streams and a signal; a deadline; a retried call; a format error; fenced-style text; a submission."""
+    """Write a trial with two streams, a signal, a deadline, a retried call, format errors and a submission."""
     directory.mkdir()
     record = Recorder(directory)
     record.append(
@@ -121,8 +121,8 @@ def write_trial(directory: Path, exit: Exit | None = None, *, parent: Parent | N
     say("tool", "no valid JSON", "format_error", tool_call_id="")
     run(4, 1, "ls", "ok", b"x" * 20_000, ended="oom")
     start(5)
-    done = (bash("s", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"), bash("t", "never"))
-    answer(5, Reply(tool_calls=done), usage=None, costs=Costs(), finish_reason="tool_calls")
+    submission = (bash("s", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"), bash("t", "never"))
+    answer(5, Reply(tool_calls=submission), usage=None, costs=Costs(), finish_reason="tool_calls")
     say("tool", "Not executed", "not_executed", tool_call_id="s")
     say("tool", "Not executed", "not_executed", tool_call_id="t")
     if exit is not None:
@@ -132,7 +132,7 @@ def write_trial(directory: Path, exit: Exit | None = None, *, parent: Parent | N
 
 
 def essence(trial: Path) -> dict[str, Any]:
-    """All that the record holds of what happened and mini-swe-agent's format can carry."""
+    """Return everything in the record that mini-swe-agent's format can hold."""
     source = Source.of(trial)
     conversation = [
         (event.role, event.content, event.why, event.tool_call_id, event.inherited)
@@ -160,7 +160,7 @@ def essence(trial: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("parent", [None, Parent(trial="p", step=1)], ids=["trial", "fork"])
 @pytest.mark.parametrize("exit", [Exit.of("submitted"), None], ids=["closed", "open"])
-def test_nothing_is_lost_on_the_way_to_mini_and_back(tmp_path: Path, exit: Exit | None, parent: Parent | None) -> None:
+def test_an_export_to_mini_and_an_import_lose_nothing(tmp_path: Path, exit: Exit | None, parent: Parent | None) -> None:
     trial = write_trial(tmp_path / "trial", exit, parent=parent)
     file = tmp_path / "trial.traj.json"
     file.write_bytes(export(trial, "mini"))
@@ -169,7 +169,7 @@ def test_nothing_is_lost_on_the_way_to_mini_and_back(tmp_path: Path, exit: Exit 
 
 
 @pytest.mark.parametrize("cause", [cause for causes in CAUSES.values() for cause in causes])
-def test_every_exit_survives(tmp_path: Path, cause: Any) -> None:
+def test_every_exit_is_kept(tmp_path: Path, cause: Any) -> None:
     trial = write_trial(tmp_path / "trial", Exit.of(cause, "why it ended"))
     file = tmp_path / "trial.traj.json"
     file.write_bytes(export(trial, "mini"))
@@ -184,7 +184,7 @@ def test_every_exit_survives(tmp_path: Path, cause: Any) -> None:
     assert exit.cause == cause or {exit.cause, cause} == {"steps", "cost"}  # one word of mini-swe-agent's for both
 
 
-def test_atif_of_it_is_valid_and_says_what_happened(tmp_path: Path) -> None:
+def test_atif_is_valid_and_complete(tmp_path: Path) -> None:
     atif = pytest.importorskip("atif")
     trial = write_trial(tmp_path / "trial", Exit.of("submitted"), parent=Parent(trial="p", step=1))
     data = export(trial, "atif")
@@ -216,7 +216,7 @@ def test_atif_of_it_is_valid_and_says_what_happened(tmp_path: Path) -> None:
     assert "total_cost_usd" not in value["final_metrics"]  # the last call's is unknown
 
 
-def test_openai_messages_of_it(tmp_path: Path) -> None:
+def test_openai_messages_are_complete(tmp_path: Path) -> None:
     trial = write_trial(tmp_path / "trial", parent=Parent(trial="p", step=1))
     line = json.loads(export(trial, "openai"))
     assert [m["role"] for m in line["messages"]] == [
@@ -230,7 +230,7 @@ def test_openai_messages_of_it(tmp_path: Path) -> None:
     assert json.loads(export(trial, "openai", reasoning=True))["messages"][4]["reasoning_content"] == "hm"
 
 
-def test_a_cast_of_it_has_the_commands_and_whole_outputs(tmp_path: Path) -> None:
+def test_a_cast_has_the_commands_and_whole_outputs(tmp_path: Path) -> None:
     trial = write_trial(tmp_path / "trial")
     lines = [json.loads(line) for line in export(trial, "asciicast").decode().splitlines()[1:]]
     assert [text for _, kind, text in lines if kind == "i"] == ["one\r\n", "two\r\n", "sleep\r\n", "ls\r\n"]
@@ -240,7 +240,7 @@ def test_a_cast_of_it_has_the_commands_and_whole_outputs(tmp_path: Path) -> None
     assert {time for time, _, _ in lines} <= times
 
 
-def test_a_trial_that_has_not_begun_says_what_cannot_be_exported(tmp_path: Path) -> None:
+def test_a_trial_without_messages_cannot_be_exported_in_every_format(tmp_path: Path) -> None:
     from trajectories.formats.errors import CannotExport
 
     trial = write_trial(tmp_path / "trial")

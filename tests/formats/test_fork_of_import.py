@@ -1,4 +1,4 @@
-"""A branch off an imported trial: its commands are run again, where the user says that it began."""
+"""A fork of an imported trial: its commands are run again in the workspace that the user names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def imported(tmp_path: Path, shared_data: Path) -> Path:
     return next(tmp_path.glob("runs/imported/*/events.jsonl")).parent
 
 
-def test_its_commands_make_the_workspace_again(imported: Path, tmp_path: Path) -> None:
+def test_the_fork_runs_the_imported_commands_again(imported: Path, tmp_path: Path) -> None:
     parent = [event for event in read_events(imported) if isinstance(event, Message)]
     model = script(tmp_path, *["-"] * 5, "ls", SUBMIT)
     done = agent(
@@ -44,7 +44,7 @@ def test_its_commands_make_the_workspace_again(imported: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("argv", [(), ("--image", "x", "--env", "local")])
-def test_what_is_missing_is_said(imported: Path, tmp_path: Path, argv: tuple[str, ...]) -> None:
+def test_a_missing_workspace_is_one_line(imported: Path, tmp_path: Path, argv: tuple[str, ...]) -> None:
     done = agent(tmp_path, "fork", str(imported), "--at", "5", "--model", script(tmp_path, SUBMIT), *argv)
     assert done.status == 2
     assert len(done.err.strip().splitlines()) == 1

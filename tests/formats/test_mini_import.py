@@ -1,4 +1,4 @@
-"""Every real file becomes a trial with the file's own totals, counted a second time without our code."""
+"""Every real file becomes a trial with the file's own totals, which are also counted without our code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def start(events: list[Event]) -> TrialStarted:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_totals_are_those_of_an_independent_count(tmp_path: Path, path: Path) -> None:
+def test_totals_equal_an_independent_count(tmp_path: Path, path: Path) -> None:
     expected = count(path)
     made, events = imported(tmp_path, name_of(path))
     summary = made.summary
@@ -86,7 +86,7 @@ def test_a_trial_is_well_formed_and_holds_the_file(tmp_path: Path, path: Path) -
     assert listed(made.directory).summary == made.summary
 
 
-def test_the_same_bytes_are_imported_once_whatever_their_name(tmp_path: Path) -> None:
+def test_the_same_bytes_are_imported_once_under_any_name(tmp_path: Path) -> None:
     first, _ = imported(tmp_path, "v1/rfc-mini-1.13.4.traj.json")
     copy = tmp_path / "other.json"
     copy.write_bytes((DATA / "v1/rfc-mini-1.13.4.traj.json").read_bytes())
@@ -96,7 +96,7 @@ def test_the_same_bytes_are_imported_once_whatever_their_name(tmp_path: Path) ->
     assert not import_file(copy, tmp_path / "another batch").already
 
 
-def test_what_the_bare_list_does_not_say_is_null(tmp_path: Path) -> None:
+def test_values_that_the_bare_list_does_not_have_are_null(tmp_path: Path) -> None:
     made, events = imported(tmp_path, "v0-barelist/github_issue.traj.json")
     head = start(events)
     assert (head.model.name, head.environment, head.imported.layout) == ("unknown", "unknown", "list")  # type: ignore[union-attr]
@@ -108,7 +108,7 @@ def test_what_the_bare_list_does_not_say_is_null(tmp_path: Path) -> None:
     assert all(event.latency_s is None for event in events if isinstance(event, CallFinished))
 
 
-def test_the_submission_is_kept_and_is_no_message(tmp_path: Path) -> None:
+def test_the_submission_is_kept_and_is_not_a_message(tmp_path: Path) -> None:
     for name in ("v0-barelist/github_issue.traj.json", "v2/2.3.0-astropy-12907.traj.json"):
         _, events = imported(tmp_path, name)
         submission = start(events).imported.submission  # type: ignore[union-attr]
@@ -177,7 +177,7 @@ def test_a_lost_format_error_is_a_step_of_unknown_cost(tmp_path: Path) -> None:
     assert any(isinstance(event, Warned) and "messages[266]" in event.text for event in events)
 
 
-def test_outputs_that_were_shown_cut_are_whole(tmp_path: Path) -> None:
+def test_outputs_that_the_model_saw_cut_are_whole(tmp_path: Path) -> None:
     for path in (DATA / "v2-truncated").iterdir():
         _, events = imported(tmp_path, name_of(path))
         raws = [m["extra"]["raw_output"] for m in json.loads(path.read_text())["messages"] if m["role"] == "tool"]
@@ -188,8 +188,8 @@ def test_outputs_that_were_shown_cut_are_whole(tmp_path: Path) -> None:
         assert any(output.blob for output in outputs)
 
 
-def test_without_raw_output_the_text_gives_the_output_back(tmp_path: Path) -> None:
-    """1,469 observations of real runs: what is read from the text alone equals `raw_output`."""
+def test_the_output_can_be_read_from_the_text_without_raw_output(tmp_path: Path) -> None:
+    """In 1,469 observations of real runs the output that is read from the text equals `raw_output`."""
     compared = 0
     for path in FILES:
         value = json.loads(path.read_text())
@@ -233,7 +233,7 @@ def test_the_responses_layout(tmp_path: Path) -> None:
     assert any("not the sum" in note for note in notes)
 
 
-def test_the_anthropic_layout_leaves_display_copies_out(tmp_path: Path) -> None:
+def test_the_anthropic_layout_is_read_without_display_copies(tmp_path: Path) -> None:
     _, events = imported(tmp_path, "excerpts/layout-anthropic-native.haiku-4-5.cmatrix.excerpt.json")
     assert start(events).imported.layout == "anthropic"  # type: ignore[union-attr]
     reply = next(event for event in events if isinstance(event, CallFinished)).reply

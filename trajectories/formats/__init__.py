@@ -1,5 +1,5 @@
-"""Other programs' files: what is read into trials of our own, and what trials are written out as.
+"""Import of other programs' files as trials, and export of trials in other programs' formats.
 
-`document` and `detect` look at a file, `mini` reads and writes mini-swe-agent's, `trial` writes what was
-read as a trial, `atif`, `openai` and `asciicast` write only. Nothing here runs, prices or evaluates.
+`document` and `detect` examine a file; `mini` reads and writes mini-swe-agent's trajectories; `trial` writes imported
+items as a trial. `atif`, `openai` and `asciicast` only write. Nothing here runs commands, prices calls or evaluates.
 """

@@ -1,9 +1,9 @@
-"""A trial as an asciicast v2: the commands and what they printed, at the times that the record says.
+"""Export as an asciicast v2: the commands and their outputs, at the recorded times.
 
-A header and events `[seconds, "o" or "i", text]`: a command is input and is echoed after `$ `; an output
-comes when its command ended, all at once, since the record has no finer times; terminal escapes stay as they are.
-Seconds count from the trial's beginning. No time is made up: what an imported file does not stamp (the start of
-a command) stands at the last time before it, and a trial without any time is refused.
+The file has a header and events `[seconds, "o" or "i", text]`. A command is input and is echoed after `$ `. An output
+comes all at once when its command ends, since the record has no finer times; terminal escapes stay as they are. Seconds
+count from the trial's beginning. No time is invented: an event without a time in an imported file (the start of a
+command) gets the last time before it, and a trial without any times is rejected.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _HEIGHT = 40
 
 
 def write(source: Source) -> bytes:
-    """The lines of the cast.
+    """Return the lines of the cast.
 
     Raises: CannotExport if no event has a time; RecordError if an output's blob is damaged.
     """
     stamped = [(event, at) for event in source.events if (at := unix_s(event)) is not None]
     if not stamped:
-        raise CannotExport(f"{source.directory}: the record has no times, and a cast is made of them")
+        raise CannotExport(f"{source.directory}: the record has no times, and a cast needs them")
     events: list[tuple[float, str, str]] = []
     for event in source.events:
         if isinstance(event, ActionStarted):
@@ -57,5 +57,5 @@ def write(source: Source) -> bytes:
 
 
 def _for_terminal(text: str) -> str:
-    """A terminal in raw mode needs the carriage return that a file has not."""
+    """Add the carriage returns that a terminal in raw mode needs."""
     return text.replace("\r\n", "\n").replace("\n", "\r\n")

@@ -1,7 +1,7 @@
-"""A trial as an ATIF 1.8 document (Harbor's RFC 0001).
+"""Export as an ATIF 1.8 document (Harbor's RFC 0001).
 
-One model call and what it asked for is one agent step. What the format has no field for stands in `extra`, and
-`LOST` is said in `notes`. Totals are the sums of the steps; a total of which a part is unknown is left out.
+One model call with its tool calls is one agent step. Values without a field in the format are in `extra`, and `notes`
+lists the lost parts (`LOST`). Totals are sums over the steps; a total with an unknown part is left out.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ LOST = "Not in this document: the workspace, snapshots, the bytes of outputs, ra
 
 
 def write(source: Source) -> bytes:
-    """The document.
+    """Return the document as bytes.
 
-    Raises: CannotExport if there is nothing in the trial yet.
+    Raises: CannotExport if the trial has no message yet.
     """
     return json_document(document(source), indent=1) + b"\n"
 
 
 def document(source: Source) -> dict[str, Any]:
-    """The same as a JSON value."""
+    """Build the document as a JSON value."""
     failed = _failed_attempts(source)
     steps: list[dict[str, Any]] = []
     for item in turns(source):
-        step = _said(item) if isinstance(item, Message) else _turn(item, source, failed)
+        step = _message(item) if isinstance(item, Message) else _turn(item, source, failed)
         steps.append({"step_id": len(steps) + 1, **step})
     if not steps:
-        raise CannotExport(f"{source.directory}: holds no message yet")
+        raise CannotExport(f"{source.directory}: the trial has no message yet")
     start, imported = source.start, source.start.imported
     agent: dict[str, Any] = {
         "name": imported.format if imported else "retrace",
@@ -65,11 +65,11 @@ def document(source: Source) -> dict[str, Any]:
         "steps": steps,
         "notes": LOST,
         "final_metrics": _totals(steps, source),
-        "extra": _known(extra),
+        "extra": _without_none(extra),
     }
 
 
-def _said(message: Message) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, Any]:
     step: dict[str, Any] = {"source": "system" if message.role == "system" else "user", "message": message.content}
     if message.t:
         step["timestamp"] = message.t
@@ -95,7 +95,7 @@ def _turn(turn: Turn, source: Source, failed: dict[int | None, list[dict[str, An
             step["observation"] = {"results": results}
     extra: dict[str, Any] = {"refusal": reply.refusal or None}
     if isinstance(event, InheritedReply):
-        return {**step, "is_copied_context": True, "extra": {"parent_step": event.step, **_known(extra)}}
+        return {**step, "is_copied_context": True, "extra": {"parent_step": event.step, **_without_none(extra)}}
     step["llm_call_count"] = 1
     metrics = _metrics(event, failed.get(event.step))
     if metrics:
@@ -103,7 +103,7 @@ def _turn(turn: Turn, source: Source, failed: dict[int | None, list[dict[str, An
     extra |= {"step": event.step, "finish_reason": event.finish_reason, "latency_s": event.latency_s}
     if turn.lost:
         extra["error"] = "the imported file does not hold this reply"
-    return {**step, "extra": _known(extra)}
+    return {**step, "extra": _without_none(extra)}
 
 
 def _call(call: Call) -> dict[str, Any]:
@@ -113,8 +113,8 @@ def _call(call: Call) -> dict[str, Any]:
         "arguments_as_sent": call.call.arguments if arguments is None else None,
         "id_as_sent": call.call.id if not call.fenced and call.id != call.call.id else None,
     }
-    found = {"tool_call_id": call.id, "function_name": call.call.name or "unknown", "arguments": arguments or {}}
-    return {**found, "extra": _known(extra)} if _known(extra) else found
+    tool_call = {"tool_call_id": call.id, "function_name": call.call.name or "unknown", "arguments": arguments or {}}
+    return {**tool_call, "extra": _without_none(extra)} if _without_none(extra) else tool_call
 
 
 def _result(call: Call, source: Source) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _result(call: Call, source: Source) -> dict[str, Any]:
             "output": _output(result.output),
             "stderr": None if result.stderr is None else _output(result.stderr),
         }
-    return {"source_call_id": call.id, "content": call.answer.content, "extra": _known(extra)}
+    return {"source_call_id": call.id, "content": call.answer.content, "extra": _without_none(extra)}
 
 
 def _output(output: Output) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _output(output: Output) -> dict[str, Any]:
 
 def _metrics(event: CallFinished, attempts: list[dict[str, Any]] | None) -> dict[str, Any]:
     usage, costs = event.usage or Usage(), event.costs
-    known = event.usage is not None
+    has_usage = event.usage is not None
     extra = {
         "cache_write_5m_tokens": usage.cache_write_5m,
         "cache_write_1h_tokens": usage.cache_write_1h,
@@ -149,21 +149,21 @@ def _metrics(event: CallFinished, attempts: list[dict[str, Any]] | None) -> dict
         "costs_usd": None if costs.best is None else costs.model_dump(),
         "failed_attempts": attempts,
     }
-    return _known(
+    return _without_none(
         {
-            "prompt_tokens": usage.prompt if known else None,
+            "prompt_tokens": usage.prompt if has_usage else None,
             "completion_tokens": usage.output,
             "cached_tokens": usage.cache_read,
             "cost_usd": costs.best,
-            "extra": _known(extra) or None,
+            "extra": _without_none(extra) or None,
         }
     )
 
 
 def _failed_attempts(source: Source) -> dict[int | None, list[dict[str, Any]]]:
-    """By the step that they led to; None: by none."""
+    """Return the failed attempts by the step that followed them; None is for attempts without a step."""
     answered = {event.step for event in source.events if isinstance(event, CallFinished)}
-    found: dict[int | None, list[dict[str, Any]]] = {}
+    attempts: dict[int | None, list[dict[str, Any]]] = {}
     for event in source.events:
         if isinstance(event, CallFailed):
             attempt = {
@@ -172,13 +172,13 @@ def _failed_attempts(source: Source) -> dict[int | None, list[dict[str, Any]]]:
                 "usage": None if event.usage is None else event.usage.model_dump(),
                 "cost_usd": None if event.costs is None else event.costs.best,
             }
-            found.setdefault(event.step if event.step in answered else None, []).append(_known(attempt))
-    return found
+            attempts.setdefault(event.step if event.step in answered else None, []).append(_without_none(attempt))
+    return attempts
 
 
 def _totals(steps: list[dict[str, Any]], source: Source) -> dict[str, Any]:
     metered = [step.get("metrics", {}) for step in steps if step.get("llm_call_count")]
-    found: dict[str, Any] = {"total_steps": len(steps)}
+    totals: dict[str, Any] = {"total_steps": len(steps)}
     for total, name in (
         ("total_prompt_tokens", "prompt_tokens"),
         ("total_completion_tokens", "completion_tokens"),
@@ -186,11 +186,11 @@ def _totals(steps: list[dict[str, Any]], source: Source) -> dict[str, Any]:
         ("total_cost_usd", "cost_usd"),
     ):
         values = [metrics.get(name) for metrics in metered]
-        found[total] = None if any(value is None for value in values) else sum(values)
+        totals[total] = None if any(value is None for value in values) else sum(values)
     summary = source.summary
-    found["extra"] = {"usage": summary.usage.model_dump(), "cost_usd": summary.cost_usd.model_dump()}
-    return _known(found)
+    totals["extra"] = {"usage": summary.usage.model_dump(), "cost_usd": summary.cost_usd.model_dump()}
+    return _without_none(totals)
 
 
-def _known(value: dict[str, Any]) -> dict[str, Any]:
+def _without_none(value: dict[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in value.items() if item is not None}

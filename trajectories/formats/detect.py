@@ -1,4 +1,4 @@
-"""Which program wrote a document, told by its content and never by its name."""
+"""Detection of the program that wrote a document, by the content and never by the name."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _MINI_LABEL = re.compile(r"mini-swe-agent-1(\.\d+)?(\s.*)?")
 
 
 def require_mini(value: Any) -> None:
-    """Pass over a mini-swe-agent trajectory of a version that is known.
+    """Accept a mini-swe-agent trajectory of a known version.
 
-    Raises: BadDocument for anything else, saying what it seems to be.
+    Raises: BadDocument for anything else, with what it seems to be.
     """
     if isinstance(value, list):
         if value and all(isinstance(item, dict) and "role" in item for item in value):
             return
-        raise BadDocument(f"a list that is no conversation; imported are {MINI}'s trajectories")
+        raise BadDocument(f"a list that is not a conversation; only {MINI}'s trajectories can be imported")
     if not isinstance(value, dict):
-        raise BadDocument(f"no trajectory; imported are {MINI}'s")
+        raise BadDocument(f"not a trajectory; only {MINI}'s trajectories can be imported")
     label = value.get("trajectory_format")
     if isinstance(value.get("messages"), list) and (isinstance(value.get("info"), dict) or label is not None):
         if label is not None and not (isinstance(label, str) and _MINI_LABEL.fullmatch(label)):
-            raise BadDocument(f"version {label!r} is not known; read are mini-swe-agent-1 and 1.x", "trajectory_format")
+            raise BadDocument(f"unknown version {label!r}; known are mini-swe-agent-1 and 1.x", "trajectory_format")
         return
-    raise BadDocument(f"{_foreign(value)}; imported are {MINI}'s trajectories")
+    raise BadDocument(f"{_foreign(value)}; only {MINI}'s trajectories can be imported")
 
 
 def _foreign(value: dict[str, Any]) -> str:
@@ -41,4 +41,4 @@ def _foreign(value: dict[str, Any]) -> str:
         return "a session of another agent"
     if isinstance(value.get("messages"), list):
         return "a conversation without the `info` of a trajectory"
-    return "no trajectory"
+    return "not a trajectory"

@@ -1,8 +1,8 @@
-"""A file of somebody else's as a JSON value: bounded, and every refusal says where.
+"""Another program's file as a JSON value, within bounds; every error names the location.
 
-Tolerated: a byte order mark, lone surrogates and NUL within strings, doubled keys (the last one counts).
-Refused: more than 64 MiB, anything but a regular file, no UTF-8, no JSON, NaN and infinities, nesting
-beyond what a record can hold.
+Accepted are a byte order mark, lone surrogates and NUL within strings, and duplicate keys (the last one counts).
+Rejected are files of more than 64 MiB, anything but a regular file, text that is not UTF-8 or not JSON, NaN and
+infinities, and values that are nested deeper than a record allows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from trajectories.formats.errors import BadDocument
 from trajectories.record import bounds
 
 MOST_BYTES = 64 << 20
+"""Largest file that is read."""
 _OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>NaN|-?Infinity)', re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file's name, bytes and value."""
+    """A file with its name, its bytes and its JSON value."""
 
     name: str
     data: bytes
@@ -33,21 +34,21 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """Of the bytes."""
+        """The sha256 of the bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 def read_document(path: Path) -> Document:
-    """The JSON document in a file.
+    """Read the JSON document in a file.
 
-    Raises: BadDocument, naming the place but not the file.
+    Raises: BadDocument, which names the place but not the file.
     """
     data = _read(path)
     return Document(path.name, data, parse_json(data))
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text.
+    """Parse a JSON text.
 
     Raises: BadDocument.
     """
@@ -58,10 +59,10 @@ def parse_json(data: bytes) -> Any:
     if not text.strip():
         raise BadDocument("the file is empty" if not text else "the file holds only white space")
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_reject_constant)
         bounds.check(value, most_bytes=MOST_BYTES)
     except _Constant as constant:
-        raise BadDocument(f"{constant} is no number in JSON", _place_of_constant(text)) from None
+        raise BadDocument(f"{constant} is not a number in JSON", _place_of_constant(text)) from None
     except json.JSONDecodeError as error:
         cut = " (the file is cut off?)" if error.pos >= len(text.rstrip()) - 1 else ""
         raise BadDocument(f"not JSON: {error.msg}{cut}", f"line {error.lineno}, column {error.colno}") from None
@@ -78,7 +79,7 @@ class _Constant(Exception):
     pass
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise _Constant(name)
 
 
@@ -92,20 +93,20 @@ def _place_of_constant(text: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        # non-blocking, so that a named pipe without a writer is refused instead of waited for
+        # non-blocking, so that a named pipe without a writer is rejected at once
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise BadDocument("is no regular file")
+                raise BadDocument("is not a regular file")
             if status.st_size > MOST_BYTES:
-                raise BadDocument(f"has {status.st_size} bytes; more than {MOST_BYTES >> 20} MiB are not read")
+                raise BadDocument(f"has {status.st_size} bytes; at most {MOST_BYTES >> 20} MiB can be read")
             data = file.read(MOST_BYTES + 1)
     except IsADirectoryError:
         raise BadDocument("is a directory; name the files in it") from None
     except OSError as error:
         raise BadDocument(f"cannot be read ({error.strerror})") from None
     except ValueError:  # a NUL in the name
-        raise BadDocument("is no name of a file") from None
+        raise BadDocument("is not a file name") from None
     if len(data) > MOST_BYTES:
-        raise BadDocument(f"has more than {MOST_BYTES >> 20} MiB, which are not read")
+        raise BadDocument(f"has more than {MOST_BYTES >> 20} MiB, the most that can be read")
     return data

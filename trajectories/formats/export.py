@@ -1,4 +1,4 @@
-"""A trial in another program's format, by the format's name."""
+"""Export of a trial in another program's format, by the format's name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def export(directory: Path, format: Format, *, reasoning: bool = False) -> bytes:
-    """The bytes of the exported file. `reasoning` is for `openai` alone.
+    """Return the bytes of the exported file; `reasoning` only applies to `openai`.
 
-    Raises: RecordError if the trial cannot be read, CannotExport if it cannot be said in that format.
+    Raises: RecordError if the trial cannot be read, CannotExport if the format cannot express it.
     """
     source = Source.of(directory)
     match format:
@@ -35,4 +35,4 @@ def export(directory: Path, format: Format, *, reasoning: bool = False) -> bytes
             from trajectories.formats.asciicast import write as write_asciicast
 
             return write_asciicast(source)
-    raise CannotExport(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+    raise CannotExport(f"unknown format {format!r}; choose one of {', '.join(FORMATS)}")

@@ -1,6 +1,6 @@
-"""What a foreign file says, one thing after the other, before it becomes events.
+"""The content of another program's file as a sequence of items, before it becomes events.
 
-Readers make these and `trial` writes them; None is "the file does not say".
+Readers make these and `trial` writes them. None stands for a value that is not in the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNKNOWN_COSTS = Costs()
 
 @dataclass(frozen=True)
 class Command:
-    """A command that a turn asked for."""
+    """A command that a reply or a person asked for."""
 
     script: str
     tool_call_id: str | None = None
@@ -28,8 +28,8 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Said:
-    """A message to the model; `at` is in Unix seconds, here and below."""
+class PlainMessage:
+    """A message to the model; here and below, `at` is in Unix seconds."""
 
     role: Role
     text: str
@@ -37,12 +37,12 @@ class Said:
     tool_call_id: str | None = None
     at: float | None = None
     inherited: bool = False
-    """A copy from the trial that this one was forked from."""
+    """True for a copy from the trial that this one was forked from."""
 
 
 @dataclass(frozen=True)
-class Called:
-    """A model call that was answered, with the commands it led to. An empty reply: the file did not keep it."""
+class AnsweredCall:
+    """An answered model call and its commands; the reply is empty if the file did not keep it."""
 
     reply: Reply
     commands: tuple[Command, ...] = ()
@@ -56,8 +56,8 @@ class Called:
 
 
 @dataclass(frozen=True)
-class Inherited:
-    """A reply of the trial that this one was forked from."""
+class InheritedAnswer:
+    """A reply from the trial that this one was forked from."""
 
     reply: Reply
     step: int
@@ -65,16 +65,16 @@ class Inherited:
 
 
 @dataclass(frozen=True)
-class Failed:
-    """A model call that was not."""
+class FailedCall:
+    """A model call that failed."""
 
     error: FailureClass
     detail: str
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of a command; output as text, since the format holds no bytes."""
+class CommandResult:
+    """The result of a command; the output is text, since the format holds no bytes."""
 
     ended: Ended
     output: str
@@ -82,40 +82,40 @@ class Outcome:
     signal: int | None = None
     stderr: str | None = None
     left_out: int = 0
-    """Characters of the output that the file left out."""
+    """Number of characters of the output that the file left out."""
     duration_s: float | None = None
 
 
 @dataclass(frozen=True)
-class Observed:
-    """A message that answers a command; without an outcome, what the command came to is not known."""
+class Observation:
+    """A message that answers a command; the result is None if it is unknown."""
 
-    said: Said
-    outcome: Outcome | None
+    message: PlainMessage
+    result: CommandResult | None
     executed: bool = True
 
 
 @dataclass(frozen=True)
-class Typed:
-    """Commands that a person ran between two turns."""
+class TypedCommands:
+    """Commands that a person typed between two turns."""
 
-    said: Said
+    message: PlainMessage
     commands: tuple[Command, ...]
 
 
-Item = Said | Called | Inherited | Failed | Observed | Typed
+Item = PlainMessage | AnsweredCall | InheritedAnswer | FailedCall | Observation | TypedCommands
 
 
 @dataclass(frozen=True)
-class Run:
-    """A whole foreign file."""
+class ForeignRun:
+    """The whole content of another program's file."""
 
     task: str
     benchmark: str
     model: str
     settings: Json
     prompt: tuple[str, str]
-    """Name and sha256 of what the prompt was rendered from."""
+    """Name and sha256 of the templates of the prompt."""
     limits: Limits
     environment: Place
     environment_spec: Json
@@ -125,4 +125,4 @@ class Run:
     imported: Imported
     submission: str | None = None
     oddities: tuple[str, ...] = field(default=())
-    """What was read tolerantly, or does not add up; one line each."""
+    """Irregular or inconsistent contents of the file, one line each."""

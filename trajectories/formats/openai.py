@@ -1,8 +1,8 @@
-"""A trial as OpenAI-style messages for fine-tuning: one line of JSON, `messages` and `tools`.
+"""Export as OpenAI-style messages for fine-tuning: one line of JSON with `messages` and `tools`.
 
-The conversation as the model saw it. Reasoning is left out unless asked for (`reasoning_content`). Left out in
-any case: replies that an imported file did not keep, and tool calls in mid-conversation that were never answered
-(the format refuses them). Replies inherited by a fork have weight 0: they were another trial's.
+The messages are the conversation as the model saw it. Reasoning is only included on request (`reasoning_content`).
+Replies that an imported file did not keep are left out, and so are tool calls in mid-conversation without an answer,
+since the format rejects them. Replies that a fork inherited have weight 0, since they belong to another trial.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from trajectories.record.events import InheritedReply, Message
 
 
 def write(source: Source, *, reasoning: bool = False) -> bytes:
-    """One line.
+    """Return the one line.
 
     Raises: CannotExport if there is no conversation.
     """
     messages: list[dict[str, Any]] = []
-    found = list(turns(source))
-    last = max((n for n, item in enumerate(found) if isinstance(item, Turn)), default=-1)
-    for n, item in enumerate(found):
+    conversation = list(turns(source))
+    last = max((n for n, item in enumerate(conversation) if isinstance(item, Turn)), default=-1)
+    for n, item in enumerate(conversation):
         if isinstance(item, Message):
             messages.append({"role": "user" if item.role == "tool" else item.role, "content": item.content})
         elif not item.lost:
             messages += _turn(item, last=n == last, reasoning=reasoning)
     if not any(message["role"] == "assistant" for message in messages):
-        raise CannotExport(f"{source.directory}: holds no reply of a model, so there is nothing to train on")
+        raise CannotExport(f"{source.directory}: the trial has no reply of a model, so there is nothing to train on")
     line: dict[str, Any] = {"messages": messages}
     if any("tool_calls" in message for message in messages):
         line["tools"] = [BASH_TOOL]

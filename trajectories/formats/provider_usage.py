@@ -1,7 +1,7 @@
-"""A provider's raw usage to disjoint buckets, in one place and testable without a provider.
+"""Conversion of a provider's raw usage to disjoint buckets, in one place and testable without a provider.
 
-Shapes (notes on trajectory formats, section 7): OpenAI chat (also DeepSeek, OpenRouter, and what
-litellm makes of all others), OpenAI Responses, Anthropic. A missing field is unknown, never 0.
+Known shapes are OpenAI chat (also of DeepSeek, OpenRouter, and all providers that litellm converts), OpenAI Responses
+and Anthropic. A missing field is unknown, never 0.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from trajectories.record.usage import Usage
 Raw = Mapping[str, Any]
 
 MOST = 10**12
-"""A figure above this is no count and no price; nor are infinities and NaN."""
+"""Largest figure that is accepted as a count or a price; infinities and NaN are not accepted."""
 
 
 def known_shape(raw: object) -> bool:
-    """Whether this usage object is one that `to_usage` reads: it counts a prompt."""
+    """Return True for a usage object that `to_usage` can read, because it counts a prompt."""
     return isinstance(raw, Mapping) and (_count(raw, "prompt_tokens", "input_tokens") is not None)
 
 
 def to_usage(raw: Raw | None, *, write_ttl: Literal["5m", "1h"] = "5m") -> Usage | None:
-    """Buckets of one call; None if the provider counted nothing.
+    """Return the buckets of one call; None if the provider counted nothing.
 
-    `write_ttl` says which bucket cache writes belong to where the provider does not split them.
+    `write_ttl` names the bucket for cache writes if the provider does not split them.
     """
     if raw is None or not known_shape(raw):
         return None
@@ -40,7 +40,7 @@ def to_usage(raw: Raw | None, *, write_ttl: Literal["5m", "1h"] = "5m") -> Usage
 
 
 def billed_usd(raw: Raw | None) -> float | None:
-    """What the provider says it billed (OpenRouter's `cost`; with an own key also what went upstream)."""
+    """Return the cost that the provider billed: OpenRouter's `cost`, plus the upstream cost of a user's own key."""
     if raw is None:
         return None
     cost = _dollars(raw.get("cost"))
@@ -51,7 +51,7 @@ def billed_usd(raw: Raw | None) -> float | None:
 
 
 def _chat(raw: Raw, write_ttl: str) -> Usage:
-    """The prompt includes the cache: read, and for Anthropic's models written."""
+    """Convert chat usage, whose prompt includes cache reads and, for Anthropic's models, cache writes."""
     prompt, details = _count(raw, "prompt_tokens"), _part(raw, "prompt_tokens_details")
     read = _first(_count(details, "cached_tokens"), _count(raw, "cache_read_input_tokens", "prompt_cache_hit_tokens"))
     write = _first(
@@ -74,7 +74,7 @@ def _chat(raw: Raw, write_ttl: str) -> Usage:
 
 
 def _responses(raw: Raw, write_ttl: str) -> Usage:
-    """The input includes the cache."""
+    """Convert usage of the Responses API, whose input includes the cache."""
     details = _part(raw, "input_tokens_details")
     read, write = _count(details, "cached_tokens"), _count(details, "cache_write_tokens", "cache_creation_tokens")
     return _buckets(
@@ -87,7 +87,7 @@ def _responses(raw: Raw, write_ttl: str) -> Usage:
 
 
 def _anthropic(raw: Raw, write_ttl: str) -> Usage:
-    """The input does not include the cache."""
+    """Convert Anthropic's usage, whose input does not include the cache."""
     return _buckets(
         input=_count(raw, "input_tokens"),
         read=_count(raw, "cache_read_input_tokens"),
@@ -118,7 +118,7 @@ def _buckets(
 
 
 def _writes(total: int | None, split: Raw, write_ttl: str) -> tuple[int | None, int | None]:
-    """(5 minutes, 1 hour) of the written tokens; a split that does not add up to the total is not believed."""
+    """Return the written tokens as (5 minutes, 1 hour); a split that does not add up to the total is ignored."""
     short, long = _count(split, "ephemeral_5m_input_tokens"), _count(split, "ephemeral_1h_input_tokens")
     if (short is not None or long is not None) and total in (None, (short or 0) + (long or 0)):
         return short or 0, long or 0
@@ -128,7 +128,7 @@ def _writes(total: int | None, split: Raw, write_ttl: str) -> tuple[int | None, 
 
 
 def _without_cache(prompt: int | None, read: int | None, write: int | None) -> int | None:
-    """The uncached part. If the cache is larger than the prompt, the prompt evidently left it out."""
+    """Return the uncached part. If the cache is larger than the prompt, the prompt does not include it."""
     if prompt is None:
         return None
     rest = prompt - (read or 0) - (write or 0)
@@ -136,7 +136,7 @@ def _without_cache(prompt: int | None, read: int | None, write: int | None) -> i
 
 
 def _count(raw: Raw, *names: str) -> int | None:
-    """The first of these fields that is a count."""
+    """Return the first of these fields that is a count."""
     for name in names:
         value = raw.get(name)
         if _is_figure(value) and value == int(value):

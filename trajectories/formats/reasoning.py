@@ -1,4 +1,4 @@
-"""What a model thought, where its provider gave it as text; signed and encrypted parts are left where they are."""
+"""A model's reasoning, if its provider returned it as text; signed and encrypted parts are ignored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trajectories.record.events import Reply
 
 
 def reasoning_of(reply: Reply) -> str:
-    """The text of `reasoning_content`, of Anthropic's thinking blocks or of the Responses summaries; else empty."""
+    """Return the text of `reasoning_content`, Anthropic's thinking blocks or Responses summaries; otherwise empty."""
     message = reply.message
     if isinstance(message.get("reasoning_content"), str):
         return str(message["reasoning_content"])

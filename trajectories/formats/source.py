@@ -1,4 +1,4 @@
-"""A trial as the exporters read it: its events once, and what several formats need from them."""
+"""A trial as the exporters read it: its events, and the lookups that several formats need."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BASH_TOOL = {
         },
     },
 }
-"""The one tool of a trial, in the words of OpenAI's function format (and of mini-swe-agent)."""
+"""The only tool of a trial, in OpenAI's function format, worded as in mini-swe-agent."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Source:
     summary: Summary
     exit: Exit | None
     started: dict[str, ActionStarted] = field(repr=False)
-    """By address; of a command that was begun again after a crash, the last time."""
+    """Started actions by address; for a command that started again after a crash, the last start."""
     by_step: dict[int, list[ActionStarted]] = field(repr=False)
     finished: dict[str, ActionFinished] = field(repr=False)
 
@@ -81,19 +81,19 @@ class Source:
 
     @property
     def conversation(self) -> Iterable[Message | CallFinished | InheritedReply]:
-        """What was said, in order."""
+        """The messages and replies, in order."""
         return (event for event in self.events if isinstance(event, Message | CallFinished | InheritedReply))
 
     def actions_of(self, step: int) -> list[ActionStarted]:
-        """The commands of a step, in order."""
+        """Return the commands of a step, in order."""
         return self.by_step.get(step, [])
 
     def result_of(self, message: Message) -> ActionFinished | None:
-        """How the command ended that a message answers; an inherited message's is in the parent."""
+        """Return the end of the command that a message answers; None for an inherited message."""
         return None if message.inherited or message.action is None else self.finished.get(message.action)
 
     def data(self, output: Output) -> bytes:
-        """The kept bytes of an output.
+        """Return the kept bytes of an output.
 
         Raises: RecordError if the blob is missing or damaged.
         """
@@ -102,11 +102,11 @@ class Source:
         return self.blob(output.blob)
 
     def text(self, output: Output) -> str:
-        """The same, decoded with replacement."""
+        """Return the kept bytes of an output as text, decoded with replacement."""
         return self.data(output).decode("utf-8", "replace")
 
     def blob(self, sha256: str) -> bytes:
-        """A blob's bytes.
+        """Return a blob's bytes.
 
         Raises: RecordError.
         """
@@ -114,7 +114,7 @@ class Source:
 
 
 def unix_s(event: Event) -> float | None:
-    """When an event was; None where the record does not say, or says no time."""
+    """Return the time of an event; None if the record has no valid time."""
     if not event.t:
         return None
     try:

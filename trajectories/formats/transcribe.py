@@ -1,14 +1,24 @@
-"""What a foreign file says, item by item, as events of our own.
+"""Conversion of an imported file's items to events.
 
-Times: `t` is what the file says, else empty; `mono_s` counts from the first time in the file and never goes back.
-A command starts when its answer is read, or when its turn is over without one.
+`t` is the time in the file, or empty; `mono_s` counts from the first time in the file and never decreases. A command
+starts when its answer is read, or when its turn ends without an answer.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from trajectories.formats.items import Called, Command, Failed, Inherited, Item, Observed, Outcome, Said, Typed
+from trajectories.formats.items import (
+    AnsweredCall,
+    Command,
+    CommandResult,
+    FailedCall,
+    InheritedAnswer,
+    Item,
+    Observation,
+    PlainMessage,
+    TypedCommands,
+)
 from trajectories.record.conversation import Conversation
 from trajectories.record.events import (
     ActionFinished,
@@ -25,7 +35,7 @@ from trajectories.writing.recorder import Recorder
 
 
 class Clock:
-    """The time of the next event."""
+    """Keeps the time of the next event."""
 
     def __init__(self) -> None:
         self._first: float | None = None
@@ -34,7 +44,7 @@ class Clock:
         self.went_back = 0
 
     def at(self, seconds: float | None) -> None:
-        """The next event is of this Unix time; None: the file does not say."""
+        """Set the Unix time of the next event; None if the file does not state it."""
         self._t = ""
         if seconds is None:
             return
@@ -44,7 +54,7 @@ class Clock:
         self._mono_s = max(self._mono_s, seconds - self._first)
 
     def read(self) -> tuple[str, float]:
-        """`t` and `mono_s`; a time is used once."""
+        """Return `t` and `mono_s`; `t` is used only once."""
         stamp, self._t = self._t, ""
         return stamp, self._mono_s
 
@@ -59,40 +69,40 @@ class Transcriber:
         self._conversation = Conversation()
         self._messages = 0
         self._pending: list[tuple[str, Command]] = []
-        """Commands of the turn that were not yet answered, by address."""
+        """Commands of the turn without an answer so far, with their addresses."""
         self._actions = 0
         self.steps = 0
 
     def write(self, item: Item) -> None:
-        """The events of one item."""
+        """Append the events of one item."""
         match item:
-            case Called():
-                self._called(item)
-            case Failed():
+            case AnsweredCall():
+                self._answer(item)
+            case FailedCall():
                 self.end()
                 self._call_started(self.steps + 1)
                 self._recorder.append(
                     CallFailed(step=self.steps + 1, error=item.error, detail=item.detail, retry=False, latency_s=None)
                 )
-            case Inherited():
+            case InheritedAnswer():
                 event = InheritedReply(id=self._next_id(), step=item.step, reply=item.reply, model_served=item.served)
                 self._recorder.append(event)
-            case Said():
-                self._say(item)
-            case Observed():
-                self._observed(item)
-            case Typed():
+            case PlainMessage():
+                self._add_message(item)
+            case Observation():
+                self._observe(item)
+            case TypedCommands():
                 self.end()
-                self._say(item.said)
+                self._add_message(item.message)
                 self._ask_for(item.commands)
 
     def end(self) -> None:
-        """The turn is over: what was not answered did start, and nobody says what came of it."""
+        """End the turn: commands without an answer started, but their results are unknown."""
         for address, command in self._pending:
             self._start(address, command)
         self._pending = []
 
-    def _called(self, item: Called) -> None:
+    def _answer(self, item: AnsweredCall) -> None:
         self.end()
         self.steps += 1
         self._actions = 0
@@ -130,21 +140,21 @@ class Transcriber:
             self._actions += 1
             self._pending.append((f"{self.steps}.{self._actions}", command))
 
-    def _observed(self, item: Observed) -> None:
-        place = self._answered(item.said.tool_call_id)
+    def _observe(self, item: Observation) -> None:
+        place = self._answered_command(item.message.tool_call_id)
         if place is None:
-            self._say(item.said)
+            self._add_message(item.message)
             return
         address, command = self._pending.pop(place)
         if item.executed:
             self._start(address, command)
-        if item.outcome is not None:
-            self._clock.at(item.said.at)
-            self._finish(address, command, item.outcome)
-        self._say(item.said, address if item.executed else None)
+        if item.result is not None:
+            self._clock.at(item.message.at)
+            self._finish(address, command, item.result)
+        self._add_message(item.message, address if item.executed else None)
 
-    def _answered(self, tool_call_id: str | None) -> int | None:
-        """Which pending command this answers: the first with the id, or the first of all where there is none."""
+    def _answered_command(self, tool_call_id: str | None) -> int | None:
+        """Return the index of the answered command: the first pending one with the id; without an id, the first."""
         for place, (_, command) in enumerate(self._pending):
             if tool_call_id is None or command.tool_call_id == tool_call_id:
                 return place
@@ -161,36 +171,36 @@ class Transcriber:
             )
         )
 
-    def _finish(self, address: str, command: Command, outcome: Outcome) -> None:
+    def _finish(self, address: str, command: Command, result: CommandResult) -> None:
         self._recorder.append(
             ActionFinished(
                 action=address,
                 step=self.steps,
                 tool_call_id=command.tool_call_id,
-                ended=outcome.ended,
-                exit_code=outcome.exit_code,
-                signal=outcome.signal,
-                duration_s=outcome.duration_s,
-                streams="merged" if outcome.stderr is None else "separate",
-                output=output_of(self._recorder, outcome.output, outcome.left_out),
-                stderr=None if outcome.stderr is None else output_of(self._recorder, outcome.stderr),
+                ended=result.ended,
+                exit_code=result.exit_code,
+                signal=result.signal,
+                duration_s=result.duration_s,
+                streams="merged" if result.stderr is None else "separate",
+                output=output_of(self._recorder, result.output, result.left_out),
+                stderr=None if result.stderr is None else output_of(self._recorder, result.stderr),
             )
         )
 
-    def _say(self, said: Said, action: str | None = None) -> None:
-        self._clock.at(said.at)
-        message = self._recorder.append(
+    def _add_message(self, message: PlainMessage, action: str | None = None) -> None:
+        self._clock.at(message.at)
+        event = self._recorder.append(
             Message(
                 id=self._next_id(),
-                role=said.role,
-                content=storable(said.text),
-                why=said.why,
-                tool_call_id=said.tool_call_id,
+                role=message.role,
+                content=storable(message.text),
+                why=message.why,
+                tool_call_id=message.tool_call_id,
                 action=action,
-                inherited=said.inherited,
+                inherited=message.inherited,
             )
         )
-        self._conversation.add(message)
+        self._conversation.add(event)
 
     def _next_id(self) -> str:
         self._messages += 1
@@ -198,6 +208,6 @@ class Transcriber:
 
 
 def output_of(recorder: Recorder, text: str, left_out: int = 0) -> Output:
-    """An output from its text; of what the file left out only the characters are known: a lower bound in bytes."""
+    """Store an output's text. The characters that the file left out are a lower bound of the bytes left out."""
     data = storable(text).encode()
     return recorder.output(data, len(data) + left_out)

@@ -1,6 +1,6 @@
-"""Writes what a foreign file says as a trial: a real directory with events and blobs, not a format of its own.
+"""Import of another program's file as a trial, in a directory with events and blobs like any other trial.
 
-The file's bytes are kept as a blob. A trial appears whole or not at all.
+The file's bytes are kept as a blob. A trial appears as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.formats.document import Document, read_document
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Run
+from trajectories.formats.items import ForeignRun
 from trajectories.formats.mini.read import read
 from trajectories.formats.transcribe import Clock, Transcriber, output_of
 from trajectories.reading.reader import read_events
@@ -40,7 +40,7 @@ _IMPORT = "import of a file"
 
 @dataclass(frozen=True)
 class ImportedTrial:
-    """Where a file's trial is; `already` if an earlier import made it."""
+    """The trial of a file; `already` is True if an earlier import made it."""
 
     directory: Path
     summary: Summary
@@ -49,9 +49,9 @@ class ImportedTrial:
 
 
 def import_file(path: Path, folder: Path) -> ImportedTrial:
-    """Make a trial of a file in a batch's folder, or find the one made of the same bytes before, in any batch beside.
+    """Make a trial of a file in a batch's folder, or find an earlier one of the same bytes in any neighboring batch.
 
-    Raises: BadDocument, naming file and place; RecordError if the trial cannot be written.
+    Raises: BadDocument, which names file and place; RecordError if the trial cannot be written.
     """
     try:
         document = read_document(path)
@@ -95,7 +95,7 @@ def _earlier(runs: Path, identity: str) -> Path | None:
     return None
 
 
-def _write(directory: Path, run: Run, document: Document, identity: str, name: str, attempt: int) -> None:
+def _write(directory: Path, run: ForeignRun, document: Document, identity: str, name: str, attempt: int) -> None:
     clock = Clock()
     folder = TrialFolder(directory)
     recorder = Recorder(directory, pool=folder.pool, clock=clock.read)

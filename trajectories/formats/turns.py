@@ -1,7 +1,7 @@
-"""A conversation as turns: a reply with its tool calls, each with the answer that it got.
+"""A conversation as turns: each reply with its tool calls, and each call with its answer.
 
-What ATIF and OpenAI's messages need and the record does not have: every tool call with an id that is its own
-within the turn, and commands of fenced blocks as tool calls too where the format knows no other kind.
+ATIF and OpenAI's messages need two things that the record does not have: an id for every tool call that is unique in
+its turn, and tool calls for the commands of fenced blocks.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ class Call:
     id: str
     call: ToolCall
     fenced: bool = False
-    """It stood as a fenced block in the text."""
+    """True for a command from a fenced block in the text."""
     answer: Message | None = None
     result: ActionFinished | None = None
 
     @property
     def arguments(self) -> dict[str, Any] | None:
-        """The arguments as an object; None if they are none."""
+        """The arguments as an object; None if they are not one."""
         try:
-            found = json.loads(self.call.arguments)
+            value = json.loads(self.call.arguments)
         except (ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
+        return value if isinstance(value, dict) else None
 
 
 @dataclass
 class Turn:
-    """A reply and its calls."""
+    """A reply and its tool calls."""
 
     event: CallFinished | InheritedReply
     calls: list[Call] = field(default_factory=list)
 
     @property
     def lost(self) -> bool:
-        """An imported reply that its file did not keep."""
+        """True for an imported reply that its file did not keep."""
         reply = self.event.reply
         return not (reply.text or reply.tool_calls or reply.refusal or reply.message)
 
 
 def turns(source: Source) -> Iterator[Turn | Message]:
-    """Turns, and the messages that answer no call, in order."""
+    """Yield the turns, and the messages that do not answer a call, in order."""
     turn: Turn | None = None
     waiting: list[Message] = []
     for event in source.conversation:
@@ -73,18 +73,18 @@ def turns(source: Source) -> Iterator[Turn | Message]:
 
 
 def _calls(event: CallFinished | InheritedReply, source: Source) -> list[Call]:
-    found, ids = [], set()
+    calls, ids = [], set()
     for n, call in enumerate(event.reply.tool_calls, start=1):
         id = call.id or f"call_{event.step}_{n}"
         while id in ids:
             id += "_"
         ids.add(id)
-        found.append(Call(id, call))
-    if not found and isinstance(event, CallFinished):
+        calls.append(Call(id, call))
+    if not calls and isinstance(event, CallFinished):
         for action in source.actions_of(event.step):
             call = ToolCall(id=action.action, name="bash", arguments=json.dumps({"command": action.script}))
-            found.append(Call(f"call_{action.action.replace('.', '_')}", call, fenced=True))
-    return found
+            calls.append(Call(f"call_{action.action.replace('.', '_')}", call, fenced=True))
+    return calls
 
 
 def _answered(turn: Turn, message: Message) -> Call | None:

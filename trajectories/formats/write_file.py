@@ -1,4 +1,4 @@
-"""An exported file on disk: whole or not at all."""
+"""Writing of an exported file, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trajectories.formats.errors import CannotExport
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write the bytes to a file, replacing one that is there; a device or a pipe is written to as it is.
+    """Write the bytes to a file, replacing an existing one; a device or a pipe is written to directly.
 
     Raises: CannotExport.
     """

@@ -1,5 +1,5 @@
-"""mini-swe-agent's trajectories: five layouts in, one out.
+"""mini-swe-agent's trajectories: five layouts can be read and one is written.
 
-`read` turns a document into a `Run`, message by message: the layout is told by each message's shape, never by
-the label, so that mixed files read too. `write` makes a document of a trial.
+`read` turns a document into a `ForeignRun`, message by message. The shape of each message determines the layout, not
+the label, so mixed files can be read too. `write` makes a document of a trial.
 """

@@ -1,7 +1,7 @@
-"""mini-swe-agent's exit words and ours.
+"""Conversion between mini-swe-agent's exit words and our exits.
 
-Its words are class names: `Submitted`, its limits, or any exception that ended the run. The word itself
-stays in the exit's detail and in `imported.exit_status`.
+Its words are class names: `Submitted`, its limits, or any exception that ended the run. The word itself is kept in the
+exit's detail and in `imported.exit_status`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CAUSES: dict[str, Cause] = {
     "UserInterruption": "interrupted",
     "CalledProcessError": "environment_lost",
     "TimeoutExpired": "environment_lost",
-    # what `write` says where mini-swe-agent has no word
+    # words of `write` for causes that mini-swe-agent does not have
     "Refusal": "refusal",
     "GaveUp": "gave_up",
     "TokensExceeded": "tokens",
@@ -34,7 +34,7 @@ WORDS: dict[Cause, str] = {
     "steps": "LimitsExceeded",
     "cost": "LimitsExceeded",
 }
-"""The word that a trial of ours is exported with."""
+"""Words for the exits of exported trials, by cause."""
 
 _MODEL_ERRORS: dict[str, FailureClass] = {
     "Timeout": "timeout",
@@ -58,16 +58,16 @@ _MODEL_ERRORS: dict[str, FailureClass] = {
 
 
 def model_error(status: str | None) -> FailureClass | None:
-    """Which failure of a model call this word stands for; None if it is none."""
+    """Return the failure of a model call that a word stands for; None if it stands for another exit."""
     return _MODEL_ERRORS.get(status or "")
 
 
 def exit_of(
     status: str | None, exception: str, *, calls: int | None, step_limit: int | None, at_cost_limit: bool
 ) -> Exit | None:
-    """The exit in our words; None if the file says nothing.
+    """Convert an exit word to an exit; None if the file has no word.
 
-    `LimitsExceeded` is the step limit or the cost limit, whichever the file's own figures have reached.
+    `LimitsExceeded` is the step limit or the cost limit, depending on which one the file's own figures have reached.
     """
     if not status:
         return None

@@ -1,4 +1,4 @@
-"""Reading single fields of a foreign document: the right type, or an error with its place, or unknown with a note."""
+"""Reading of single fields of a document: the result is a value, an error with its place, or unknown with a note."""
 
 from __future__ import annotations
 
@@ -8,63 +8,61 @@ from typing import Any
 from trajectories.formats.errors import BadDocument
 
 _LATEST = 253_402_300_799.0
-"""The end of the year 9999, in Unix seconds."""
-
-
+"""End of the year 9999, in Unix seconds."""
 _MOST = 1e15
-"""A figure above this is no count, no time and no price."""
+"""Largest figure that is accepted as a count, a time or a price."""
 
 
 class Oddities:
-    """What was read tolerantly: counted by what it is, with the first place."""
+    """Irregularities that were accepted: a count of each kind, with the first place."""
 
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
-    def add(self, what: str, place: str = "") -> None:
-        """Note one case of `what`."""
-        self._count[what] += 1
-        self._first.setdefault(what, place)
+    def add(self, kind: str, place: str = "") -> None:
+        """Note one case of a kind."""
+        self._count[kind] += 1
+        self._first.setdefault(kind, place)
 
     def lines(self) -> tuple[str, ...]:
-        """One line for each kind."""
-        found = []
-        for what, count in self._count.items():
-            where = self._first[what]
+        """Return one line for each kind."""
+        lines = []
+        for kind, count in self._count.items():
+            place = self._first[kind]
             more = f" and {count - 1} more" if count > 1 else ""
-            found.append(f"{what} ({where}{more})" if where else what)
-        return tuple(found)
+            lines.append(f"{kind} ({place}{more})" if place else kind)
+        return tuple(lines)
 
 
 def part(value: dict[str, Any], name: str, place: str) -> dict[str, Any]:
-    """An object below; empty if absent or null.
+    """Return a member that is an object; empty if it is absent or null.
 
     Raises: BadDocument if it is something else.
     """
-    found = value.get(name)
-    if found is None:
+    member = value.get(name)
+    if member is None:
         return {}
-    if not isinstance(found, dict):
-        raise BadDocument(f"{_kind(found)} where an object belongs", f"{place}.{name}" if place else name)
-    return found
+    if not isinstance(member, dict):
+        raise BadDocument(f"{_kind(member)} instead of an object", f"{place}.{name}" if place else name)
+    return member
 
 
 def items(value: dict[str, Any], name: str, place: str) -> list[dict[str, Any]]:
-    """A list of objects below; empty if absent or null.
+    """Return a member that is a list of objects; empty if it is absent or null.
 
     Raises: BadDocument.
     """
-    found = value.get(name)
-    if found is None:
+    members = value.get(name)
+    if members is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise BadDocument("no list of objects", f"{place}.{name}")
-    return found
+    if not isinstance(members, list) or not all(isinstance(item, dict) for item in members):
+        raise BadDocument("not a list of objects", f"{place}.{name}")
+    return members
 
 
 def text_of(content: Any, place: str) -> str:
-    """A message's text: a string, null, or a list of parts of which the texts are joined.
+    """Return a message's text from a string, null, or a list of parts whose texts are joined.
 
     Raises: BadDocument.
     """
@@ -76,36 +74,36 @@ def text_of(content: Any, place: str) -> str:
         return "".join(
             part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else "" for part in content
         )
-    raise BadDocument(f"{_kind(content)} where a text belongs", place)
+    raise BadDocument(f"{_kind(content)} instead of a text", place)
 
 
-def amount(value: Any, what: str, place: str, oddities: Oddities) -> float | None:
-    """A figure that cannot be negative; None, with a note, if it is none."""
+def amount(value: Any, label: str, place: str, oddities: Oddities) -> float | None:
+    """Return a figure that is not negative; None, with a note, for anything else."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
-        oddities.add(f"{what} {str(value)[:40]} is no possible figure and counts as unknown", place)
+        oddities.add(f"{label} {str(value)[:40]} is impossible and counts as unknown", place)
         return None
     return float(value)
 
 
 def time_of(value: Any, place: str, oddities: Oddities) -> float | None:
-    """Unix seconds; None, with a note, if it is no time."""
-    found = amount(value, "a time of", place, oddities)
-    if found is not None and found > _LATEST:
-        oddities.add(f"a time of {found:g} is no possible figure and counts as unknown", place)
+    """Return Unix seconds; None, with a note, for anything else."""
+    seconds = amount(value, "a time of", place, oddities)
+    if seconds is not None and seconds > _LATEST:
+        oddities.add(f"a time of {seconds:g} is impossible and counts as unknown", place)
         return None
-    return found
+    return seconds
 
 
-def count(value: Any, what: str, place: str, oddities: Oddities) -> int | None:
-    """A whole number, not negative."""
-    found = amount(value, what, place, oddities)
-    return None if found is None else int(found)
+def count(value: Any, label: str, place: str, oddities: Oddities) -> int | None:
+    """Return a whole number that is not negative; None, with a note, for anything else."""
+    figure = amount(value, label, place, oddities)
+    return None if figure is None else int(figure)
 
 
 def word(value: Any) -> str | None:
-    """A text that is not empty; None for everything else."""
+    """Return a text that is not empty; None for everything else."""
     return value if isinstance(value, str) and value else None
 
 

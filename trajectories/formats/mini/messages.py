@@ -1,4 +1,4 @@
-"""The messages of a trajectory, one after the other, as what they say; the shape of each one decides."""
+"""Conversion of a trajectory's messages to items, in order; the shape of each message determines its layout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Called, Command, Inherited, Item, Observed, Role, Said, Typed
+from trajectories.formats.items import (
+    AnsweredCall,
+    Command,
+    InheritedAnswer,
+    Item,
+    Observation,
+    PlainMessage,
+    Role,
+    TypedCommands,
+)
 from trajectories.formats.mini import observations, replies
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.record.events import Reply, Why
@@ -23,32 +32,32 @@ _WHYS: tuple[Why, ...] = get_args(Why)
 
 @dataclass
 class Reader:
-    """Reads messages in order."""
+    """Reads messages in order and collects the end of the run."""
 
     deadline_s: float | None
     status: str | None
-    """`info.exit_status`."""
+    """Exit word of the run: `info.exit_status`, or that of the exit message."""
     oddities: Oddities
     labels: set[str] = field(default_factory=set)
-    """The layouts that occurred."""
+    """Layouts that occurred."""
     submission: str | None = None
     exception: str = ""
     _pending: tuple[Command, ...] = ()
     _unusable: bool = False
-    """The last reply asked for nothing, and nobody has said so yet."""
+    """True if the last reply has no command and no message about that has followed yet."""
 
     def read(self, messages: list[Any]) -> Iterator[Item]:
-        """What the messages say.
+        """Yield the items of the messages.
 
         Raises: BadDocument.
         """
         for n, message in enumerate(messages):
             place = f"messages[{n}]"
             if not isinstance(message, dict):
-                raise BadDocument("no object", place)
-            yield from self._one(message, place, n, last=n == len(messages) - 1)
+                raise BadDocument("not an object", place)
+            yield from self._items(message, place, n, last=n == len(messages) - 1)
 
-    def _one(self, message: dict[str, Any], place: str, n: int, *, last: bool) -> Iterator[Item]:
+    def _items(self, message: dict[str, Any], place: str, n: int, *, last: bool) -> Iterator[Item]:
         extra = part(message, "extra", place)
         role, kind = message.get("role"), message.get("type")
         ours = extra.get("retrace")
@@ -57,7 +66,7 @@ class Reader:
         elif replies.is_reply(message):
             yield self._reply(message, extra, place)
         elif role == "system":
-            yield self._said(message, place, "system", n)
+            yield self._plain(message, place, "system", n)
         elif role == "exit":
             self._exit(message, extra, place)
         elif kind == "function_call_output":
@@ -69,23 +78,23 @@ class Reader:
         elif role == "user" or kind == "message":
             yield from self._user(message, extra, place, n, last=last)
         else:
-            raise BadDocument(f"neither a role nor a type that is known: {str(role or kind)[:40]!r}", place)
+            raise BadDocument(f"unknown role or type {str(role or kind)[:40]!r}", place)
 
     def _ours(self, message: dict[str, Any], role: Role, ours: dict[str, Any], place: str) -> Item:
-        """A message that `write` wrote."""
+        """Read a message that `write` wrote."""
         why: Why = ours["why"]
-        said = self._said(message, place, why, 0)
+        plain = self._plain(message, place, why, 0)
         id = message.get("tool_call_id")
         tool_call_id = id if isinstance(id, str) else None
-        said = replace(said, role=role, tool_call_id=tool_call_id, inherited=ours.get("inherited") is True)
-        executed = why != "not_executed" or said.inherited
-        return said if executed else Observed(said, None, executed=False)
+        plain = replace(plain, role=role, tool_call_id=tool_call_id, inherited=ours.get("inherited") is True)
+        executed = why != "not_executed" or plain.inherited
+        return plain if executed else Observation(plain, None, executed=False)
 
     def _reply(self, message: dict[str, Any], extra: dict[str, Any], place: str) -> Item:
         ours = replies.ours_of(extra, place)
         if ours is not None and ours.inherited_step is not None:
             answered = replies.answer(message, part(extra, "response", f"{place}.extra"), place)
-            return Inherited(answered.reply, ours.inherited_step, answered.served)
+            return InheritedAnswer(answered.reply, ours.inherited_step, answered.served)
         call = replies.called(message, place, self.deadline_s, self.oddities)
         self._pending = call.commands
         self._unusable = not call.commands and not call.reply.tool_calls
@@ -113,7 +122,7 @@ class Reader:
         elif "actions" in extra:
             commands = replies.listed_commands(extra, place, self.deadline_s, self.oddities)
             self._pending = commands
-            yield Typed(self._said(message, place, "hint", n), commands)
+            yield TypedCommands(self._plain(message, place, "hint", n), commands)
         elif last and not extra and n > 1 and self._is_end():
             if self.status in (None, "Submitted"):
                 self.submission = text_of(content, place)
@@ -124,12 +133,12 @@ class Reader:
         else:
             why: Why = "task" if n <= 1 and not self.labels else "notice"
             if self._unusable and not extra:
-                why = "format_error"  # 1.x: the reply before had not exactly one block
+                why = "format_error"  # 1.x: the previous reply did not have exactly one block
             self._unusable = False
-            yield self._said(message, place, why, n)
+            yield self._plain(message, place, why, n)
 
     def _is_end(self) -> bool:
-        """Before 2.x the last user message is what ended the run: the submission, or why it ended."""
+        """Return True if the last user message is the submission or the reason for the end, as before 2.x."""
         if not self.labels <= {"text"}:
             return False
         if self.status is not None:
@@ -137,21 +146,21 @@ class Reader:
         return bool(self._pending) and _SUBMITS.search(self._pending[-1].script) is not None
 
     def _text_observation(self, message: dict[str, Any], place: str) -> Item:
-        said = self._said(message, place, "observation", 2)
-        outcome = observations.from_text(said.text)
-        if outcome is None:
-            self.oddities.add("what a command came to cannot be read from the message after it", place)
-            return Said("user", said.text, "notice", at=said.at)
+        plain = self._plain(message, place, "observation", 2)
+        result = observations.from_text(plain.text)
+        if result is None:
+            self.oddities.add("the result of a command cannot be read from the message after it", place)
+            return PlainMessage("user", plain.text, "notice", at=plain.at)
         self._pending = self._pending[1:]
-        return Observed(said, outcome)
+        return Observation(plain, result)
 
     def _format_error(self, message: dict[str, Any], extra: dict[str, Any], place: str, n: int) -> Iterator[Item]:
-        """The answer is not among the messages: up to 2.3.0 it is lost, later it is in `extra.response`."""
+        """Read a format error; up to 2.3.0 its reply is lost, in later versions it is in `extra.response`."""
         response = extra.get("response")
         self._pending = ()
         if isinstance(response, dict):
             answered = replies.answer({}, response, place)
-            yield Called(
+            yield AnsweredCall(
                 answered.reply,
                 usage_raw=answered.usage_raw,
                 usage=replies.usage_of(answered.usage_raw, place, self.oddities),
@@ -161,11 +170,11 @@ class Reader:
             )
         else:
             self.oddities.add("a reply that was a format error is not in the file, nor are its tokens and cost", place)
-            yield Called(Reply())
-        yield self._said(message, place, "format_error", n)
+            yield AnsweredCall(Reply())
+        yield self._plain(message, place, "format_error", n)
 
     def _results(self, content: list[Any], extras: list[dict[str, Any]], place: str, n: int) -> Iterator[Item]:
-        """Anthropic's blocks; `extra.observations` holds one object for each result."""
+        """Read Anthropic's blocks; `extra.observations` holds one object for each result."""
         results = 0
         for k, block in enumerate(content):
             where = f"{place}.content[{k}]"
@@ -174,7 +183,7 @@ class Reader:
                 results += 1
                 yield self._observed(block, "tool", "content", block.get("tool_use_id"), extra, where)
             elif isinstance(block, dict) and isinstance(block.get("text"), str):
-                yield Said("user", block["text"], "notice")
+                yield PlainMessage("user", block["text"], "notice")
 
     def _observed(
         self, message: dict[str, Any], role: Role, key: str, id: Any, extra: dict[str, Any], place: str
@@ -183,11 +192,11 @@ class Reader:
         at = time_of(extra.get("timestamp", message.get("timestamp")), f"{place}.extra.timestamp", self.oddities)
         tool_call_id = id if isinstance(id, str) else None
         if not extra:
-            outcome, executed = observations.from_text(text), True
+            result, executed = observations.from_text(text), True
         else:
-            outcome, executed = observations.from_extra(extra, text, place, self.oddities)
+            result, executed = observations.from_extra(extra, text, place, self.oddities)
         why: Why = "observation" if executed else "not_executed"
-        return Observed(Said(role, text, why, tool_call_id, at), outcome, executed)
+        return Observation(PlainMessage(role, text, why, tool_call_id, at), result, executed)
 
     def _exit(self, message: dict[str, Any], extra: dict[str, Any], place: str) -> None:
         self.exception = text_of(extra.get("exception_str"), f"{place}.extra.exception_str")
@@ -195,14 +204,14 @@ class Reader:
         if self.status == "Submitted":
             self.submission = text_of(extra.get("submission", message.get("content")), f"{place}.extra.submission")
 
-    def _said(self, message: dict[str, Any], place: str, why: Why, n: int) -> Said:
+    def _plain(self, message: dict[str, Any], place: str, why: Why, n: int) -> PlainMessage:
         at = time_of(
             part(message, "extra", place).get("timestamp", message.get("timestamp")),
             f"{place}.timestamp",
             self.oddities,
         )
         role: Role = "system" if message.get("role") == "system" else "user"
-        return Said(role, text_of(message.get("content"), f"{place}.content"), why, at=at)
+        return PlainMessage(role, text_of(message.get("content"), f"{place}.content"), why, at=at)
 
 
 def _is_result(block: Any) -> bool:

@@ -1,7 +1,7 @@
-"""What a command came to, as the layouts say it.
+"""The result of a command in each layout.
 
-From 2.x on, return code and output stand in `extra`; before, they are in the text that the model was shown. A
-return code of -1 is no status of a process: `exception_info` says whether it was a time-out.
+Since 2.x, return code and output are in `extra`; earlier versions have them only in the text that the model saw. A
+return code of -1 is not a process's status; `exception_info` shows if there was a timeout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Outcome
+from trajectories.formats.items import CommandResult
 from trajectories.formats.mini.fields import Oddities
 from trajectories.record.events import Ended
 
@@ -29,7 +29,7 @@ _TIMED_OUT = re.compile(r"timed out", re.IGNORECASE)
 
 
 class OursOfObservation(BaseModel):
-    """What `write` adds beside mini-swe-agent's own keys, so that a trial of ours comes back exactly."""
+    """Values that `write` adds to mini-swe-agent's own keys, so that one of our trials can be read back exactly."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -42,21 +42,23 @@ class OursOfObservation(BaseModel):
     executed: bool = True
 
 
-def from_extra(extra: dict[str, Any], content: str, place: str, oddities: Oddities) -> tuple[Outcome | None, bool]:
-    """Outcome and whether the command ran at all, of 2.x (`returncode`, `raw_output`, `exception_info`).
+def from_extra(
+    extra: dict[str, Any], content: str, place: str, oddities: Oddities
+) -> tuple[CommandResult | None, bool]:
+    """Return the result of a command of 2.x, and True if the command ran at all.
 
-    Raises: BadDocument if the return code is no whole number.
+    Raises: BadDocument if the return code is not a whole number.
     """
     code = extra.get("returncode")
     if code is not None and (isinstance(code, bool) or not isinstance(code, int) or not -(2**31) <= code < 2**32):
-        raise BadDocument(f"{str(code)[:40]!r} is no return code", f"{place}.extra.returncode")
+        raise BadDocument(f"{str(code)[:40]!r} is not a return code", f"{place}.extra.returncode")
     output, left_out = _output(extra, content, place, oddities)
     if isinstance(extra.get("retrace"), dict):
         try:
             ours = OursOfObservation.model_validate(extra["retrace"])
         except ValidationError as error:
             raise BadDocument(error.errors()[0]["msg"], f"{place}.extra.retrace") from None
-        outcome = Outcome(
+        result = CommandResult(
             ours.ended,
             output if ours.stdout is None else ours.stdout,
             exit_code=ours.exit_code,
@@ -65,16 +67,16 @@ def from_extra(extra: dict[str, Any], content: str, place: str, oddities: Odditi
             left_out=left_out,
             duration_s=ours.duration_s,
         )
-        return (outcome, True) if ours.executed else (None, False)
+        return (result, True) if ours.executed else (None, False)
     exception = extra.get("exception_info")
     exception = exception if isinstance(exception, str) else ""
-    if exception == NOT_EXECUTED:  # it ran, if it is the one that submitted; what it came to is not said
+    if exception == NOT_EXECUTED:  # the submitting command did run; its result is unknown
         return None, True
-    return _outcome(code, exception or str(extra.get("exception_type") or ""), output, left_out), True
+    return _result(code, exception or str(extra.get("exception_type") or ""), output, left_out), True
 
 
-def from_text(content: str) -> Outcome | None:
-    """The same from the text that the model was shown, before 2.x; None if it does not say."""
+def from_text(content: str) -> CommandResult | None:
+    """Return the result from the text that the model saw, before 2.x; None if the text does not show it."""
     if content.startswith(_OLDEST):
         return _oldest(content)
     head = _HEAD.match(content)
@@ -82,13 +84,13 @@ def from_text(content: str) -> Outcome | None:
         if not _TIMED_OUT.search(content):
             return None
         output, left_out = _shown_output(content)
-        return Outcome("deadline", output or "", left_out=left_out)
+        return CommandResult("deadline", output or "", left_out=left_out)
     output, left_out = _shown_output(content[head.end() :])
-    return None if output is None else _outcome(int(head[2]), head[1] or "", output, left_out)
+    return None if output is None else _result(int(head[2]), head[1] or "", output, left_out)
 
 
-def _oldest(content: str) -> Outcome | None:
-    """A Python dict literal: `args`, `returncode`, `stdout`, `stderr`."""
+def _oldest(content: str) -> CommandResult | None:
+    """Read a Python dict literal with `args`, `returncode`, `stdout` and `stderr`."""
     try:
         value = ast.literal_eval(content.removeprefix("Observation: ").strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -96,18 +98,18 @@ def _oldest(content: str) -> Outcome | None:
     code, out, err = (value.get(key) for key in ("returncode", "stdout", "stderr"))
     if not isinstance(code, int) or abs(code) >= 2**32 or not isinstance(out, str) or not isinstance(err, str):
         return None
-    outcome = _outcome(code, "", out, 0)
-    return Outcome(outcome.ended, out, outcome.exit_code, outcome.signal, stderr=err)
+    result = _result(code, "", out, 0)
+    return CommandResult(result.ended, out, result.exit_code, result.signal, stderr=err)
 
 
-def _outcome(code: int | None, exception: str, output: str, left_out: int) -> Outcome:
+def _result(code: int | None, exception: str, output: str, left_out: int) -> CommandResult:
     if code is None or code == -1 or exception:
         ended: Ended = "deadline" if _TIMED_OUT.search(exception) or exception == "TimeoutExpired" else "unknown"
-        known = None if code == -1 or ended == "deadline" else code
-        return Outcome("exited" if known is not None else ended, output, exit_code=known, left_out=left_out)
-    if code < 0:  # Python's subprocess: the number of a signal
-        return Outcome("exited", output, signal=-code, left_out=left_out)
-    return Outcome("exited", output, exit_code=code, left_out=left_out)
+        status = None if code == -1 or ended == "deadline" else code
+        return CommandResult("exited" if status is not None else ended, output, exit_code=status, left_out=left_out)
+    if code < 0:  # as in Python's subprocess: a signal's number
+        return CommandResult("exited", output, signal=-code, left_out=left_out)
+    return CommandResult("exited", output, exit_code=code, left_out=left_out)
 
 
 def _output(extra: dict[str, Any], content: str, place: str, oddities: Oddities) -> tuple[str, int]:
@@ -121,7 +123,7 @@ def _output(extra: dict[str, Any], content: str, place: str, oddities: Oddities)
 
 
 def _shown_output(content: str) -> tuple[str | None, int]:
-    """The output in a rendered observation, and how many characters of it were left out."""
+    """Return the output in a rendered observation, and the number of characters that it leaves out."""
     whole = _WHOLE.search(content)
     if whole is not None:
         return whole[1], 0

@@ -1,4 +1,4 @@
-"""A whole mini-swe-agent document as a `Run`: its messages, and what `info` says about them."""
+"""Conversion of a whole mini-swe-agent document to a `ForeignRun`: its messages and its `info`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from trajectories.formats.detect import MINI, require_mini
 from trajectories.formats.document import Document
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Called, Failed, Inherited, Item, Observed, Place, Run
+from trajectories.formats.items import AnsweredCall, FailedCall, ForeignRun, InheritedAnswer, Item, Observation, Place
 from trajectories.formats.mini.exits import exit_of, model_error
 from trajectories.formats.mini.fields import Oddities, amount, count, part, text_of, word
 from trajectories.formats.mini.messages import Reader
@@ -20,10 +20,10 @@ from trajectories.record.identity import sha256_of
 _COST_EPSILON_USD = 1e-9
 
 
-def read(document: Document) -> Run:
-    """What the document says.
+def read(document: Document) -> ForeignRun:
+    """Read the document.
 
-    Raises: BadDocument, naming the place but not the file.
+    Raises: BadDocument, which names the place but not the file.
     """
     value = document.value
     require_mini(value)
@@ -36,14 +36,14 @@ def read(document: Document) -> Run:
     timeout_s = _limit(environment, "timeout", "info.config.environment", oddities)
     status = word(info.get("exit_status"))
     reader = Reader(deadline_s=timeout_s, status=status, oddities=oddities)
-    found = list(reader.read(whole["messages"]))
-    if not found:
+    run_items = list(reader.read(whole["messages"]))
+    if not run_items:
         raise BadDocument("the conversation is empty", "messages")
     calls = count(stats.get("api_calls"), "a number of calls of", "info.model_stats.api_calls", oddities)
     cost_usd = amount(stats.get("instance_cost"), "a cost of", "info.model_stats.instance_cost", oddities)
     exception = reader.exception or text_of(info.get("exception_str"), "info.exception_str")
-    found += _failed_calls(found, calls, reader.status, exception, oddities)
-    _compare_costs(found, cost_usd, oddities)
+    run_items += _failed_calls(run_items, calls, reader.status, exception, oddities)
+    _compare_costs(run_items, cost_usd, oddities)
     cost_limit = _limit(agent, "cost_limit", "info.config.agent", oddities)
     step_limit = _limit(agent, "step_limit", "info.config.agent", oddities)
     limits = Limits(
@@ -53,17 +53,17 @@ def read(document: Document) -> Run:
         command_s=timeout_s or Limits().command_s,
     )
     kind = _environment_kind(config, environment, whole["messages"])
-    return Run(
+    return ForeignRun(
         task=word(whole.get("instance_id")) or word(info.get("instance_id")) or _stem(document.name),
         benchmark=MINI,
-        model=word(model.get("model_name")) or _served(found) or "unknown",
+        model=word(model.get("model_name")) or _served(run_items) or "unknown",
         settings=part(model, "model_kwargs", "info.config.model"),
         prompt=_prompt(agent),
         limits=limits,
         environment=kind,
         environment_spec=_environment_spec(environment),
         options={"mini_config": config} if config else {},
-        items=tuple(found),
+        items=tuple(run_items),
         exit=_our_exit(info)
         or exit_of(
             reader.status,
@@ -82,7 +82,7 @@ def read(document: Document) -> Run:
             calls=calls,
             billed_usd=cost_usd,
             exit_status=reader.status,
-            not_said=_not_said(found, reader.status, kind),
+            not_said=_not_said(run_items, reader.status, kind),
         ),
         submission=reader.submission,
         oddities=oddities.lines(),
@@ -90,28 +90,30 @@ def read(document: Document) -> Run:
 
 
 def _failed_calls(
-    found: list[Item], calls: int | None, status: str | None, exception: str, oddities: Oddities
+    run_items: list[Item], calls: int | None, status: str | None, exception: str, oddities: Oddities
 ) -> list[Item]:
-    """`api_calls` counts the call that ended an aborted run, which has no message."""
-    answered = sum(isinstance(item, Called) for item in found)
+    """Return the call that ended an aborted run: `api_calls` counts it, but it has no message."""
+    answered = sum(isinstance(item, AnsweredCall) for item in run_items)
     if calls is None or calls == answered:
         return []
     error = model_error(status)
     if calls == answered + 1 and error is not None:
-        return [Failed(error, exception or status or "")]
+        return [FailedCall(error, exception or status or "")]
     oddities.add(f"info counts {calls} calls, the messages hold {answered}", "info.model_stats.api_calls")
     return []
 
 
-def _compare_costs(found: list[Item], total_usd: float | None, oddities: Oddities) -> None:
-    known = [item.costs.billed for item in found if isinstance(item, Called) and item.costs.billed is not None]
-    if total_usd is not None and known and abs(sum(known) - total_usd) > _COST_EPSILON_USD:
-        oddities.add(f"info's cost of ${total_usd:g} is not the sum of the calls, ${sum(known):g}", "info.model_stats")
+def _compare_costs(run_items: list[Item], total_usd: float | None, oddities: Oddities) -> None:
+    costs = [
+        item.costs.billed for item in run_items if isinstance(item, AnsweredCall) and item.costs.billed is not None
+    ]
+    if total_usd is not None and costs and abs(sum(costs) - total_usd) > _COST_EPSILON_USD:
+        oddities.add(f"info's cost of ${total_usd:g} is not the sum of the calls, ${sum(costs):g}", "info.model_stats")
 
 
-def _not_said(found: list[Item], status: str | None, environment: str) -> tuple[str, ...]:
-    """What a record of our own would hold, said once for the trial."""
-    calls = [item for item in found if isinstance(item, Called)]
+def _not_said(run_items: list[Item], status: str | None, environment: str) -> tuple[str, ...]:
+    """List the parts of a record that the file does not have."""
+    calls = [item for item in run_items if isinstance(item, AnsweredCall)]
     missing = []
     if all(item.at is None for item in calls):
         missing.append("times")
@@ -125,10 +127,10 @@ def _not_said(found: list[Item], status: str | None, environment: str) -> tuple[
         missing.append("how the run ended")
     if environment == "unknown":
         missing.append("where commands ran")
-    outcomes = [item.outcome for item in found if isinstance(item, Observed) and item.outcome is not None]
-    if any(outcome.left_out for outcome in outcomes):
+    results = [item.result for item in run_items if isinstance(item, Observation) and item.result is not None]
+    if any(result.left_out for result in results):
         missing.append("all of the outputs that were shown cut")
-    if any(outcome.ended == "unknown" for outcome in outcomes):
+    if any(result.ended == "unknown" for result in results):
         missing.append("how some commands ended")
     return (*missing, "the bytes of outputs (only text, decoded with replacement)", "the workspace")
 
@@ -139,12 +141,14 @@ def _layout(value: Any, labels: set[str]) -> str:
     return "+".join(sorted(labels)) or "none"
 
 
-def _served(found: list[Item]) -> str | None:
-    return next((item.served for item in found if isinstance(item, Called | Inherited) and item.served), None)
+def _served(run_items: list[Item]) -> str | None:
+    return next(
+        (item.served for item in run_items if isinstance(item, AnsweredCall | InheritedAnswer) and item.served), None
+    )
 
 
 def _our_exit(info: Json) -> Exit | None:
-    """The exit of a trial of ours that `write` wrote."""
+    """Return the exit of one of our trials that `write` wrote."""
     ours = info.get("retrace")
     if not isinstance(ours, dict) or not isinstance(ours.get("exit"), dict):
         return None
@@ -164,12 +168,12 @@ def _prompt(agent: Json) -> tuple[str, str]:
 
 
 def _limit(config: Json, name: str, place: str, oddities: Oddities) -> float | None:
-    """A limit of mini-swe-agent's: 0 is none."""
+    """Return a limit; 0 stands for no limit."""
     return amount(config.get(name), f"{name} of", f"{place}.{name}", oddities) or None
 
 
 def _environment_kind(config: Json, environment: Json, messages: list[Any]) -> Place:
-    """By the class's name or the settings; the earliest files show it only in their observations."""
+    """Determine the environment by the class's name or the settings; the oldest files show it only in observations."""
     name = str(config.get("environment_type") or environment.get("environment_class") or "").rpartition(".")[2].lower()
     if "docker" in name or (not name and "image" in environment):
         return "docker"
@@ -182,7 +186,7 @@ def _environment_kind(config: Json, environment: Json, messages: list[Any]) -> P
 
 
 def _environment_spec(environment: Json) -> Json:
-    """In our names, as far as both have it; the whole is in `options`."""
+    """Return the values that we have too, by our names; `options` has them all."""
     spec: Json = {}
     if word(environment.get("image")):
         spec["image"] = environment["image"]

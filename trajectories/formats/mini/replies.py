@@ -1,7 +1,7 @@
-"""A model's answer in any of the layouts, as a reply of ours.
+"""Conversion of a model's answer in any of the layouts to a reply.
 
-Chat (a message, or a whole response with `choices`), OpenAI Responses (`object: "response"`, `output`), Anthropic's
-blocks. `Reply.message` is what has to be sent back: without `extra` and without display copies.
+The layouts are chat (a message, or a whole response with `choices`), OpenAI Responses (`object: "response"`, `output`)
+and Anthropic's blocks. `Reply.message` is the message to send back: without `extra` and without display copies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import Called, Command
+from trajectories.formats.items import AnsweredCall, Command
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.formats.provider_usage import to_usage
 from trajectories.record.events import Json, Reply, ToolCall
@@ -24,7 +24,7 @@ _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOT
 
 
 class OursOfCall(BaseModel):
-    """What `write` adds to an answer, so that a trial of ours comes back exactly."""
+    """Values that `write` adds to an answer, so that one of our trials can be read back exactly."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -38,7 +38,7 @@ class OursOfCall(BaseModel):
 
 @dataclass(frozen=True)
 class Answered:
-    """A reply with what came with it in a provider's response."""
+    """A reply with the other parts of a provider's response."""
 
     reply: Reply
     usage_raw: Json | None = None
@@ -47,12 +47,12 @@ class Answered:
 
 
 def is_reply(message: dict[str, Any]) -> bool:
-    """Whether this entry of `messages` is a model's answer."""
+    """Return True for an entry of `messages` that is a model's answer."""
     return message.get("role") == "assistant" or ("role" not in message and message.get("object") == "response")
 
 
-def called(message: dict[str, Any], place: str, deadline_s: float | None, oddities: Oddities) -> Called:
-    """The call that this entry answers, with its commands.
+def called(message: dict[str, Any], place: str, deadline_s: float | None, oddities: Oddities) -> AnsweredCall:
+    """Return the call that this entry answers, with its commands.
 
     Raises: BadDocument.
     """
@@ -66,7 +66,7 @@ def called(message: dict[str, Any], place: str, deadline_s: float | None, odditi
         usage_raw = answered.usage_raw
         usage = usage_of(usage_raw, place, oddities)
         costs = Costs(billed=amount(extra.get("cost"), "a cost of", f"{place}.extra.cost", oddities))
-    return Called(
+    return AnsweredCall(
         reply=answered.reply if ours is None else answered.reply.model_copy(update={"refusal": ours.refusal}),
         commands=_commands(extra, answered.reply, place, deadline_s, oddities),
         usage_raw=usage_raw,
@@ -80,9 +80,9 @@ def called(message: dict[str, Any], place: str, deadline_s: float | None, odditi
 
 
 def ours_of(extra: dict[str, Any], place: str) -> OursOfCall | None:
-    """What `write` added, if it did.
+    """Return the values that `write` added; None if there are none.
 
-    Raises: BadDocument if it cannot be what `write` writes.
+    Raises: BadDocument if `write` cannot have written them.
     """
     if not isinstance(extra.get("retrace"), dict):
         return None
@@ -103,7 +103,7 @@ def usage_of(raw: Json | None, place: str, oddities: Oddities) -> Usage | None:
 
 
 def answer(message: dict[str, Any], response: dict[str, Any], place: str) -> Answered:
-    """The reply; `message` is the entry (perhaps empty), `response` the provider's answer (perhaps empty)."""
+    """Return the reply; `message` is the entry and `response` the provider's answer, and either may be empty."""
     if isinstance(message.get("output"), list) or isinstance(response.get("output"), list):
         return _responses(message if isinstance(message.get("output"), list) else response, place)
     usage = response.get("usage")
@@ -131,19 +131,19 @@ def _chat(message: dict[str, Any], place: str) -> Reply:
 
 
 def _blocks(blocks: list[Any], response: dict[str, Any], place: str) -> Reply:
-    """Anthropic's; `text` on a tool_use block is a copy for display."""
-    found = [block for block in blocks if isinstance(block, dict)]
-    text = "".join(text_of(block.get("text"), place) for block in found if block.get("type") == "text")
+    """Read Anthropic's blocks; `text` on a tool_use block is a copy for display."""
+    parts = [block for block in blocks if isinstance(block, dict)]
+    text = "".join(text_of(block.get("text"), place) for block in parts if block.get("type") == "text")
     calls = tuple(
         _tool_call(block.get("id"), block.get("name"), block.get("input"))
-        for block in found
+        for block in parts
         if block.get("type") == "tool_use"
     )
     verbatim = response.get("content")
     if not isinstance(verbatim, list):
         verbatim = [
             {key: value for key, value in block.items() if key != "text"} if block.get("type") == "tool_use" else block
-            for block in found
+            for block in parts
         ]
     return Reply(text=text, tool_calls=calls, message={"role": "assistant", "content": verbatim})
 
@@ -173,7 +173,10 @@ def _tool_call(id: Any, name: Any, arguments: Any) -> ToolCall:
 def _commands(
     extra: dict[str, Any], reply: Reply, place: str, deadline_s: float | None, oddities: Oddities
 ) -> tuple[Command, ...]:
-    """What `extra.actions` lists; without it, the one fenced block of the text (none or several: a format error)."""
+    """Return the commands in `extra.actions`, or else the only fenced block of the text.
+
+    A text without a block, or with several, is a format error and has no command.
+    """
     if "actions" in extra:
         return listed_commands(extra, place, deadline_s, oddities)
     if reply.tool_calls:
@@ -185,16 +188,16 @@ def _commands(
 def listed_commands(
     extra: dict[str, Any], place: str, deadline_s: float | None, oddities: Oddities
 ) -> tuple[Command, ...]:
-    """`extra.actions`.
+    """Return the commands in `extra.actions`.
 
     Raises: BadDocument.
     """
-    found = []
+    commands = []
     for n, action in enumerate(items(extra, "actions", f"{place}.extra")):
         script = action.get("command", action.get("action"))
         if not isinstance(script, str):
             raise BadDocument("an action without a command", f"{place}.extra.actions[{n}]")
         where = f"{place}.extra.actions[{n}].deadline_s"
         deadline = amount(action.get("deadline_s", deadline_s), "a deadline of", where, oddities)
-        found.append(Command(script, word(action.get("tool_call_id")), deadline or None))
-    return tuple(found)
+        commands.append(Command(script, word(action.get("tool_call_id")), deadline or None))
+    return tuple(commands)

@@ -1,8 +1,8 @@
-"""A trial as a `mini-swe-agent-1.1` document, chat layout.
+"""Export as a `mini-swe-agent-1.1` document in the chat layout.
 
-What was imported from mini-swe-agent comes out as it came in, byte for byte. Of our own trials the format has
-no place for some things (usage buckets, how a command ended, deadlines, ...): they stand below `retrace` keys, which
-its programs ignore and `read` takes back.
+An imported trajectory of mini-swe-agent is written as it was, byte for byte. The format has no place for some values of
+our own trials (usage buckets, endings of commands, deadlines, ...). These are below `retrace` keys, which
+mini-swe-agent's programs ignore and `read` reads back.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LIMITS_THAT_COUNT_THE_CALL = frozenset({"model_unavailable", "context"})
 
 
 def write(source: Source) -> bytes:
-    """The document.
+    """Return the document as bytes.
 
     Raises: RecordError if the trial's blobs are damaged.
     """
@@ -88,7 +88,7 @@ def _status(exit: Exit | None) -> str | None:
 
 def _messages(source: Source) -> list[dict[str, Any]]:
     unexecuted = _unexecuted(source)
-    found = [
+    messages = [
         _message(source, event) if isinstance(event, Message) else _reply(source, event, unexecuted)
         for event in source.conversation
     ]
@@ -97,8 +97,8 @@ def _messages(source: Source) -> list[dict[str, Any]]:
         extra = {"exit_status": status, "submission": ""}
         if source.exit.reason == "infrastructure":
             extra["exception_str"] = source.exit.detail
-        found.append({"role": "exit", "content": source.exit.detail, "extra": extra})
-    return found
+        messages.append({"role": "exit", "content": source.exit.detail, "extra": extra})
+    return messages
 
 
 def _message(source: Source, event: Message) -> dict[str, Any]:
@@ -185,15 +185,15 @@ def _reply(source: Source, event: CallFinished | InheritedReply, unexecuted: dic
 
 
 def _unexecuted(source: Source) -> dict[int, set[str]]:
-    """Per step the tool calls that were answered "not executed": the submission, and what came after it."""
-    found: dict[int, set[str]] = defaultdict(set)
+    """Return the tool calls of each step that were answered "not executed": the submission and later calls."""
+    call_ids: dict[int, set[str]] = defaultdict(set)
     step = 0
     for event in source.conversation:
         if isinstance(event, CallFinished):
             step = event.step
         elif isinstance(event, Message) and event.why == "not_executed" and event.tool_call_id is not None:
-            found[step].add(event.tool_call_id)
-    return found
+            call_ids[step].add(event.tool_call_id)
+    return call_ids
 
 
 def _command(arguments: str) -> str:
@@ -205,22 +205,22 @@ def _command(arguments: str) -> str:
 
 
 def _chat_usage(usage: Usage) -> dict[str, Any]:
-    """Buckets in the words of litellm's chat usage; a bucket that is unknown is left out."""
+    """Convert buckets to litellm's chat usage; an unknown bucket is left out."""
     writes = (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0)
-    found: dict[str, Any] = {"prompt_tokens": usage.prompt, "completion_tokens": usage.output}
+    raw: dict[str, Any] = {"prompt_tokens": usage.prompt, "completion_tokens": usage.output}
     if usage.output is not None:
-        found["total_tokens"] = usage.total
+        raw["total_tokens"] = usage.total
     details: dict[str, Any] = {}
     if usage.cache_read is not None:
-        details["cached_tokens"] = found["cache_read_input_tokens"] = usage.cache_read
+        details["cached_tokens"] = raw["cache_read_input_tokens"] = usage.cache_read
     if usage.cache_write_5m is not None or usage.cache_write_1h is not None:
-        found["cache_creation_input_tokens"] = writes
+        raw["cache_creation_input_tokens"] = writes
         details["cache_creation_token_details"] = {
             "ephemeral_5m_input_tokens": usage.cache_write_5m or 0,
             "ephemeral_1h_input_tokens": usage.cache_write_1h or 0,
         }
     if details:
-        found["prompt_tokens_details"] = details
+        raw["prompt_tokens_details"] = details
     if usage.reasoning is not None:
-        found["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning}
-    return found
+        raw["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning}
+    return raw
