@@ -81,7 +81,7 @@ def notes(events: list[Event]) -> str:
         (b'{"messages": [\n {"role": "user", ', "line 2, column 19: not JSON: "),
         (b'{"info": {"a": NaN}, "messages": []}', "line 1, column 16: NaN is not a number in JSON"),
         (b'{"a": "NaN",\n "b": -Infinity}', "line 2, column 7: -Infinity is not a number in JSON"),
-        (b'{"info": {"a": 1e999}, "messages": []}', "inf, which is no number in JSON"),
+        (b'{"info": {"a": 1e999}, "messages": []}', "inf, which is not a number in JSON"),
         (b'{"info": {"a": ' + b"9" * 5000 + b"}}", "not JSON: Exceeds the limit"),
         (b"[" * 100_000, "nested deeper than 100 levels"),
         (b"[" * 150 + b"]" * 150, "nested deeper than 100 levels"),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict
 
 Json = dict[str, Any]
-"""A JSON object kept as it came, for instance a provider's raw usage."""
+"""A JSON object that is kept as it came, for instance a provider's raw usage."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Masked:
     """Mark of a field in which secrets are masked, at any depth. Keys of objects stay, because readers look them up."""
 
     below: frozenset[str] | None = None
-    """Keys of a JSON object below which texts are masked; None: everywhere in it."""
+    """Keys of a JSON object below which texts are masked. None: everywhere in it."""
 
 
 Words = Annotated[str, Masked()]
@@ -31,17 +31,19 @@ WordsJson = Annotated[Json, Masked()]
 
 
 class BaseEvent(BaseModel):
-    """What every event has. `seq` counts from 0, `t` is UTC in ISO 8601."""
+    """Base of all events. The recorder sets these fields when it writes the event."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     seq: int = -1
+    """Number of the event in its record, from 0."""
     t: str = ""
+    """Time at which the event was written, in UTC and ISO 8601."""
     mono_s: float = 0.0
-    """Seconds since the trial began, monotonic."""
+    """Seconds since the trial began, by a clock that never goes back."""
 
 
 class Part(BaseModel):
-    """Base of the records inside an event: unknown fields of a newer writer are dropped."""
+    """Base of the records inside an event. Fields that a newer version wrote are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

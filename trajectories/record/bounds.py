@@ -1,4 +1,7 @@
-"""How large, how deep and with what numbers a reply or a document may be: beyond it no reader could read the record."""
+"""Bounds on the size, the depth and the numbers of a reply or a document.
+
+Without them, a record could hold values that no reader of JSON accepts.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,20 @@ _TOO_LONG = 10**MAX_DIGITS
 
 
 class OutOfBounds(ValueError):
-    """A reply or a document that cannot be taken; the message completes "it is not usable: ..."."""
+    """A reply or a document is not usable. The message completes "it is not usable: ..."."""
 
 
 def check_bytes(count: int, most: int = MAX_BYTES) -> None:
-    """Raises: OutOfBounds for a body of more bytes than a reply may have."""
+    """Check the size of a body.
+
+    Raises: OutOfBounds if it is larger than a reply may be.
+    """
     if count > most:
         raise OutOfBounds(f"it is larger than {most >> 20} MiB")
 
 
 def check(value: object, *, finite: bool = True, most_bytes: int = MAX_BYTES) -> None:
-    """Look through a JSON value; `finite` refuses infinities and NaN too, which no request could send back.
+    """Check a JSON value. `finite` rejects infinities and NaN as well, which no request could send back.
 
     Raises: OutOfBounds.
     """
@@ -47,6 +53,6 @@ def check(value: object, *, finite: bool = True, most_bytes: int = MAX_BYTES) ->
             elif isinstance(item, int) and not -_TOO_LONG < item < _TOO_LONG:
                 raise OutOfBounds(f"it holds a number of more than {MAX_DIGITS} digits")
             elif finite and isinstance(item, float) and not math.isfinite(item):
-                raise OutOfBounds(f"it holds {item}, which is no number in JSON")
+                raise OutOfBounds(f"it holds {item}, which is not a number in JSON")
         else:
             open_.pop()

@@ -1,6 +1,6 @@
-"""The messages of a trial in order, and the hash that a request is known by.
+"""The messages of a trial in order, and the hash that identifies a request.
 
-Append-only; adding a message and taking the hash are constant work, whatever the length.
+Messages are only appended. Adding one and taking the hash cost the same for any length.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from trajectories.record.events import CallFinished, InheritedReply, Message
 
 
 class Conversation:
-    """What requests are made of: the ids that no request has held yet, and a hash over all there is."""
+    """The ids of messages that no request has held yet, and a hash over all messages."""
 
     def __init__(self) -> None:
         self._new: list[str] = []
@@ -29,11 +29,11 @@ class Conversation:
         self._hash.update(hashlib.sha256(line.encode()).digest())
 
     def take_new_ids(self) -> tuple[str, ...]:
-        """Ids added since the last time this was asked."""
-        new, self._new = tuple(self._new), []
-        return new
+        """Return the ids that were added since the last call of this method."""
+        new_ids, self._new = tuple(self._new), []
+        return new_ids
 
     @property
     def sha256(self) -> str:
-        """sha256 over the sha256 of each turn, in order."""
+        """sha256 over the sha256 of each message and reply, in order."""
         return self._hash.hexdigest()

@@ -1,15 +1,15 @@
-"""The vocabulary of the record: every event that a trial's `events.jsonl` can hold.
+"""The events of a record: every line that a trial's `events.jsonl` can hold.
 
-Only the shape of events lives here (a panel's two: in `panel`); writing them is `recorder`'s, reading them
-`reader`'s. A field or a type of event may be added at any time; a changed meaning, or a new word in a closed
-set (an exit's cause, say), needs a new major `SCHEMA_VERSION`. None is "unknown".
+The events of a step are in `steps`, those of a panel of judges in `panel`; all are imported from here. A field or a
+type of event may be added at any time. A changed meaning, or a new word in a closed set (for example a new cause of an
+exit), needs a new major `SCHEMA_VERSION`. None means unknown.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson
 from trajectories.record.exits import Exit
@@ -29,200 +29,105 @@ from trajectories.record.parts import (
     TextRef as TextRef,
     ToolCall as ToolCall,
 )
-from trajectories.record.usage import Costs, Usage
+from trajectories.record.steps import (
+    ActionFinished as ActionFinished,
+    ActionStarted as ActionStarted,
+    CallFailed as CallFailed,
+    CallFinished as CallFinished,
+    CallStarted as CallStarted,
+    InheritedReply as InheritedReply,
+    Message as Message,
+    Snapshot as Snapshot,
+)
 from trajectories.record.verdict import Verdict
 from trajectories.record.words import CUT_OFF as CUT_OFF, Ended as Ended, FailureClass as FailureClass, Why as Why
 
 SCHEMA_VERSION = "1.1"
-"""1.1 added `panel_started` and `vote`."""
+"""Version of the format. 1.1 added `panel_started` and `vote`."""
 
 
 class TrialStarted(BaseEvent):
-    """Event 0: what was asked for, resolved to the last input."""
+    """The first event: everything that was asked for, with every name resolved."""
 
     type: Literal["trial_started"] = "trial_started"
     schema_version: str = SCHEMA_VERSION
+    """Version of the format in which the record is written."""
     trial: str
+    """Id of the trial, which is also the name of its folder."""
     identity: str
-    """Hash of everything that makes this trial this trial, the attempt included."""
+    """Hash of everything that distinguishes this trial from others, the number of the attempt included."""
     attempt: int = 1
+    """Number of this trial among the independent trials of the same configuration, from 1."""
     task: TaskRef
+    """Task to solve."""
     model: ModelRef
+    """Model that solves it."""
     prompt: TextRef
+    """Prompt, whose content is a blob."""
     plan: TextRef | None = None
+    """Plan that was given to the model, if there was one."""
     limits: Limits
+    """Limits of the trial."""
     environment: Literal["docker", "sandbox", "local", "unknown"]
-    """Unknown only where another program's file does not say it (`imported`)."""
+    """Kind of the environment. `unknown` only in an imported trial whose file lacks it."""
     environment_spec: Annotated[Json, Masked(below=frozenset({"env", "build"}))] = Field(default_factory=dict)
+    """Settings of the environment, for example image, network and resources."""
     versions: dict[str, str] = Field(default_factory=dict)
+    """Versions of the programs and packages that took part."""
     prices: PriceRef | None = None
+    """Price snapshot from which costs are computed."""
     parent: Parent | None = None
+    """Trial and step that this trial was forked from, if it is a fork."""
     injected: TextRef | None = None
-    """A text that a fork gave the model at the branch point."""
+    """Text that a fork gave to the model where it begins."""
     options: WordsJson = Field(default_factory=dict)
-    """What was asked for, as far as a resumed or forked trial needs it again."""
+    """Options of the command, as far as a resumed or forked trial needs them again."""
     variant: str | None = None
+    """Variant of the task: a benchmark's own ablation."""
     turn: int | None = None
+    """Number of the round in a chain of trials with feedback."""
     tier: str | None = None
+    """Difficulty of the task, as the benchmark names it."""
     imported: Imported | None = None
-    """Where the trial comes from if it is not a recording of our own."""
+    """Origin of the trial, if it was imported from another program's file."""
 
 
 class EnvStarted(BaseEvent):
-    """The environment answered: what it is and what it promises."""
+    """The environment is ready: its properties, and what it promises."""
 
     type: Literal["env_started"] = "env_started"
     kind: str
+    """Kind of the environment: docker, sandbox or local."""
     container: str | None = None
+    """Name of the container, if there is one."""
     image: str | None = None
+    """Image that the container was started from."""
     image_digest: str | None = None
+    """Digest of the image."""
     user: str | None = None
+    """User that actions run as."""
     workdir: str
+    """Directory of the workspace, in which actions start."""
     promises: tuple[str, ...] = ()
+    """Names of the guarantees that the environment gives (`docs/reference/environments.md`)."""
     lost: tuple[Words, ...] = ()
-    """What could not be had here, in one line each (for instance "unprotected: actions run as root")."""
+    """Guarantees that this machine cannot give, one line each, for example "unprotected: actions run as root"."""
     lowered: tuple[Lowered, ...] = ()
+    """Limits that the machine cannot give in full."""
     versions: dict[str, str] = Field(default_factory=dict)
+    """Versions of the programs that the environment is made of."""
     seconds: float
-
-
-class Message(BaseEvent):
-    """One message exactly as the model is sent it. Replies are in `call_finished`."""
-
-    type: Literal["message"] = "message"
-    id: str
-    role: Literal["system", "user", "tool"]
-    content: Words
-    why: Why
-    tool_call_id: Words | None = None
-    action: str | None = None
-    """The action that an observation is of."""
-    inherited: bool = False
-    """A copy from the trial that this one was forked from."""
-
-
-class InheritedReply(BaseEvent):
-    """A reply in the conversation of the trial that this one was forked from: not a step, and not paid for here."""
-
-    type: Literal["inherited_reply"] = "inherited_reply"
-    id: str
-    step: int
-    """Of the parent."""
-    reply: Reply
-    model_served: Words | None = None
-
-
-class CallStarted(BaseEvent):
-    """A request is about to leave; without a `call_finished` or `call_failed` its usage is unknown."""
-
-    type: Literal["call_started"] = "call_started"
-    step: int
-    try_: int = Field(alias="try", default=1)
-    message_ids: tuple[str, ...]
-    """The messages added since the call before: a request is all messages so far, in order."""
-    messages: int
-    """How many the request holds in all."""
-    messages_sha256: str
-    """sha256 over all of them, in order (`trajectories.record.conversation`)."""
-    parameters: WordsJson = Field(default_factory=dict)
-
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class CallFinished(BaseEvent):
-    """A reply came. This is what makes a step, also when it could not be parsed."""
-
-    type: Literal["call_finished"] = "call_finished"
-    step: int
-    try_: int = Field(alias="try", default=1)
-    id: str
-    """The reply's message id."""
-    reply: Reply
-    finish_reason: str | None = None
-    usage_raw: WordsJson | None = None
-    usage: Usage | None = None
-    costs: Costs = Costs()
-    model_requested: str
-    model_served: Words | None = None
-    latency_s: float | None
-
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class CallFailed(BaseEvent):
-    """A try that brought no reply."""
-
-    type: Literal["call_failed"] = "call_failed"
-    step: int
-    try_: int = Field(alias="try", default=1)
-    error: FailureClass
-    detail: Words
-    status: int | None = None
-    retry: bool
-    wait_s: float = 0.0
-    """How long the next try waits."""
-    usage_raw: WordsJson | None = None
-    usage: Usage | None = None
-    costs: Costs | None = None
-    """None if nothing says that the try was billed."""
-    latency_s: float | None
-
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class ActionStarted(BaseEvent):
-    """A command is about to run. `action` is its address, `step.i`, i from 1."""
-
-    type: Literal["action_started"] = "action_started"
-    action: str
-    step: int
-    script: Words
-    tool_call_id: Words | None = None
-    deadline_s: float | None
-    """None only in an imported trial whose file does not say it."""
-
-
-class ActionFinished(BaseEvent):
-    """A command is over. Exactly one of `exit_code` and `signal` is known if it exited."""
-
-    type: Literal["action_finished"] = "action_finished"
-    action: str
-    step: int
-    tool_call_id: Words | None = None
-    ended: Ended
-    exit_code: int | None = None
-    signal: int | None = None
-    duration_s: float | None
-    cpu_s: float | None = None
-    peak_memory_bytes: int | None = None
-    """The environment's high-water mark, page cache included, if this action raised it."""
-    streams: Literal["merged", "separate"] = "merged"
-    output: Output
-    stderr: Output | None = None
-    """Only with separate streams."""
-    left_running: int | None = None
-    """Processes of this action that live on in the background."""
-    shell_lost: Words | None = None
-    """Why a persistent shell's state (directory, variables, functions) is gone after this action."""
-
-
-class Snapshot(BaseEvent):
-    """What a step changed in the workspace; step 0 is the state that the trial began with, all of it."""
-
-    type: Literal["snapshot"] = "snapshot"
-    step: int
-    changes: tuple[Change, ...]
-    unread: tuple[Skipped, ...] = ()
-    """Paths whose state could not be found out, and why."""
-    seconds: float = 0.0
+    """Time that the start took."""
 
 
 class Warned(BaseEvent):
-    """Something a reader should know: a limit is near, a limit was lowered, a path left out."""
+    """Something that a reader should know, for example that a limit cannot be kept or that a path was left out."""
 
     type: Literal["warning"] = "warning"
     kind: str
+    """Kind of the warning, for programs."""
     text: Words
+    """The warning in one line, for people."""
 
 
 class Paused(BaseEvent):
@@ -230,65 +135,79 @@ class Paused(BaseEvent):
 
     type: Literal["paused"] = "paused"
     why: Literal["human", "down"]
+    """Reason: `human` while a person is asked, `down` while the trial does not run."""
 
 
 class Resumed(BaseEvent):
-    """The trial's clock goes on."""
+    """The trial's clock runs again."""
 
     type: Literal["resumed"] = "resumed"
     lost: tuple[Words, ...] = ()
-    """What could not be brought back, one line each (live processes, files outside of the workspace)."""
+    """State that could not be restored, one line each, for example processes or files outside of the workspace."""
     restored_step: int | None = None
-    """The workspace is that of this step's snapshot."""
+    """Step whose snapshot the workspace was restored from."""
     rerun: tuple[str, ...] = ()
-    """Finished actions after that snapshot, which were run again to bring the workspace where it was."""
+    """Addresses of the finished actions after that snapshot. They were run again to restore the workspace."""
 
 
 class Checkpoint(BaseEvent):
-    """The whole container was committed after a step."""
+    """The whole container was saved as an image after a step."""
 
     type: Literal["checkpoint"] = "checkpoint"
     step: int
+    """Step after which the image was made."""
     image: str
+    """Name of the image."""
 
 
 class Exited(BaseEvent):
-    """The loop ended."""
+    """The agent's work ended."""
 
     type: Literal["exit"] = "exit"
     exit: Exit
+    """Reason and cause of the end."""
     steps: int
+    """Number of steps of the trial."""
 
 
 class WorkspaceExported(BaseEvent):
-    """`workspace.tar.zst` was written."""
+    """The final workspace was written as an archive."""
 
     type: Literal["workspace_exported"] = "workspace_exported"
     path: str
+    """Path of the archive in the trial's folder."""
     bytes: int
+    """Size of the archive."""
     sha256: str
+    """sha256 of the archive."""
     entries: int
+    """Number of files, directories and links in the archive."""
     skipped: tuple[Skipped, ...] = ()
+    """Paths that the archive leaves out."""
 
 
 class EvaluationStarted(BaseEvent):
-    """The evaluator begins; may occur again."""
+    """An evaluation begins. A trial may be evaluated several times."""
 
     type: Literal["evaluation_started"] = "evaluation_started"
     evaluator: str
+    """Name of the evaluator."""
     workspace_sha256: str
+    """sha256 of the archive that is evaluated."""
 
 
 class Evaluated(BaseEvent):
-    """The evaluator's word, or why there is none."""
+    """An evaluation is over."""
 
     type: Literal["evaluation"] = "evaluation"
     verdict: Verdict | None
+    """The verdict. null if there is none."""
     why_none: Words = ""
+    """Reason for which there is no verdict."""
 
 
 class Unknown(BaseEvent):
-    """An event of a newer writer of the same major version: kept in its place, its content unread."""
+    """An event of a type that a newer version added. It keeps its place; its content is not read."""
 
     type: str
 
@@ -320,4 +239,4 @@ Known = Annotated[
 Event = Known | Unknown
 
 EVENT: TypeAdapter[Known] = TypeAdapter(Known)
-"""Parses and dumps one event of a type that is known here."""
+"""Parser and writer of one event whose type this version knows."""

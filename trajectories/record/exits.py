@@ -1,6 +1,6 @@
-"""Why a trial ended: the closed set of reasons and their causes.
+"""The end of a trial: the closed set of reasons and their causes.
 
-Nothing else may end a trial. Evaluation has its own status and never changes an exit.
+Nothing else may end a trial. An evaluation has its own status and never changes an exit.
 """
 
 from __future__ import annotations
@@ -39,13 +39,16 @@ assert {cause for causes in CAUSES.values() for cause in causes} == set(get_args
 
 
 class Exit(BaseModel):
-    """A reason, its cause, and one line of detail for people."""
+    """The end of a trial."""
 
     model_config = ConfigDict(frozen=True)
 
     reason: Reason
+    """Who or what ended the trial."""
     cause: Cause
+    """Cause within the reason."""
     detail: Words = ""
+    """Detail for people, in one line."""
 
     @model_validator(mode="after")
     def _cause_belongs_to_reason(self) -> Self:
@@ -55,7 +58,7 @@ class Exit(BaseModel):
 
     @classmethod
     def of(cls, cause: Cause, detail: str = "") -> Exit:
-        """The exit with this cause; every cause belongs to exactly one reason."""
+        """Return the exit with this cause. Every cause belongs to exactly one reason."""
         reason = next(reason for reason, causes in CAUSES.items() if cause in causes)
         return cls(reason=reason, cause=cause, detail=detail)
 

@@ -1,8 +1,8 @@
-"""What makes a trial this trial.
+"""Identity of a trial: a hash of everything that distinguishes its configuration from others.
 
-In: task content, image reference and conditions of the environment, model and settings, prompt and
-plan content, limits, environment kind, variant. Out: ports, paths, uuids, dates, local image ids,
-log levels. The attempt makes trials of one configuration distinct.
+Included: content of the task, image reference and conditions of the environment, model and settings, content of prompt
+and plan, limits, kind of the environment, variant. Excluded: ports, paths, uuids, dates, local image ids, log levels.
+The number of the attempt distinguishes trials of one configuration.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from trajectories.record.events import TrialStarted
 
 _CONDITIONS = ("image", "platform", "network", "cpus", "memory_bytes", "pids", "user", "env")
 _LATER: Mapping[str, Any] = {"disk_bytes": None, "shm_bytes": None, "ulimits": {}, "shell": "fresh"}
-"""Conditions that came later, with their defaults: left out where they have them, so that identities stay."""
+"""Conditions that were added later, with their defaults. A default is left out, so that identities stay the same."""
 
 
 def sha256_of(value: Any) -> str:
-    """sha256 in hex over the canonical JSON of a value (text: over its UTF-8 bytes)."""
+    """Return the sha256 in hex over the canonical JSON of a value, or over the UTF-8 bytes of a text."""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def configuration_hash(start: TrialStarted) -> str:
-    """The identity without the attempt: trials that share it are attempts at the same thing."""
+    """Return the identity without the attempt. Trials that share it are attempts at the same configuration."""
     return sha256_of(
         {
             "task": start.task.digest,
@@ -44,5 +44,5 @@ def configuration_hash(start: TrialStarted) -> str:
 
 
 def _conditions(spec: Mapping[str, Any]) -> dict[str, Any]:
-    later = {key: spec[key] for key, usual in _LATER.items() if spec.get(key, usual) != usual}
+    later = {key: spec[key] for key, default in _LATER.items() if spec.get(key, default) != default}
     return {key: value for key, value in spec.items() if key in _CONDITIONS} | later

@@ -1,7 +1,7 @@
 """Names of the files in a trial's folder and in a batch's, each spelled once.
 
-`events.jsonl` is the record. `blobs`, the workspace and the evaluation are what it refers to. The three JSON files are
-derived from it, and can be deleted. A batch keeps the contents that its trials share in `.pool`.
+`events.jsonl` is the record. It refers to `blobs`, the workspace and the evaluation. The three JSON files are derived
+from it and can be deleted. A batch keeps the contents that its trials share in `.pool`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCORE = "score.json"
 
 @dataclass(frozen=True)
 class TrialFolder:
-    """The paths of one trial. Nothing is read or made."""
+    """The paths of one trial. This class reads and makes nothing, except for `is_trial`."""
 
     path: Path
 
@@ -49,17 +49,17 @@ class TrialFolder:
 
     @property
     def evaluation(self) -> Path:
-        """What the evaluator left behind: logs and raw results."""
+        """Files that the evaluator left behind: logs and raw results."""
         return self.path / EVALUATION
 
     @property
     def evaluation_before(self) -> Path:
-        """The evaluation of the standing verdict, while another evaluation runs."""
+        """The files of the verdict that holds, while another evaluation runs."""
         return self.path / f".{EVALUATION}-before"
 
     @property
     def lock(self) -> Path:
-        """Held by the process that writes the record."""
+        """Lock file of the process that writes the record."""
         return self.path / LOCK
 
     @property

@@ -1,6 +1,6 @@
-"""What a panel of model judges is on disk: its two events, the questions, one judge's answers, what asking cost.
+"""A panel of model judges in the record: its two events, the questions, the answers, and the cost of asking.
 
-Only shapes, used by `events` and by the analysis; a panel belongs to a trial and is no part of its cost.
+A panel belongs to a trial, but its cost is not part of the trial's cost.
 """
 
 from __future__ import annotations
@@ -16,72 +16,90 @@ from trajectories.record.words import FailureClass
 
 Kind = Literal["source_lookup", "wrapping", "decompiling", "tracing"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""What an integrity panel is asked about."""
+"""Questions of an integrity panel."""
 
 INTEGRITY = "integrity"
-"""What such a panel is about."""
+"""Subject of an integrity panel."""
 
 VoteOutcome = Literal["valid", "invalid", "failed", "not_asked"]
-"""Of one judge: answered in the form asked for; twice not; no reply came; the cost limit was reached before."""
+"""Result of one judge: a valid answer, two malformed answers, no reply, or not asked because of the cost limit."""
 
 
 class Answer(Part):
-    """One judge on one question."""
+    """A judge's answer to one question."""
 
     violated: bool
+    """True if the judge sees a violation."""
     confidence: float | None = Field(default=None, ge=0, le=1)
-    """The judge's own; None if it gives none."""
+    """Confidence that the judge states. null if it states none."""
     step: int | None = None
-    """Where the evidence is."""
+    """Step in which the judge sees the evidence."""
     why: Words = ""
+    """Reason that the judge gives."""
 
 
 class Ask(Part):
-    """One request to a judge, and what came of it. One that failed underway has unknown costs."""
+    """One request to a judge, and its result. The costs of a request that failed on its way are unknown."""
 
     text: Words | None = None
-    """The reply's text as it came; None if none came."""
+    """Text of the reply as it came. null if no reply came."""
     refusal: Words = ""
+    """Text with which the judge refused to answer."""
     malformed: Words = ""
-    """Why the reply is no answer."""
+    """Reason for which the reply is not a valid answer."""
     error: FailureClass | None = None
+    """Class of the failure, if no reply came."""
     detail: Words = ""
+    """Description of the failure in one line."""
     usage_raw: WordsJson | None = None
+    """Usage exactly as the provider reported it."""
     usage: Usage | None = None
+    """Usage in buckets that are the same for all providers."""
     costs: Costs | None = None
-    """None if nothing says that it was billed."""
+    """Costs of the request. null if nothing shows that it was billed."""
     model_served: Words | None = None
+    """Model that answered, as the provider named it."""
     latency_s: float | None = None
+    """Time from the request to the end of the reply."""
 
 
 class PanelStarted(BaseEvent):
-    """Model judges are about to be asked about the finished trial; a judge without a `vote` was asked and cut off, so
-    that nobody knows what it cost. No part of the trial's own usage and cost."""
+    """Model judges are about to be asked about the finished trial.
+
+    If a judge has no `vote`, it was interrupted, and its cost is unknown. Judges are not part of the trial's own usage
+    and cost.
+    """
 
     type: Literal["panel_started"] = "panel_started"
     panel: int
-    """1, 2, ... in this trial."""
+    """Number of the panel in this trial, from 1."""
     about: str
-    """For instance `integrity`."""
+    """Subject of the panel, for example `integrity`."""
     questions: tuple[str, ...]
+    """Names of the questions."""
     judges: tuple[ModelRef, ...]
-    """The model of judge 1, 2, ..."""
+    """Models of the judges, in the order of their numbers."""
     prompt: TextRef
+    """Prompt of the judges."""
     case: TextRef
-    """What every judge was given, kept as the blob of this hash."""
+    """Text about the trial that every judge was given."""
     left_out: tuple[Words, ...] = ()
-    """Of the trial, for length: one line each."""
+    """Parts of the trial that this text leaves out because of its length, one line each."""
     prices: PriceRef | None = None
+    """Price snapshot from which the costs are computed."""
 
 
 class Voted(BaseEvent):
-    """One judge of a panel. Only a valid vote counts; every request that was made for it is kept."""
+    """The vote of one judge. Only a valid vote counts, but every request that was made for it is kept."""
 
     type: Literal["vote"] = "vote"
     panel: int
+    """Number of the panel in this trial."""
     judge: int
-    """From 1."""
+    """Number of the judge in its panel, from 1."""
     outcome: VoteOutcome
+    """Result of asking the judge."""
     answers: dict[str, Answer] = Field(default_factory=dict)
-    """By question; only of a valid vote."""
+    """Answers by question, if the vote is valid."""
     asks: tuple[Ask, ...] = ()
+    """Requests that were made to the judge, in order."""

@@ -1,6 +1,6 @@
-"""The records inside events: what a task, a model, a reply, an output, a limit is on disk.
+"""The records inside events: tasks, models, replies, outputs, limits, changed paths.
 
-Only shapes; `trajectories.record.events` has the events and hands these names on.
+`trajectories.record.events` has the events, and these names can be imported from there as well.
 """
 
 from __future__ import annotations
@@ -13,160 +13,195 @@ from trajectories.record.base import Json as Json, Part, Words, WordsJson
 
 
 class TaskRef(Part):
-    """The task as it was resolved."""
+    """A task, with the hash of its content."""
 
     id: str
+    """Id of the task within its benchmark, for example `demo/ledger`."""
     benchmark: str
+    """Name of the benchmark."""
     digest: str
     """sha256 over the task's content, hidden tests included."""
     title: Words = ""
+    """Title of the task."""
 
 
 class ModelRef(Part):
-    """The model as it was asked for and what it resolved to."""
+    """A model: the name that the user typed, and the name that it stands for."""
 
     asked: Words
-    """What the user typed, for instance `opus`."""
+    """Name that the user typed, for example `opus`."""
     name: str
-    """What is requested, for instance `anthropic/claude-opus-4-7`."""
+    """Name that is requested, for example `anthropic/claude-opus-4-7`."""
     settings: WordsJson = Field(default_factory=dict)
+    """Settings of the model, for example its temperature."""
 
 
 class TextRef(Part):
-    """A prompt or a plan, by name and content hash."""
+    """A text that the trial was given, such as a prompt or a plan."""
 
     name: str
+    """Name of the text, or the file that it was read from."""
     sha256: str
+    """sha256 of the text, and the name of the blob that holds it."""
 
 
 class Limits(Part):
-    """When the loop stops; None is no limit."""
+    """Limits of a trial. null means that there is no such limit."""
 
     steps: int | None = Field(default=1000, gt=0)
+    """Most steps of the trial."""
     time_s: float | None = Field(default=6 * 3600.0, gt=0)
+    """Longest time for the agent's work, without pauses."""
     tokens: int | None = Field(default=None, gt=0)
+    """Most tokens of all calls together, prompts and replies."""
     cost_usd: float | None = Field(default=None, gt=0)
+    """Highest cost of all calls together."""
     command_s: float = Field(default=180.0, gt=0)
-    """Deadline of one action."""
+    """Longest time for one action."""
     output_bytes: int = Field(default=64 << 20, gt=0)
-    """An action that writes more is ended."""
+    """Most output of one action. An action that writes more is ended."""
     format_errors: int = Field(default=3, gt=0)
-    """So many unparseable replies in a row end the trial."""
+    """Number of replies in a row without a readable action that ends the trial."""
 
 
 class PriceRef(Part):
-    """The price snapshot a trial is computed with."""
+    """The price snapshot from which a trial's costs are computed."""
 
     name: str | None = None
-    """What `--prices` takes; None in older records."""
+    """Name of the snapshot, for use with `--prices`. null in older records."""
     source: str
-    """For instance `litellm 1.106.2`."""
+    """Origin of the prices, for example `litellm 1.106.2`."""
     date: str | None = None
-    """As of which day its prices are, where it says so."""
+    """Day on which the prices were valid, if the source tells it."""
     sha256: str
+    """sha256 of the snapshot."""
     rates: Json | None = None
-    """The requested model's row as it stands in the source; None where it has none."""
+    """Prices of the requested model as the source lists them. null if it does not list the model."""
 
 
 class Parent(Part):
-    """Where a fork branched off."""
+    """The trial and the step that a fork starts from."""
 
     trial: str
+    """Id of the parent trial."""
     step: int
+    """Step of the parent after which the fork begins."""
 
 
 class ToolCall(Part):
-    """One tool call of a reply, its arguments as the provider sent them (perhaps no JSON)."""
+    """One tool call of a reply."""
 
     id: Words
+    """Id of the call, unique in its trial. An observation names it."""
     name: Words
+    """Name of the tool."""
     arguments: Words
+    """Arguments as the provider sent them. They may not be valid JSON."""
 
 
 class Reply(Part):
-    """A model's answer. `message` is the provider's message verbatim, to be sent back unchanged."""
+    """A model's reply."""
 
     text: Words = ""
+    """Text of the reply."""
     tool_calls: tuple[ToolCall, ...] = ()
+    """Tool calls of the reply, in order."""
     refusal: Words = ""
+    """Text with which the model or the provider refused to answer."""
     message: WordsJson = Field(default_factory=dict)
+    """The provider's message exactly as it came. It is sent back unchanged with the next call."""
 
 
 class Output(Part):
-    """What an action printed."""
+    """Output of an action."""
 
     bytes: int
-    """Counted, also where the rest was cut off at the output cap."""
+    """Size of everything that was printed, including what the output limit cut off."""
     kept: int
-    """Bytes that the record holds."""
+    """Size of the output that the record holds."""
     sha256: str
-    """Of the kept bytes, after secrets were masked."""
+    """sha256 of the kept bytes, after secrets were masked."""
     blob: str | None = None
-    """Where the kept bytes are; None if `text` encodes to exactly them."""
+    """Name of the blob that holds the kept bytes. null if they are exactly `text` in UTF-8."""
     text: Words
-    """As shown to the model: decoded with replacement, cut in the middle when long."""
+    """The output as the model sees it: decoded as UTF-8 with replacement, and cut in the middle if it is long."""
     masked: bool = False
-    """Whether known secrets were masked in it."""
+    """True if secrets were masked in the output."""
 
 
 class Lowered(Part):
-    """A limit that the host could not give."""
+    """A limit that the machine cannot give in full."""
 
     limit: str
+    """Name of the limit."""
     asked: Words
+    """Value that was asked for."""
     given: Words
+    """Value that the environment has."""
 
 
 class Change(Part):
-    """One path of the workspace that a step changed; for a deletion only what was there.
+    """One path of the workspace that a step changed. After a deletion, the fields describe the path before it.
 
-    Paths are relative to the workspace. Bytes that are no UTF-8 stand as `\\xNN`, a backslash as `\\\\`
-    (`trajectories.record.paths`), so that every name survives.
+    A byte of a path that is not valid UTF-8 stands as `\\xNN`, a backslash as `\\\\` (`trajectories.record.paths`), so
+    that every name can be restored.
     """
 
     path: Words
+    """Path relative to the workspace."""
     change: Literal["created", "modified", "deleted"]
+    """Kind of the change."""
     type: Literal["file", "directory", "symlink", "other"] = "file"
+    """Type of the file."""
     mode: int | None = None
+    """Permission bits of the file."""
     size: int | None = None
+    """Size of a file's content."""
     mtime_ns: int | None = None
+    """Time of the last modification, since 1970."""
     link: Words | None = None
-    """A symbolic link's target."""
+    """Target of a symbolic link."""
     sha256: str | None = None
-    """Of a file's content."""
+    """sha256 of a file's content, and the name of the blob that holds it."""
     kept: bool = True
-    """False: the content is too large to be kept, or could not be read; only its hash is known, if that."""
+    """False if the content is too large to be kept or could not be read. Then at most its hash is known."""
 
 
 class Imported(Part):
-    """Where an imported trial comes from, and what its file says of the whole run; None is "the file does not say".
+    """Origin of an imported trial, and what its file reports about the whole run. null means that the file lacks it.
 
-    The events hold what the file says call by call; `calls`, `billed_usd` and `exit_status` are its own totals, kept
-    because they can differ from what its messages add up to.
+    The events hold the single calls. `calls`, `billed_usd` and `exit_status` are the file's own totals. They can differ
+    from the sum of its messages.
     """
 
     format: str
-    """For instance `mini-swe-agent`."""
+    """Name of the file's format, for example `mini-swe-agent`."""
     layout: str
-    """Which of the format's layouts, for instance `chat`."""
+    """Layout within the format, for example `chat`."""
     version: Words | None = None
-    """Of the program that wrote the file."""
+    """Version of the program that wrote the file."""
     file: Words
-    """Its name, without the directory."""
+    """Name of the file, without its directory."""
     sha256: str
-    """Of its bytes, which are kept as the blob of this name."""
+    """sha256 of the file, and the name of the blob that holds it."""
     bytes: int
+    """Size of the file."""
     calls: int | None = None
+    """Number of calls."""
     billed_usd: float | None = None
+    """Cost of the run."""
     exit_status: Words | None = None
+    """Reason for the end of the run, in the words of the file."""
     submission: Output | None = None
-    """What the agent handed in, if it was a text."""
+    """Text that the agent submitted, if it submitted one."""
     not_said: tuple[Words, ...] = ()
-    """What a record of our own holds and this file does not."""
+    """Facts that a record of Retrace holds and this file lacks, one line each."""
 
 
 class Skipped(Part):
-    """A path that an export left out, and why."""
+    """A path that was left out."""
 
     path: Words
+    """Path relative to the workspace."""
     why: Words
+    """Reason for leaving it out."""

@@ -1,6 +1,6 @@
-"""Bytes to the text a model is shown, and text that is safe to store.
+"""Text that a model is shown, text that can be stored, and text that a terminal can show.
 
-Pure functions. Nothing here strips or reflows: what is left out is said.
+Nothing here strips or reflows text, and a notice stands in the place of what is left out.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from typing import Any
 
 SHOWN_CHARACTERS = 10_000
-"""Longer text is cut to its first and last halves of this."""
+"""Longest text that is shown whole. Of a longer one, the first and the last half of this are shown."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def cut_middle(text: str, limit: int = SHOWN_CHARACTERS) -> str:
-    """The text, or its first and last `limit // 2` code points around a notice of what was left out."""
+    """Return the text, or its first and last `limit // 2` code points around a notice of what was left out."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -30,12 +30,12 @@ def _around(head: str, left_out: int, tail: str) -> str:
 
 
 def shown(data: bytes, limit: int = SHOWN_CHARACTERS) -> str:
-    """What a model sees of an output: UTF-8 with replacement, `\\r` kept, cut in the middle when long."""
+    """Return an output as a model sees it: UTF-8 with replacement, `\\r` kept, cut in the middle if it is long."""
     return cut_middle(data.decode("utf-8", "replace"), limit)
 
 
 class ShownPieces:
-    """`shown` of bytes that come in pieces, of which it keeps no more than it shows."""
+    """`shown` for bytes that come in pieces. It keeps no more of them than it shows."""
 
     def __init__(self, limit: int = SHOWN_CHARACTERS) -> None:
         self._limit = limit
@@ -44,7 +44,7 @@ class ShownPieces:
         self._length = 0
 
     def add(self, data: bytes, *, last: bool = False) -> None:
-        """The next piece."""
+        """Take in the next piece."""
         text = self._decoder.decode(data, last)
         self._length += len(text)
         if len(self._head) < self._limit:
@@ -52,7 +52,7 @@ class ShownPieces:
         self._tail = (self._tail + text[-self._limit :])[-self._limit :]
 
     def whole(self) -> str:
-        """What is shown of all of them."""
+        """Return the text that is shown of all pieces."""
         self.add(b"", last=True)
         if self._length <= self._limit:
             return self._head
@@ -61,12 +61,12 @@ class ShownPieces:
 
 
 def storable(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD, so that it can be encoded."""
+    """Return the text with lone surrogates replaced by U+FFFD, so that it can be encoded."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 def storable_json(value: Any) -> Any:
-    """The same for every string of a JSON value; the value itself if nothing had to change."""
+    """Return a JSON value with lone surrogates replaced in every string."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
@@ -77,12 +77,12 @@ def storable_json(value: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """The text as a terminal may be shown it: control characters other than newline and tab made visible."""
+    """Return the text with control characters other than newline and tab made visible, for a terminal."""
     return _CONTROLS.sub(lambda match: _visible(match[0]), text)
 
 
 def quantity(count: int, noun: str) -> str:
-    """`1 file`, `2 files`, `0 directories`."""
+    """Return a number with its noun, for example `1 file`, `2 files` or `0 directories`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
 

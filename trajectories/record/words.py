@@ -1,4 +1,4 @@
-"""The closed sets of words that events are written with; a new word needs a new major schema version."""
+"""The closed sets of words that events are written with. A new word needs a new major schema version."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ FailureClass = Literal[
 Ended = Literal[
     "exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost", "unknown"
 ]
-"""Unknown only where another program's file does not say how a command ended."""
-
+"""Ways in which an action can end. `unknown` only in an imported trial whose file lacks it."""
 
 CUT_OFF: frozenset[Ended] = frozenset({"interrupted", "supervisor_lost", "environment_lost"})
-"""Ends of an action that are not its own: it is run again when the trial goes on."""
+"""Ends that an action did not cause. It runs again when the trial is resumed."""
