@@ -1,0 +1,49 @@
+"""The view of a trial for an output that is not a terminal: one line for each thing that happened."""
+
+from __future__ import annotations
+
+import sys
+
+from agent.cli.progress.state import ProgressState
+from agent.cli.progress.view import ProgressView
+from trajectories.record.events import (
+    ActionFinished,
+    BaseEvent,
+    CallFailed,
+    EnvStarted,
+    EvaluationStarted,
+    Exited,
+    TrialStarted,
+    Warned,
+)
+from trajectories.record.text import printable
+
+
+class LineView(ProgressView):
+    """Lines on standard error."""
+
+    def __init__(self, state: ProgressState) -> None:
+        self._state = state
+
+    def feed(self, event: BaseEvent) -> None:
+        """Print the event's line, if it has one."""
+        state = self._state
+        state.feed(event)
+        match event:
+            case TrialStarted():
+                line = f"trial {event.trial}: {event.task.id} by {event.model.asked} in {event.environment}"
+                self.note(printable(line))
+            case EnvStarted():
+                self.note(state.phase)
+                for loss in event.lost:
+                    self.note(f"note: {loss}")
+            case ActionFinished():
+                self.note(f"step {event.step}   {state.result}   {state.cost()}   $ {state.command}")
+            case CallFailed() | Warned():
+                self.note(state.warning)
+            case Exited() | EvaluationStarted():
+                self.note(state.phase)
+
+    def note(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=sys.stderr, flush=True)
