@@ -25,7 +25,8 @@ def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, 
         else:
             emit_json(results[0][1])
         return
-    from trajectories.views.trial import print_verdict, summary_table
+    from trajectories.views.summary import summary_table
+    from trajectories.views.verdict import print_verdict
 
     console = stdout()
     for outcome, summary in results:

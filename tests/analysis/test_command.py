@@ -48,7 +48,7 @@ def test_the_table_has_a_column_a_trial_and_a_spread_for_many(tmp_path: Path, ba
     one = agent(tmp_path, "analyze", str(batch / "trial.3"), str(batch / "$odd_{name"))
     assert one.status == 0, one.err
     assert "trial.3" in one.out.splitlines()[0]
-    assert "3 times the same (2.1 to 2.3, 3 in a row): make" in one.out
+    assert "3 times with the same outcome (2.1 to 2.3, 3 in a row): make" in one.out
     assert "\x1b" not in one.out
     many = agent(tmp_path, "analyze", "batch")
     assert many.status == 0, many.err

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from trajectories.reading.summary import VerdictSummary
 from trajectories.record.verdict import Case, Evaluator, Verdict
-from trajectories.views.trial import print_verdict
+from trajectories.views.verdict import print_verdict
 
 EVALUATOR = Evaluator(name="e", version="1")
 CASES = (Case(id="g/a", group="g", status="missing"),)

@@ -44,7 +44,7 @@ def test_the_tree_of_forks(tmp_path: Path) -> None:
     assert "fork of" in listed.splitlines()[0]
     assert f"{first.name} at 1" in listed
     shutil.rmtree(first)
-    assert f"{first.name} (not here)" in agent(tmp_path, "show", str(second)).out
+    assert f"{first.name} (not found)" in agent(tmp_path, "show", str(second)).out
 
 
 def test_records_that_name_each_other_end_no_command(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How people see a record: in the terminal. Reads events, writes nothing.
+"""Views of records in the terminal. They read events and write nothing to disk.
 
 Imports only `trajectories` and rich.
 """

@@ -1,4 +1,4 @@
-"""An analysis in the terminal: one column a trial, or the middle and spread of many."""
+"""Terminal view of an analysis: one column for each trial, or median and range of many trials."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from trajectories.analysis.report import TrialAnalysis
 from trajectories.record.text import printable
 
 _COLUMNS = 4
-"""More trials than these are shown as median and range."""
+"""Largest number of trials with a column each; more are shown as median and range."""
 _LISTED = 5
+"""Number of repetitions and observations that are shown for each trial."""
 _CUT = 90
+"""Number of characters of a command that are shown."""
 
 
 def print_analysis(console: Console, analysis: Analysis) -> None:
-    """The table of figures, and for few trials what stands out in each."""
+    """Print the table of figures and, for few trials, the remarkable facts about each."""
     single = len(analysis.trials) <= _COLUMNS
-    console.print(_by_trial(analysis.trials) if single else _together(analysis))
+    console.print(_by_trial(analysis.trials) if single else _summary_of_all(analysis))
     for trial in analysis.trials if single else ():
-        for line in _standing_out(trial):
+        for line in _remarkable(trial):
             console.print(Text(printable(line)), soft_wrap=True)
     for broken in analysis.unreadable:
         console.print(Text(printable(f"unreadable: {broken.problem}"), "red"), soft_wrap=True)
@@ -38,12 +40,12 @@ def _by_trial(trials: Sequence[TrialAnalysis]) -> Table:
     rows = [row(trial) for trial in trials]
     for name in rows[0]:
         if name != "trial":
-            cells = (Text(printable(_cell(name, each[name]))) for each in rows)
+            cells = (Text(printable(_cell(name, row_of_trial[name]))) for row_of_trial in rows)
             table.add_row(name.replace("_", " "), *cells)
     return table
 
 
-def _together(analysis: Analysis) -> Table:
+def _summary_of_all(analysis: Analysis) -> Table:
     table = Table(box=None, pad_edge=False, title=f"{len(analysis.trials)} trials", title_justify="left")
     for name in ("", "median", "mean", "min", "max", "known"):
         table.add_column(name, justify="right" if name else "left")
@@ -53,7 +55,7 @@ def _together(analysis: Analysis) -> Table:
     return table
 
 
-def _standing_out(trial: TrialAnalysis) -> Iterator[str]:
+def _remarkable(trial: TrialAnalysis) -> Iterator[str]:
     name = Path(trial.trial).name
     if trial.structure and trial.structure.languages:
         shares = ", ".join(f"{language} {part.share:.0%}" for language, part in trial.structure.languages.items())
@@ -61,7 +63,8 @@ def _standing_out(trial: TrialAnalysis) -> Iterator[str]:
     for repetition in trial.repetitions[:_LISTED]:
         where = f"{repetition.first} to {repetition.last}"
         in_a_row = f", {repetition.in_a_row} in a row" if repetition.in_a_row > 1 else ""
-        yield f"{name}: {repetition.times} times the same ({where}{in_a_row}): {repetition.command[:_CUT]}"
+        times = f"{repetition.times} times with the same outcome ({where}{in_a_row})"
+        yield f"{name}: {times}: {repetition.command[:_CUT]}"
     for cost in trial.observations.largest[:_LISTED]:
         count = f"{cost.tokens:,} tokens ({cost.how}) in {cost.later_calls} later prompts: {cost.added_tokens:,}"
         yield f"{name}: observation {cost.action or '?'}: {count}   {cost.command[:_CUT]}"

@@ -1,4 +1,4 @@
-"""A family of forks in the terminal."""
+"""Terminal view of a family of forks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from trajectories.reading.runs import listed
 from trajectories.record.text import printable, quantity
 
 _MOST = 200
+"""Largest number of trials that are shown."""
 _DEEP = 100
+"""Largest depth that is shown."""
 
 
 def family_tree(root: Member, shown: Member) -> Tree:
-    """The tree below an ancestor; the trial that is looked at stands out."""
+    """Return the tree of forks below an ancestor; the trial `shown` is emphasized."""
     tree = Tree(_label(root, shown))
     todo = [(root, tree, 0)]
     count, seen = 1, {id(root)}
     while todo:
         member, branch, depth = todo.pop()
-        for child in sorted(member.children, key=lambda one: (one.step or 0, one.name)):
+        for child in sorted(member.children, key=lambda fork: (fork.step or 0, fork.name)):
             if id(child) in seen:
                 continue
             seen.add(id(child))
@@ -37,7 +39,7 @@ def _label(member: Member, shown: Member) -> Text:
     if member.step is not None:
         text = Text(f"at step {member.step}: ", "dim") + text
     if member.directory is None:
-        return text + Text(" (not here)", "dim")
+        return text + Text(" (not found)", "dim")
     summary = listed(member.directory).summary
     if summary is None:
         return text + Text(" (unreadable)", "red")

@@ -1,6 +1,6 @@
-"""Reads a record that is still being written, to its end.
+"""Reading of a record while it is being written.
 
-Waits for complete lines; ends with the trial's last event, or when its owner is gone.
+Only complete lines are read. Reading ends when no process owns the trial any more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _POLL_S = 0.2
 
 
 def follow(trial: Path) -> Iterator[Event]:
-    """Events as they are written, until the process that writes them lets go of the trial.
+    """Yield events as they are written, until the process that writes them releases the trial.
 
     Raises: RecordError.
     """

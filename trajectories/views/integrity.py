@@ -1,4 +1,4 @@
-"""Findings and panels in the terminal: a table of each, and what every judge said where they did not agree."""
+"""Terminal view of findings and panels: a table of all trials, then the findings and votes of each."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from rich.text import Text
 
 from trajectories.analysis.integrity.panels import Decision, Panel
 from trajectories.analysis.integrity.report import Agreement, IntegrityAnalysis, TrialIntegrity
-from trajectories.record.panel import KINDS
+from trajectories.record.panel import KINDS, Kind
 from trajectories.record.text import printable
 
 _EVIDENCE = 100
-_WHY = 160
+_REASON = 160
+"""Number of characters of evidence and of a judge's reason that are shown."""
 _LISTED = 20
+"""Number of findings that are shown for each trial."""
 
 
 def print_integrity(console: Console, analysis: IntegrityAnalysis) -> None:
-    """A row a trial, then findings, votes and agreement."""
+    """Print a row for each trial, then findings, votes and agreement."""
     table = Table(box=None, pad_edge=False)
     table.add_column("trial", overflow="fold")
     for kind in KINDS:
@@ -43,12 +45,12 @@ def print_integrity(console: Console, analysis: IntegrityAnalysis) -> None:
         console.print(Text(printable(f"unreadable: {broken.problem}"), "red"), soft_wrap=True)
 
 
-def _cell(trial: TrialIntegrity, panel: Panel | None, kind: str) -> Text:
+def _cell(trial: TrialIntegrity, panel: Panel | None, kind: Kind) -> Text:
     findings = [finding for finding in trial.findings if finding.kind == kind]
     hints = sum(not finding.sure for finding in findings)
     words = f"{len(findings)}" + (f" ({hints} hints)" if hints else "")
     if panel is not None:
-        words += f", {_decided(next(found for name, found in panel.decisions.items() if name == kind))}"
+        words += f", {_decided(panel.decisions[kind])}"
     return Text(words, "red" if len(findings) > hints else "")
 
 
@@ -62,31 +64,32 @@ def _lines(trial: TrialIntegrity) -> Iterator[str]:
     for finding in trial.findings[:_LISTED]:
         where = finding.action or "final workspace"
         hint = "" if finding.sure else ", a hint"
-        what = f"{finding.kind} ({finding.rule}, {finding.severity}{hint})"
-        yield f"{name} {where}: {what}: {finding.evidence[:_EVIDENCE]}"
+        breach = f"{finding.kind} ({finding.rule}, {finding.severity}{hint})"
+        yield f"{name} {where}: {breach}: {finding.evidence[:_EVIDENCE]}"
     if len(trial.findings) > _LISTED:
-        yield f"{name}: {len(trial.findings) - _LISTED} more findings (--json has them all)"
+        yield f"{name}: {len(trial.findings) - _LISTED} more findings (--json lists all)"
     for panel in trial.panels[-1:]:
         cost = "unknown" if panel.cost_usd.best is None else f"${panel.cost_usd.best:.4f}"
-        old = ", before the trial went on" if panel.outdated else ""
+        old = ", before the trial continued" if panel.outdated else ""
         yield f"{name}: panel {panel.panel} of {panel.judges} judges ({', '.join(panel.models)}), cost {cost}{old}"
         for vote in panel.votes:
             if vote.outcome != "valid":
-                how = (vote.outcome or "cut off").replace("_", " ")
-                reasons = [one.malformed for one in vote.asks] + [one.detail for one in reversed(vote.asks)]
-                why = " ".join(next(filter(None, reasons), "").split())[:_WHY]
-                said = f" ({why})" if why else ""
-                yield f"  judge {vote.judge} ({vote.model}): {how}, no vote{said}"
+                outcome = (vote.outcome or "cut off").replace("_", " ")
+                reasons = [ask.malformed for ask in vote.asks] + [ask.detail for ask in reversed(vote.asks)]
+                reason = " ".join(next(filter(None, reasons), "").split())[:_REASON]
+                detail = f" ({reason})" if reason else ""
+                yield f"  judge {vote.judge} ({vote.model}): {outcome}, no vote{detail}"
             for kind, answer in vote.answers.items():
                 if answer.violated:
-                    why = " ".join(answer.why.split())[:_WHY]
-                    yield f"  judge {vote.judge} ({vote.model}): {kind}, step {answer.step}: {why}"
+                    reason = " ".join(answer.why.split())[:_REASON]
+                    yield f"  judge {vote.judge} ({vote.model}): {kind}, step {answer.step}: {reason}"
     for note in trial.notes:
         yield f"{name}: {note}"
 
 
-def _agreement(found: Agreement) -> Text:
-    kappa = found.fleiss_kappa
+def _agreement(agreement: Agreement) -> Text:
+    kappa = agreement.fleiss_kappa
     words = f"Fleiss' kappa {kappa.value:.3f}" if kappa.value is not None else f"no kappa: {kappa.why_none}"
-    rate = "" if found.disagreement_rate is None else f"judges disagree on {found.disagreement_rate:.1%} of questions; "
+    share = agreement.disagreement_rate
+    rate = "" if share is None else f"judges disagree on {share:.1%} of questions; "
     return Text(f"{rate}{words} ({kappa.subjects} questions)")

@@ -1,4 +1,4 @@
-"""Many trials in one table."""
+"""Terminal table of many trials."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _NUMBERS = ("steps", "cost", "time", "quality")
 _CUT = ("task", "model", "fork of")
 """Columns that may be cut. An id stays whole, so that it can be copied."""
 _LEAST = 16
-"""To so much."""
+"""Least width to which a column is cut."""
 _LEFT_OUT = ("fork of", "time", "task", "started", "model", "cost")
-"""Where the terminal is too narrow, from the first on."""
+"""Columns that are left out if the terminal is too narrow, in this order."""
 
 
 def listing_table(rows: Iterable[Listed], width: int) -> Table:
-    """One row a trial, in the order given, with the columns that `width` has room for."""
-    cells = [dict(zip(_NAMES, _cells(row), strict=True)) for row in rows]
+    """Return a table with one row for each trial, in the order of `rows`, and the columns that fit into `width`."""
+    cells = [_cells(row) for row in rows]
     widths = {
         name: max(cell_len(text) for text in (name, *(row[name] for row in cells)))
         for name in _NAMES
@@ -45,7 +45,7 @@ def listing_table(rows: Iterable[Listed], width: int) -> Table:
 
 
 def _fit(widths: dict[str, int], width: int) -> None:
-    """Leave out columns and make others narrower, until all fit."""
+    """Leave out columns and make others narrower until all fit."""
     least = {name: min(wide, _LEAST) if name in _CUT else wide for name, wide in widths.items()}
     for name in _LEFT_OUT:
         if _total(least) > width and name in widths:
@@ -63,23 +63,26 @@ def _total(widths: dict[str, int]) -> int:
     return sum(widths.values()) + 2 * (len(widths) - 1)
 
 
-def _cells(row: Listed) -> tuple[str, ...]:
+def _cells(row: Listed) -> dict[str, str]:
+    """Return the cells of a row by the names of the columns."""
+    cells = dict.fromkeys(_NAMES, "") | {"trial": row.directory.name}
     summary = row.summary
     if summary is None:
-        return (printable(row.directory.name), "", "", "unreadable", "", "", "", "", "", "")
-    cost = summary.cost_usd.best
-    verdict = summary.verdict
-    quality = "" if verdict is None else verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
-    found = (
-        row.directory.name,
-        summary.task,
-        summary.model,
-        summary.exit.cause if summary.exit else "not closed",
-        str(summary.steps),
-        "unknown" if cost is None else f"${cost:.2f}",
-        "unknown" if summary.wall_s is None else f"{summary.wall_s:.0f} s",
-        quality,
-        summary.started[:16].replace("T", " "),
-        "" if summary.parent is None else f"{summary.parent.trial} at {summary.parent.step}",
-    )
-    return tuple(map(printable, found))
+        cells["exit"] = "unreadable"
+    else:
+        cost = summary.cost_usd.best
+        verdict = summary.verdict
+        cells |= {
+            "task": summary.task,
+            "model": summary.model,
+            "exit": summary.exit.cause if summary.exit else "not closed",
+            "steps": str(summary.steps),
+            "cost": "unknown" if cost is None else f"${cost:.2f}",
+            "time": "unknown" if summary.wall_s is None else f"{summary.wall_s:.0f} s",
+            "started": summary.started[:16].replace("T", " "),
+        }
+        if verdict is not None:
+            cells["quality"] = verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
+        if summary.parent is not None:
+            cells["fork of"] = f"{summary.parent.trial} at {summary.parent.step}"
+    return {name: printable(text) for name, text in cells.items()}

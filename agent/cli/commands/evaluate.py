@@ -40,7 +40,7 @@ def evaluate(
     from agent.config import runs_dir
     from agent.evaluation.evaluate import evaluate_any, exit_status
     from trajectories.record.text import printable
-    from trajectories.views.trial import print_verdict
+    from trajectories.views.verdict import print_verdict
 
     done, verdict = evaluate_any(
         what, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=_show

@@ -56,7 +56,8 @@ def show(
         else:
             emit_json({"step": step, "events": [event.model_dump(mode="json", by_alias=True) for event in events]})
         return
-    from trajectories.views.trial import TrialView, summary_table
+    from trajectories.views.summary import summary_table
+    from trajectories.views.trial import TrialView
 
     console = stdout()
     view = TrialView(console, full=step is not None)

@@ -1,0 +1,46 @@
+"""Terminal table of a trial's summary."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from trajectories.reading.summary import Summary
+from trajectories.record.text import printable
+
+
+def summary_table(summary: Summary) -> Table:
+    """Return the table of a trial's figures, which `agent solve` shows last."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    exit = f"{summary.exit.reason}: {summary.exit.cause}" if summary.exit else "not closed"
+    if summary.exit and summary.exit.detail:
+        exit += f" ({summary.exit.detail})"
+    usage, cost = summary.usage, summary.cost_usd
+    rows = [
+        ("trial", summary.trial),
+        ("exit", exit),
+        ("steps", f"{summary.steps} ({summary.commands} commands, {summary.failed_calls} failed calls)"),
+        (
+            "tokens",
+            f"input {_tokens(usage.input)}, cache read {_tokens(usage.cache_read)}, output {_tokens(usage.output)}",
+        ),
+        ("cost", f"billed {_usd(cost.billed)}, computed {_usd(cost.computed)}, list {_usd(cost.list)}"),
+        ("time", f"{_seconds(summary.wall_s)}, {_seconds(summary.working_s)} of it working"),
+    ]
+    for name, value in rows:
+        table.add_row(name, Text(printable(value), overflow="fold"))
+    return table
+
+
+def _tokens(count: int | None) -> str:
+    return "unknown" if count is None else f"{count:,}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "unknown" if seconds is None else f"{seconds:.1f} s"
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"${amount:.4f}"
