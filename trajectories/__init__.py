@@ -1,7 +1,7 @@
-"""The record of trials: its vocabulary, writing, reading, and what is derived from it.
+"""The record of trials: its format, writing and reading it, and everything that is derived from it.
 
-At the bottom of the house: any package may import it, it imports none of them and knows no model,
-container or provider. Public names are exported lazily; the rest is private to the package.
+Every package may import this one. It imports none of them, and knows no model, container or provider. The names below
+are public and loaded on first use; everything else is private to the package.
 """
 
 from typing import TYPE_CHECKING

@@ -1,15 +1,15 @@
-"""What the record's readers and writers raise; messages name the file, the place and the way out."""
+"""Errors of reading and writing records. Their messages name the file, the place and the way out."""
 
 from __future__ import annotations
 
 
 class RecordError(Exception):
-    """A record that cannot be read or written as asked."""
+    """A record cannot be read or written."""
 
 
 class RecordFull(RecordError):
-    """No space is left for the record."""
+    """The disk has no space left for the record."""
 
 
 class TrialInUse(RecordError):
-    """Another live process owns the trial."""
+    """Another process writes the trial."""

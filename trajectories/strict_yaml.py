@@ -1,4 +1,4 @@
-"""YAML read so that nothing in a file is lost or blown up."""
+"""A YAML loader that rejects repeated keys and aliases."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import yaml
 
 
 class StrictLoader(yaml.SafeLoader):
-    """Safe YAML without aliases (nothing can be blown up by them) and without a key said twice."""
+    """Loader of safe YAML. A repeated key would lose a value, and aliases can grow a file without bound."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="an alias is not allowed here", problem_mark=mark)
+            raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[object] = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is said twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} occurs twice", problem_mark=key.start_mark)
             if isinstance(key.value, str):
                 seen.add(key.value)
         return super().construct_mapping(node, deep)

@@ -155,7 +155,7 @@ def test_files_of_three_kinds(tmp_path: Path) -> None:
     ("name", "text", "says"),
     [
         ("p.yaml", "models:\n  m: {input: .nan}\n", "models.m.input: nan"),
-        ("p.yaml", "models:\n  m: {input: 1e-6}\n  m: {input: 2e-6}\n", "'m' is said twice"),
+        ("p.yaml", "models:\n  m: {input: 1e-6}\n  m: {input: 2e-6}\n", "'m' occurs twice"),
         ("p.json", '{"models": {"m": {"input": 1e-6, "input": 2e-6}}}', "'input' is said twice"),
         ("p.json", '{"models": {"m": {"input": NaN}}}', "models.m.input: nan"),
         ("p.json", '{"models": ', "not valid JSON"),

@@ -1,7 +1,7 @@
-"""Removes what no trial needs any more: blobs of a batch's pool that no trial links, and dead writers' temporaries.
+"""Deletes stored contents that no trial refers to, and temporary files of writers that were killed.
 
-Only files that look like the store's own, found without following a link, are ever removed. Safe beside a running
-trial: a blob gets its trial's name before the pool's (`BlobStore.publish`).
+Only files that look like the store's own are deleted, and no link is followed. This is safe while a trial runs, because
+a blob gets its name in the trial before its name in the pool (`BlobStore.publish`).
 """
 
 from __future__ import annotations
@@ -18,49 +18,50 @@ from trajectories.blobs.store import TEMPORARY
 from trajectories.record.layout import POOL, TrialFolder
 
 _ABANDONED_S = 3600.0
-"""A temporary file that nobody has written to for so long has no writer."""
+"""Seconds without a write after which a temporary file counts as abandoned."""
 _FOLDER = re.compile("[0-9a-f]{2}")
 _BLOB = re.compile(r"[0-9a-f]{62}\.zst")
 
 
 class Collected(BaseModel):
-    """What was removed, or would be; `bytes` on disk."""
+    """Counts of files that were deleted, or that would be deleted without `dry_run`."""
 
     runs: str
     dry_run: bool
     blobs: int = 0
     temporaries: int = 0
     bytes: int = 0
+    """Space on the disk that the files take."""
 
 
 def collect_garbage(runs: Path, *, dry_run: bool = False) -> Collected:
-    """Remove it below `runs`; what cannot be removed stays.
+    """Delete what is not needed below `runs`. A file that cannot be deleted stays.
 
     Raises: OSError if `runs` cannot be read.
     """
-    done = Collected(runs=str(runs), dry_run=dry_run)
+    collected = Collected(runs=str(runs), dry_run=dry_run)
     now = time.time()
     for batch in _folders(runs):
         for entry in _files(Path(batch.path) / POOL):
             stat = entry.stat(follow_symlinks=False)
             if _BLOB.fullmatch(entry.name) and stat.st_nlink == 1:
-                done.blobs += _removed(entry, stat, done)
+                collected.blobs += _removed(entry, stat, collected)
         for trial in _folders(Path(batch.path)):
-            place = Path(trial.path) if trial.name == POOL else TrialFolder(Path(trial.path)).blobs
-            for entry in _files(place):
+            store = Path(trial.path) if trial.name == POOL else TrialFolder(Path(trial.path)).blobs
+            for entry in _files(store):
                 stat = entry.stat(follow_symlinks=False)
                 if entry.name.startswith(TEMPORARY) and now - stat.st_mtime > _ABANDONED_S:
-                    done.temporaries += _removed(entry, stat, done)
-    return done
+                    collected.temporaries += _removed(entry, stat, collected)
+    return collected
 
 
-def _removed(entry: os.DirEntry[str], stat: os.stat_result, done: Collected) -> bool:
-    if not done.dry_run:
+def _removed(entry: os.DirEntry[str], stat: os.stat_result, collected: Collected) -> bool:
+    if not collected.dry_run:
         try:
             os.unlink(entry.path)
         except OSError:
             return False
-    done.bytes += stat.st_blocks * 512
+    collected.bytes += stat.st_blocks * 512
     return True
 
 
@@ -70,7 +71,7 @@ def _folders(parent: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _files(store: Path) -> Iterator[os.DirEntry[str]]:
-    """Files of a store: in it, and in its folders."""
+    """Yield the files in a store and in its folders."""
     if store.is_symlink() or not store.is_dir():
         return
     with os.scandir(store) as inside:

@@ -1,4 +1,4 @@
-"""Bytes too many for memory, in a file without a name: they live as long as the object, and vanish with it."""
+"""Bytes that are too many for memory, in a file without a name. They vanish with the object that holds them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ PIECE_BYTES = 1 << 18
 
 
 class Spooled:
-    """Looks like the bytes that it holds; everything but length and `pieces` takes them all into memory."""
+    """Bytes in a file. Everything except the length and `pieces` reads all of them into memory."""
 
     def __init__(self, write: Callable[[Callable[[bytes | memoryview], object]], int]) -> None:
-        """`write` is given a function that appends, and returns how many of the bytes count.
+        """Call `write` with a function that appends bytes. It returns the number of bytes that belong to the object.
 
         Raises: OSError.
         """
@@ -26,7 +26,7 @@ class Spooled:
         return self._size
 
     def pieces(self, size: int = PIECE_BYTES) -> Iterator[bytes]:
-        """All of it in order, again from the beginning at each call."""
+        """Yield all bytes in order. Each call starts from the beginning."""
         at = 0
         while at < self._size:
             piece = os.pread(self._file.fileno(), min(size, self._size - at), at)
@@ -51,7 +51,7 @@ class Spooled:
         return f"<{self._size} spooled bytes>"
 
     def __getattr__(self, name: str) -> Any:
-        """Every other method of bytes."""
+        """Return any other method of bytes."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(bytes(self), name)

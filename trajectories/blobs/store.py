@@ -1,7 +1,7 @@
-"""Content-addressed blobs: zstd files named by the sha256 of what they hold.
+"""Blobs: files compressed with zstd, and named by the sha256 of their content.
 
-A trial's folder stays whole by itself: its blobs are hard links into the batch's pool, or copies
-where the file system has no hard links. Writing many at once is `trajectories.blobs.batch`'s.
+A trial's folder is complete by itself: its blobs are hard links into the batch's pool, or copies if the file system has
+no hard links. `trajectories.blobs.batch` writes many blobs at once.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from trajectories.errors import RecordError
 
 LEVEL = 3
 TEMPORARY = ".new-"
-"""What the name of a file begins with that is being written; a dead writer's may be left."""
+"""Beginning of the name of a file that is being written. A writer that was killed may leave one behind."""
 _PIECE = 1 << 20
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def sync_directory(directory: Path) -> None:
-    """Make new names in a directory survive a power failure."""
+    """Make the names in a directory survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -34,7 +34,7 @@ def sync_directory(directory: Path) -> None:
 
 
 class BlobStore:
-    """`<trial>/blobs/ab/cdef....zst`, shared over trials through `<batch>/.pool`."""
+    """The blobs of one trial, `<trial>/blobs/ab/cdef....zst`, shared with other trials through `<batch>/.pool`."""
 
     def __init__(self, directory: Path, pool: Path | None = None) -> None:
         self.directory = directory
@@ -54,7 +54,7 @@ class BlobStore:
         return self.put_pieces((data,))
 
     def put_pieces(self, pieces: Iterable[bytes]) -> str:
-        """The same for what does not fit into memory."""
+        """Store bytes that come in pieces, and return their sha256 in hex."""
         digest = hashlib.sha256()
         compressor = zstandard.ZstdCompressor(level=LEVEL).compressobj()
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -79,16 +79,16 @@ class BlobStore:
         return name
 
     def get(self, digest: str, most_bytes: int = 1 << 30) -> bytes:
-        """The bytes with this sha256, at most `most_bytes` of them.
+        """Return the bytes with this sha256.
 
-        Raises: RecordError if the blob is missing, damaged, larger, or not what its name says.
+        Raises: RecordError if the blob is missing, damaged, larger than `most_bytes`, or has another hash.
         """
         return b"".join(self.pieces(digest, most_bytes))
 
     def pieces(self, digest: str, most_bytes: int = 1 << 30) -> Iterator[bytes]:
-        """The same piece by piece, in constant memory; what is wrong is said at the latest after the last piece.
+        """Yield the bytes with this sha256 piece by piece, in constant memory.
 
-        Raises: RecordError as `get` does.
+        Raises: RecordError as `get` does, at the latest after the last piece.
         """
         path = self._at(self._here, digest)
         hashed = hashlib.sha256()
@@ -106,10 +106,10 @@ class BlobStore:
         except (zstandard.ZstdError, IsADirectoryError) as error:
             raise RecordError(f"{path}: the blob is damaged ({error})") from None
         if hashed.hexdigest() != digest:
-            raise RecordError(f"{path}: the blob's content does not have the hash that its name says")
+            raise RecordError(f"{path}: the blob's content does not have the hash in its name")
 
     def has(self, digest: str) -> bool:
-        """Whether the trial has the blob, or could be given it from the pool just now (then it has it).
+        """Return True if the trial has the blob, also if it was just linked from the pool.
 
         A blob that a power failure may have torn never has its final name.
         """
@@ -121,10 +121,10 @@ class BlobStore:
     def publish(self, temporary: str, digest: str) -> None:
         """Give a written and synced file its name, here and in the pool.
 
-        The trial's name comes first: in the pool a blob that nobody links is what `agent gc` removes.
+        The trial's name comes first, because `agent gc` deletes a blob of the pool that no trial links.
         """
         path = self._at(self._here, digest)
-        if self._shared is None or not self._link(temporary, path):  # the latter: no hard links here
+        if self._shared is None or not self._link(temporary, path):  # without a pool, or without hard links
             self._make_parent(path)
             os.replace(temporary, path)
             return
@@ -135,14 +135,14 @@ class BlobStore:
             os.unlink(temporary)
 
     def path(self, digest: str) -> Path:
-        """Where the trial's blob is.
+        """Return the path of the trial's blob.
 
-        Raises: RecordError for what is no sha256: it comes from a record, and names a file.
+        Raises: RecordError if the digest is not a sha256. It comes from a record, and must not name any other file.
         """
         return Path(self._at(self._here, digest))
 
     def sync_directories(self) -> None:
-        """Make the names of the directories that blobs are in survive a power failure, if any may be new."""
+        """Make the directories that hold blobs survive a power failure, if any may be new."""
         if self._new_directories:
             sync_directory(self.directory)
             sync_directory(self.directory.parent)
@@ -151,11 +151,11 @@ class BlobStore:
     @staticmethod
     def _at(root: str, digest: str) -> str:
         if not _SHA256.fullmatch(digest):
-            raise RecordError(f"{digest[:80]!r} is no sha256, so there is no blob of it")
+            raise RecordError(f"{digest[:80]!r} is not a sha256, so it cannot name a blob")
         return f"{root}/{digest[:2]}/{digest[2:]}.zst"
 
     def _link(self, source: str, path: str) -> bool:
-        """Whether there is such a file at `path` now."""
+        """Link a file, and return True if there is one at `path` now."""
         if not os.path.exists(source):
             return False
         try:

@@ -173,9 +173,9 @@ class ActionFinished(BaseEvent):
     streams: Literal["merged", "separate"] = "merged"
     """`merged` if standard output and standard error are one stream in `output`."""
     output: Output
-    """What the command printed: both streams, or standard output if the streams are separate."""
+    """Output of the command: both streams, or standard output if the streams are separate."""
     stderr: Output | None = None
-    """What the command printed on standard error. null if the streams are merged."""
+    """Standard error of the command. null if the streams are merged."""
     left_running: int | None = None
     """Number of the action's processes that still run in the background."""
     shell_lost: Words | None = None

@@ -1,7 +1,7 @@
-"""The files beside a trial's events that only save reading them: all rebuilt from the events.
+"""The files that are derived from a trial's events. They save reading the events, and can be rebuilt at any time.
 
-`trial.json` is the summary, `verdict.json` the verdict with its cases (`standing_verdict`), `score.json` quality
-against cost.
+`trial.json` is the summary, `verdict.json` the verdict with its cases (`standing_verdict`), and `score.json` quality
+and cost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trajectories.record.verdict import standing_verdict
 
 
 class Score(BaseModel):
-    """Quality against cost, with the prices it was computed from."""
+    """Quality and cost of a trial, with the prices that the cost is computed from."""
 
     quality: float | None
     passed: bool | None
@@ -31,7 +31,7 @@ class Score(BaseModel):
 
 
 def write_conveniences(directory: Path) -> Summary:
-    """Write the three files from the events and return the summary; what cannot be written is left out.
+    """Write the three files from the events and return the summary. A file that cannot be written is left out.
 
     Raises: RecordError if the events cannot be read.
     """
@@ -45,12 +45,12 @@ def write_conveniences(directory: Path) -> Summary:
         try:
             _replace(directory / name, content)
         except OSError:
-            pass  # a full or read-only disk: the events hold it all
+            pass  # a full or read-only disk; the events hold everything
     return summary
 
 
 def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
-    """The content of each file, by its name; no `verdict.json` without a verdict.
+    """Return the content of each file by its name. There is no `verdict.json` without a verdict.
 
     Raises: RecordError if the events do not begin with `trial_started`.
     """

@@ -1,7 +1,6 @@
-"""Ownership of a trial: one live process writes it.
+"""The lock of a trial: at most one process writes its record.
 
-The lock is a flock, so that it ends with its process whatever happens; the file's text only says
-who holds it.
+The lock is a flock, so it ends with its process whatever happens. The text of the file only names the holder.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _TRIES = 5
 
 
 class TrialLock:
-    """Held from `with` to its end.
+    """The lock of a trial, held within `with`.
 
     Raises: TrialInUse on entry if another process holds it.
     """
@@ -35,14 +34,14 @@ class TrialLock:
         if not self._take():
             holder = _holder(os.pread(self._fd, 4096, 0))
             os.close(self._fd)
-            raise TrialInUse(f"{self._path.parent}: {holder} is at work on this trial; wait for it, or end it")
+            raise TrialInUse(f"{self._path.parent}: {holder} is at work on this trial; wait for it or end it")
         owner = {"boot_id": boot_id(), "pid": os.getpid(), "start_ticks": start_time(os.getpid())}
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, json.dumps(owner).encode() + b"\n", 0)
         return self
 
     def _take(self) -> bool:
-        """Tries for a moment: someone who only looks whether the trial is live holds it that long."""
+        """Try for a moment: a process that only checks if the trial is running holds the lock that long."""
         for _ in range(_TRIES):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -23,20 +23,20 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 MASK = "[secret:"
-"""What stands in a secret's place begins with this."""
+"""Beginning of the text that replaces a secret."""
 _SHORTEST = 8
-"""Shorter values are left alone: they would match innocent text."""
+"""Shortest value that is masked. Shorter ones would match innocent text."""
 _EVERYWHERE = Masked()
 M = TypeVar("M", bound=BaseModel)
 
 
 class Masker:
-    """Replaces each known secret by `[secret:NAME]`."""
+    """Replacement of each known secret by `[secret:NAME]`."""
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
-        """`secrets` maps names to values; values under 8 characters are left alone."""
-        known = {name: value for name, value in (secrets or {}).items() if len(value) >= _SHORTEST}
-        pairs = {form: f"{MASK}{name}]" for name, value in known.items() for form in _spellings(value)}
+        """Know these secrets, given as a mapping of names to values. Values under 8 characters are ignored."""
+        masked = {name: value for name, value in (secrets or {}).items() if len(value) >= _SHORTEST}
+        pairs = {form: f"{MASK}{name}]" for name, value in masked.items() for form in _spellings(value)}
         self._texts = sorted(pairs.items(), key=lambda pair: -len(pair[0]))
         self._bytes = [
             (form.encode("utf-8", "surrogateescape"), mark.encode("utf-8", "surrogateescape"))
@@ -45,29 +45,29 @@ class Masker:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Masker:
-        """The values of all variables that are named like a key, a token, a secret or a password."""
+        """Know the values of all variables that are named like a key, a token, a secret or a password."""
         return cls({name: value for name, value in environ.items() if _SECRET_NAME.search(name)})
 
     def occurs_in(self, line: bytes) -> bool:
-        """Whether a line of JSON may hold a secret."""
+        """Return True if a line of JSON may hold a secret."""
         return any(form in line for form, _ in self._bytes)
 
     def data(self, data: bytes) -> tuple[bytes, bool]:
-        """The bytes with secrets masked, and whether there were any."""
+        """Return the bytes with secrets masked, and True if there were any."""
         masked = False
         for form, mark in self._bytes:
             if form in data:
                 data, masked = data.replace(form, mark), True
         return data, masked
 
-    def pieces(self, pieces: Iterator[bytes], found: Callable[[], None]) -> Iterator[bytes]:
-        """What `data` makes of all of them, `found` called for each secret in them; a secret may lie across pieces."""
+    def pieces(self, pieces: Iterator[bytes], on_secret: Callable[[], None]) -> Iterator[bytes]:
+        """Yield what `data` returns for all pieces together, and call `on_secret` when a piece completes a secret."""
         for form, mark in self._bytes:
-            pieces = _replaced(pieces, form, mark, found)
+            pieces = _replaced(pieces, form, mark, on_secret)
         return pieces
 
     def text(self, text: str) -> str:
-        """The text with secrets masked."""
+        """Return the text with secrets masked."""
         for form, mark in self._texts:
             text = text.replace(form, mark)
         return text
@@ -109,13 +109,13 @@ def _mark(annotation: object, metadata: Iterable[object] = ()) -> Masked | None:
     return next((mark for part in get_args(annotation) if (mark := _mark(part)) is not None), None)
 
 
-def _replaced(pieces: Iterator[bytes], form: bytes, mark: bytes, found: Callable[[], None]) -> Iterator[bytes]:
+def _replaced(pieces: Iterator[bytes], form: bytes, mark: bytes, on_secret: Callable[[], None]) -> Iterator[bytes]:
     held = b""
     for piece in pieces:
         held += piece
         at = 0
         if form in held:
-            found()
+            on_secret()
             at = _end_of_last(held, form)
         cut = max(at, len(held) - len(form) + 1)
         yield held[:at].replace(form, mark) + held[at:cut]
@@ -124,7 +124,7 @@ def _replaced(pieces: Iterator[bytes], form: bytes, mark: bytes, found: Callable
 
 
 def _end_of_last(data: bytes, form: bytes) -> int:
-    """Where the last one ends that `bytes.replace` would replace."""
+    """Return the end of the last occurrence that `bytes.replace` would replace."""
     end = 0
     while (at := data.find(form, end)) >= 0:
         end = at + len(form)
@@ -132,11 +132,11 @@ def _end_of_last(data: bytes, form: bytes) -> int:
 
 
 def _spellings(value: str) -> set[str]:
-    """The value as it is, and as it stands in JSON, also in JSON inside JSON."""
-    found = {value}
+    """Return the value as it is, as it stands in JSON, and as it stands in JSON inside JSON."""
+    spellings = {value}
     for _ in range(2):
-        for form in list(found):
+        for form in list(spellings):
             for ascii_only in (False, True):
                 escaped = json.dumps(form, ensure_ascii=ascii_only)[1:-1]
-                found |= {escaped, escaped.replace("/", "\\/")}
-    return found
+                spellings |= {escaped, escaped.replace("/", "\\/")}
+    return spellings

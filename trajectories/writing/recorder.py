@@ -1,7 +1,7 @@
-"""Writes a trial's events: one complete line an event, appended, constant work each.
+"""Writes the events of a trial: each is appended as one complete line, at the same cost for any length of the record.
 
-The only writer of `events.jsonl`. An event is on disk before what it announces may happen: call
-`sync` before a request leaves or a command starts.
+This is the only writer of `events.jsonl`. An event must be on disk before what it announces happens: call `sync` before
+a request leaves or a command starts.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from trajectories.record.text import ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
 
 _RESERVE_BYTES = 256 << 10
-"""Kept free for the last words of a trial whose disk is full."""
+"""Size of the reserve for the last events of a trial whose disk is full."""
 
 E = TypeVar("E", bound=BaseEvent)
 
 
 class Recorder:
-    """Appends events to `<directory>/events.jsonl`.
+    """The writer of one record, `<directory>/events.jsonl`.
 
-    Raises: RecordFull when there is no space; what was appended before stays whole.
+    Raises: RecordFull if there is no space. Events that were appended before stay whole.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Recorder:
         after: BaseEvent | None = None,
         clock: Callable[[], tuple[str, float]] | None = None,
     ) -> None:
-        """A new record, or with `after`, its last event, the continuation of one: a torn last line is cut off.
+        """Begin a record, or continue one after its last event `after`. A torn last line is cut off.
 
-        `clock` gives `t` and `mono_s` of the next event, for a record of something that happened before.
+        `clock` returns `t` and `mono_s` of the next event, for a record of something that happened before.
         """
         self.directory = directory
         self._folder = TrialFolder(directory)
@@ -72,13 +72,13 @@ class Recorder:
 
     @property
     def now_s(self) -> float:
-        """Seconds since the trial began, monotonic."""
+        """Seconds since the trial began, by a clock that never goes back."""
         return time.monotonic() - self._began
 
     def append(self, event: E) -> E:
-        """Number, stamp and write the event; returns it as it was written.
+        """Number, stamp and write the event, and return it as it was written.
 
-        Raises: RecordFull, after the event was written if what was reserved sufficed.
+        Raises: RecordFull. The event is in the record all the same if the reserve sufficed for it.
         """
         stamp, mono_s = self._clock()
         event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(mono_s, 6)})
@@ -91,7 +91,7 @@ class Recorder:
         if self._observer is not None:
             try:
                 self._observer(event)
-            except Exception:  # a view that cannot be drawn (a closed terminal) never ends a trial
+            except Exception:  # a view that cannot be drawn, for example on a closed terminal, never ends a trial
                 self._observer = None
         return event
 
@@ -99,7 +99,7 @@ class Recorder:
         return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), self.now_s
 
     def _storable(self, event: E) -> tuple[E, bytes]:
-        """The event as it can be written, and its line: secrets masked, lone surrogates replaced."""
+        """Return the event and its line with secrets masked and lone surrogates replaced."""
         try:
             line = event.model_dump_json(by_alias=True).encode()
         except PydanticSerializationError:
@@ -111,7 +111,7 @@ class Recorder:
         return event, event.model_dump_json(by_alias=True).encode()
 
     def output(self, data: bytes | Spooled, written_bytes: int) -> Output:
-        """Mask and keep what an action printed; `written_bytes` is how much it was before any cap."""
+        """Mask and keep the output of an action. `written_bytes` is its size before any limit cut it."""
         if isinstance(data, Spooled):
             return self._large_output(data, written_bytes)
         data, masked = self._masker.data(data)
@@ -127,7 +127,7 @@ class Recorder:
         return Output(bytes=written_bytes, kept=len(data), sha256=digest, blob=blob, text=text, masked=masked)
 
     def keep(self, data: bytes) -> bool:
-        """Keep an input of the trial, to be found again by its sha256; not if it is empty or holds a secret."""
+        """Keep an input of the trial as a blob, and return True; not if it is empty or holds a secret."""
         if not data or self._masker.occurs_in(data):
             return False
         try:
@@ -137,32 +137,32 @@ class Recorder:
         return True
 
     def _large_output(self, data: Spooled, written_bytes: int) -> Output:
-        """The same in pieces: it costs a few MiB of memory, whatever its size."""
+        """Mask and keep a large output in pieces. It takes a few MiB of memory for any size."""
         masked, kept, text = False, 0, ShownPieces()
 
-        def found() -> None:
+        def note_secret() -> None:
             nonlocal masked
             masked = True
 
-        def seen() -> Iterator[bytes]:
+        def masked_pieces() -> Iterator[bytes]:
             nonlocal kept
-            for piece in self._masker.pieces(data.pieces(), found):
+            for piece in self._masker.pieces(data.pieces(), note_secret):
                 kept += len(piece)
                 text.add(piece)
                 yield piece
 
         try:
-            digest = self.blobs.put_pieces(seen())
+            digest = self.blobs.put_pieces(masked_pieces())
         except OSError as error:
             raise self.full(error) from None
         return Output(bytes=written_bytes, kept=kept, sha256=digest, blob=digest, text=text.whole(), masked=masked)
 
     def sync(self) -> None:
-        """Make everything appended so far survive a power failure."""
+        """Make everything that was appended so far survive a power failure."""
         os.fdatasync(self._fd)
 
     def close(self) -> None:
-        """Sync and close; a second call does nothing."""
+        """Sync and close the record. A second call does nothing."""
         if self._fd < 0:
             return
         try:
@@ -173,20 +173,20 @@ class Recorder:
             self._folder.reserve.unlink(missing_ok=True)
 
     def _write(self, line: bytes) -> RecordFull | None:
-        """Returns, instead of raising, that the disk is full if the line could be written all the same."""
+        """Write the line. Return an error, instead of raising it, if the disk is full but the reserve sufficed."""
         try:
             self._write_whole(line)
         except OSError as error:
             full = self.full(error)
             try:
-                self._write_whole(line)  # the reserve is free now: what happened is not lost
+                self._write_whole(line)  # full() has freed the reserve
             except OSError:
                 raise full from None
             return full
         return None
 
     def _write_whole(self, line: bytes) -> None:
-        """All of the line or nothing of it."""
+        """Write the line completely, or leave the file as it was."""
         size = os.fstat(self._fd).st_size
         try:
             if os.write(self._fd, line) < len(line):
@@ -197,9 +197,9 @@ class Recorder:
             raise
 
     def full(self, error: OSError) -> RecordFull:
-        """A writer's OSError as what it means for the trial: that the disk is full. Gives the reserve back.
+        """Return the error that a full disk means for the trial, and free the reserve.
 
-        Raises: the error itself if it means something else.
+        Raises: the OSError itself if it has another cause.
         """
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise error
@@ -217,12 +217,12 @@ class Recorder:
 
 
 def _whole_lines(descriptor: int) -> int:
-    """The size of a file up to the end of its last complete line."""
+    """Return the size of a file up to the end of its last complete line."""
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - 65536)
-        found = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         end = start
     return 0
