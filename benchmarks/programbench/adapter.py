@@ -1,4 +1,4 @@
-"""ProgramBench behind our protocol: which task an instance is, how its container begins, who scores it.
+"""The adapter of ProgramBench: the task of an instance, the preparation of its container, and its evaluation.
 
 The conditions are those of the reference runner (mini-swe-agent 2.4.6, `config/benchmarks/programbench.yaml`).
 """
@@ -10,8 +10,9 @@ import importlib.metadata
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from benchmarks.programbench import instances, names, variants as ablations
+from benchmarks.programbench import instances, names
 from benchmarks.programbench.instances import Branch, Instance
+from benchmarks.programbench.variants import instruction, language_name, variants_of, with_variants
 from benchmarks.task.task import Named, Row, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from trajectories.record.events import Limits, Skipped
@@ -19,18 +20,19 @@ from trajectories.record.verdict import Verdict
 
 NAME = "programbench"
 PACKAGE = "programbench"
+"""Name of the Python package with the data and the evaluator."""
 WORKDIR = PurePosixPath("/workspace")
 EXECUTABLE = "executable"
-"""The original in the workspace: root's, mode 0111."""
+"""Name of the original in the workspace; it belongs to root and has mode 0111."""
 SOLUTION = "solution"
-"""Folder of an instance of one's own with what solves it."""
+"""Folder of one of the user's own instances with the files that solve it."""
 LIMITS = Limits(steps=1000, time_s=6 * 3600, command_s=180)
 CPUS = 20
 MEMORY_BYTES = 60 << 30
-"""`docker run --memory 60g` is this many bytes (measured)."""
+"""Bytes of `docker run --memory 60g` (measured)."""
 ENV = {"PAGER": "cat", "MANPAGER": "cat", "LESS": "-R", "PIP_PROGRESS_BAR": "off", "TQDM_DISABLE": "1"}
 PLATFORM = "linux/amd64"
-"""The only one that the images are made for."""
+"""The only platform that the images exist for."""
 COMMITTER = ("Retrace agent", "agent@retrace.invalid")
 _KIND: Kind = "docker"
 _PREPARE_S = 60
@@ -43,15 +45,15 @@ class ProgramBench:
     columns: tuple[str, ...] = ("id", "repository", "language", "difficulty", "tests")
 
     def ids(self) -> Iterable[str]:
-        """The 200 instances' ids, and those of one's own."""
+        """Return the ids of the 200 instances and of the user's own ones."""
         return instances.ids()
 
     def named(self, word: str) -> Named:
-        """The instances that a word means; see `names.named`."""
+        """Return the instances that a word means; see `names.named`."""
         return names.named(word)
 
     def rows(self) -> Iterable[Row]:
-        """The instances' lines in a list.
+        """Return the instances' lines in a list.
 
         Raises: TaskError.
         """
@@ -63,14 +65,14 @@ class ProgramBench:
                 "repository": instance.repository,
                 "commit": instance.commit,
                 "language": instance.language,
-                "language_name": ablations.language_name(instance.language),
+                "language_name": language_name(instance.language),
                 "difficulty": instance.difficulty,
                 "environments": [_KIND],
                 "tests": _active(instance.branches()),
             }
 
     def load(self, id: str) -> Task:
-        """The instance with this id, as the benchmark has it.
+        """Return the task of the instance with this id, without ablations.
 
         Raises: TaskError.
         """
@@ -81,7 +83,7 @@ class ProgramBench:
             id=f"{NAME}/{id}",
             benchmark=NAME,
             title=_title(instance),
-            instruction=ablations.instruction(instance.repository, instance.language),
+            instruction=instruction(instance.repository, instance.language),
             digest=_digest(instance),
             kinds=(_KIND,),
             spec=EnvironmentSpec(
@@ -110,21 +112,21 @@ class ProgramBench:
             },
             directory=instance.directory,
             solution=solution if instance.own and solution.is_dir() else None,
-            variants=ablations.variants_of(instance.language),
+            variants=variants_of(instance.language),
         )
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
-        """The task with these ablations; see `variants.vary`.
+        """Return the task with these ablations; see `variants.with_variants`.
 
-        Raises: TaskError for one that it does not have.
+        Raises: TaskError for an unknown one.
         """
-        return ablations.vary(task, variants)
+        return with_variants(task, variants)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
-        """Check that the image is a clean room, and give git a committer; everything else is in the image.
+        """Check that the image is a clean room, and set git's committer; everything else is in the image.
 
-        The reference runner writes the committer into the workspace's own `.git/config`. Here it is the user's: the
-        workspace stays as it was, and a model that makes the repository anew can still commit.
+        The reference runner writes the committer into the workspace's own `.git/config`. Here it is a setting of the
+        user: the workspace stays unchanged, and a model that recreates the repository can still commit.
 
         Raises: EnvironmentLost, TaskError.
         """
@@ -134,32 +136,34 @@ class ProgramBench:
             "command -v git >/dev/null || exit 4\n"
             f"git config --global user.name '{name}' && git config --global user.email '{email}'\n"
         )
-        done = environment.execute(script, deadline_s=_PREPARE_S, cwd=str(WORKDIR))
-        where = f"{task.id}: the image {task.spec.image}"
-        if done.exit_code == 3:
-            raise TaskError(f"{where} has no program {WORKDIR / EXECUTABLE} that {task.spec.user} can run; {_WRONG}")
-        if done.exit_code == 4:
-            raise TaskError(f"{where} has no git; {_WRONG}")
-        if done.exit_code != 0:
-            said = " ".join(bytes(done.output).decode(errors="replace").split())[-300:]
-            raise TaskError(f"{where}: git takes no committer's name ({said or done.ended})")
+        execution = environment.execute(script, deadline_s=_PREPARE_S, cwd=str(WORKDIR))
+        image = f"{task.id}: the image {task.spec.image}"
+        if execution.exit_code == 3:
+            raise TaskError(f"{image} has no program {WORKDIR / EXECUTABLE} that {task.spec.user} can run; {_WRONG}")
+        if execution.exit_code == 4:
+            raise TaskError(f"{image} has no git; {_WRONG}")
+        if execution.exit_code != 0:
+            output = " ".join(bytes(execution.output).decode(errors="replace").split())[-300:]
+            raise TaskError(f"{image}: git's committer cannot be set ({output or execution.ended})")
         return ()
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
-        """Score an exported workspace with the official evaluator; see `official.evaluate`."""
-        from benchmarks.programbench.official import evaluator as official
+        """Score an exported workspace with the official evaluator; see `evaluator.evaluate`."""
+        from benchmarks.programbench.official import evaluator
 
         if kind != _KIND:
             raise TaskError(f"{task.id} is evaluated in docker only, not in {kind}")
         ablation = [f"{task.id} was solved as its variant {task.variant}"] if task.variant else []
-        return official.evaluate(instances.instance(task.id.partition("/")[2]), workspace, scratch, unofficial=ablation)
+        return evaluator.evaluate(
+            instances.instance(task.id.partition("/")[2]), workspace, scratch, unofficial=ablation
+        )
 
 
-_WRONG = "it is no clean-room image of the benchmark; remove it with `docker rmi`, and the right one is pulled"
+_WRONG = "it is not a clean-room image of the benchmark; remove it with `docker rmi` to pull the right one"
 
 
 def package_version() -> str | None:
-    """The version of the installed package `programbench`: its data and its evaluator. None without it."""
+    """Return the version of the installed package `programbench`, or None if it is not installed."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -175,7 +179,7 @@ def _active(branches: Mapping[str, Branch]) -> int:
 
 
 def _digest(instance: Instance) -> str:
-    """sha256 over the sha256 of what makes the instance: its data and the names of its tests."""
+    """Return the sha256 over the hashes of the two files that define the instance: its data and its tests' names."""
     try:
         parts = [
             hashlib.sha256((instance.directory / name).read_bytes()).hexdigest() for name in ("task.yaml", "tests.json")

@@ -1,7 +1,8 @@
-"""Which trial stands for an instance in a run directory: the one that was named, else the latest that came to its end.
+"""The choice of the trial that stands for an instance in a run directory.
 
-A trial that ended by the agent or by a limit is handed on as it stands. One that the infrastructure or the user ended
-is no attempt, and one that ran as a variant is an attempt at something else.
+A trial that the user named is taken; otherwise the latest one that reached its end. A trial that ended by the agent or
+by a limit is exported as it is. A trial that the infrastructure or the user ended is not an attempt, and a trial of a
+variant is an attempt at another task.
 """
 
 from __future__ import annotations
@@ -29,65 +30,73 @@ from trajectories.record.events import (
 
 @dataclass(frozen=True)
 class Attempt:
-    """A finished trial of an instance; of its events only what a run directory needs is held."""
+    """A finished trial of an instance, with the few events that a run directory needs."""
 
     directory: Path
     instance: str
     named: bool
-    """By the user, not found in a batch."""
+    """True if the user named the trial, False if it comes from a batch."""
     variant: str
     exited: str
-    """When, in UTC."""
+    """Time of its end, in UTC."""
     exported: WorkspaceExported
     evaluated: Evaluated | None
-    """Its last evaluation, if it was one of this workspace."""
+    """Its last evaluation, if that evaluated this workspace."""
     executable_sha256: str | None
-    """Of the original program, where the record says it."""
+    """sha256 of the original program, if the record has it."""
     summary: Summary
 
     @property
     def id(self) -> str:
-        """The trial's."""
+        """Return the trial's id."""
         return self.directory.name
 
     @property
     def scored(self) -> bool:
-        """Whether the files that its last evaluation left are of this workspace, and whole."""
+        """Return True if the files of its last evaluation are complete and of this workspace."""
         verdict = self.evaluated.verdict if self.evaluated else None
         return verdict is not None and verdict.status == "scored"
 
     @property
     def evaluated_submission(self) -> str | None:
-        """The sha256 of what was evaluated, where the verdict says it."""
+        """Return the sha256 of the evaluated submission, if the verdict has it."""
         verdict = self.evaluated.verdict if self.evaluated else None
         return verdict.evaluator.inputs.get("submission") if verdict is not None else None
 
 
 @dataclass(frozen=True)
-class Passed:
-    """A trial that is not in the run directory, and why."""
+class PassedOver:
+    """A trial that is not in the run directory, and the reason."""
 
     trial: Path
-    why: str
+    reason: str
+
+
+class NotAnAttempt(CannotExport):
+    """A trial that cannot stand for an instance."""
+
+    def __init__(self, trial: Path, reason: str) -> None:
+        super().__init__(f"{trial}: {reason}")
+        self.reason = reason
 
 
 def read_attempt(directory: Path, *, named: bool) -> Attempt:
-    """The attempt that a trial is.
+    """Return the attempt that a trial is.
 
-    Raises: CannotExport if it is none that can be handed on; RecordError if it cannot be read.
+    Raises: NotAnAttempt if it is none; RecordError if the trial cannot be read.
     """
     source = Source.of(directory)
     start = source.start
     if start.task.benchmark != NAME:
-        raise CannotExport(f"{directory}: a trial of {start.task.id}, and a run directory is ProgramBench's alone")
+        raise NotAnAttempt(directory, f"is a trial of {start.task.id}; a run directory is for ProgramBench only")
     if source.exit is None:
-        raise CannotExport(f"{directory}: has not come to an end; `agent resume` takes it there")
+        raise NotAnAttempt(directory, "is not finished; continue it with `agent resume`")
     if source.exit.reason not in ("agent", "limit"):
-        raise CannotExport(
-            f"{directory}: was ended by {source.exit}, so it is no attempt at the task; `agent resume` goes on with it"
+        raise NotAnAttempt(
+            directory, f"was ended by {source.exit}, so it is not an attempt; continue it with `agent resume`"
         )
     if start.variant and not named:
-        raise CannotExport(f"{directory}: ran as the variant {start.variant}; name it to have it all the same")
+        raise NotAnAttempt(directory, f"ran as the variant {start.variant}; name the trial itself to include it")
     exported: WorkspaceExported | None = None
     of_sha256 = exited = ""
     evaluated: Evaluated | None = None
@@ -103,13 +112,13 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
             case Evaluated() if exported is not None:
                 evaluated = event if of_sha256 == exported.sha256 else None
             case Snapshot(step=0):
-                program = next((one.sha256 for one in event.changes if _is_original(one, start)), program)
+                program = next((change.sha256 for change in event.changes if _is_original(change, start)), program)
     if exported is None:
-        raise CannotExport(f"{directory}: its workspace was not exported; `agent resume` does what is still due")
+        raise NotAnAttempt(directory, "its workspace was not exported; finish it with `agent resume`")
     try:
         check_complete(exported.skipped)
     except HandOverError as error:
-        raise CannotExport(f"{directory}: {error}") from None
+        raise NotAnAttempt(directory, str(error)) from None
     return Attempt(
         directory,
         start.task.id.partition("/")[2],
@@ -124,24 +133,26 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
 
 
 def _is_original(change: Change, start: TrialStarted) -> bool:
-    """Whether this is the image's program: a fork begins with what its parent may have put in its place."""
-    unread = change.mode is not None and not change.mode & 0o444
-    return change.path == "executable" and (start.parent is None or unread)
+    """Return True for the image's program: a fork's first snapshot may have a replacement made by its parent."""
+    unreadable = change.mode is not None and not change.mode & 0o444
+    return change.path == "executable" and (start.parent is None or unreadable)
 
 
-def choose(named: Iterable[Path], of_batches: Iterable[Path]) -> tuple[list[Attempt], list[Passed]]:
-    """One attempt an instance, sorted by instance; and what is passed over.
+def choose(named: Iterable[Path], of_batches: Iterable[Path]) -> tuple[list[Attempt], list[PassedOver]]:
+    """Return one attempt for each instance, sorted by instance, and the trials that are passed over.
 
-    Raises: RecordError for a trial that was named and cannot be handed on, and for two of one instance.
+    Raises: RecordError for a named trial that is not an attempt, and for two named trials of the same instance.
     """
     chosen: dict[str, Attempt] = {}
-    passed: list[Passed] = []
+    passed_over: list[PassedOver] = []
     attempts = [read_attempt(directory, named=True) for directory in named]
     for directory in of_batches:
         try:
             attempts.append(read_attempt(directory, named=False))
+        except NotAnAttempt as error:
+            passed_over.append(PassedOver(directory, error.reason))
         except RecordError as error:
-            passed.append(Passed(directory, str(error).removeprefix(f"{directory}: ")))
+            passed_over.append(PassedOver(directory, str(error)))
     for attempt in attempts:
         other = chosen.get(attempt.instance)
         if other is None:
@@ -149,10 +160,16 @@ def choose(named: Iterable[Path], of_batches: Iterable[Path]) -> tuple[list[Atte
             continue
         if other.named and attempt.named:
             raise CannotExport(
-                f"{other.id} and {attempt.id} are both of {attempt.instance}; name one of them, or their batch for the "
-                "latest"
+                f"{other.id} and {attempt.id} are both trials of {attempt.instance}; name one of them, or their batch "
+                "to take the latest"
             )
-        first, last = sorted((other, attempt), key=lambda one: (one.named, one.exited, one.summary.attempt, one.id))
+        first, last = sorted((other, attempt), key=_precedence)
         chosen[attempt.instance] = last
-        passed.append(Passed(first.directory, f"{last.id} is {'named' if last.named else 'the later attempt'}"))
-    return [chosen[instance] for instance in sorted(chosen)], passed
+        passed_over.append(
+            PassedOver(first.directory, f"{last.id} is {'named' if last.named else 'the later attempt'}")
+        )
+    return [chosen[instance] for instance in sorted(chosen)], passed_over
+
+
+def _precedence(attempt: Attempt) -> tuple[bool, str, int, str]:
+    return attempt.named, attempt.exited, attempt.summary.attempt, attempt.id

@@ -1,7 +1,8 @@
-"""What compile.sh changed outside of the workspace, by the daemon's word.
+"""The changes that compile.sh made outside of the workspace, as the daemon lists them.
 
-The official evaluator runs it as root and runs the hidden tests in an image of that container, so a compile.sh can put
-something of its own in place of pytest, Python or the shell. Nothing official looks for that; here it is told.
+The official evaluator runs it as root and runs the hidden tests in an image of that container, so a compile.sh can
+replace pytest, Python or the shell with files of its own. The official evaluator does not look for that; the verdict
+gets a note.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 VARIABLE = "RETRACE_CHANGES"
-"""Tells `docker-labelled` which file gets `docker diff`'s lines of the container that is about to be committed."""
-NAME = "changes.txt"
+"""Variable with the file into which `docker-labelled` writes `docker diff` of the container before it is committed."""
+FILE = "changes.txt"
 MOST = 5
-_ANYWHERE = (
+"""Largest number of paths in a note."""
+_ANYWHERE = (  # directories that a build may change
     "/workspace",
     "/tmp",
     "/var/tmp",
@@ -28,33 +30,33 @@ _ANYWHERE = (
 _CACHES = ("/root/.cargo", "/root/go", "/root/.npm", "/root/.m2", "/root/.gradle", "/root/.stack", "/root/.cabal")
 _STASH = "/opt/programbench-stashed-executable-do-not-modify"
 _EVALUATORS_OWN = ("pytest_rerunfailures", "__pycache__", "/etc/resolv.conf", "sbin/docker-init")
-"""In the path of what the evaluator's own steps and `docker run --init` leave."""
+"""Parts of the paths that the evaluator's own steps and `docker run --init` leave."""
 
 
 def note(directory: Path) -> str:
-    """One line on what was changed, '' if that is nothing (or nothing was built).
+    """Return one line about the changes, or '' if there are none (or nothing was built).
 
     Raises: OSError.
     """
     try:
-        text = (directory / NAME).read_text("utf-8", "backslashreplace")
+        text = (directory / FILE).read_text("utf-8", "backslashreplace")
     except FileNotFoundError:
         return ""
-    found = outside(text.splitlines())
-    if not found:
+    paths = outside(text.splitlines())
+    if not paths:
         return ""
-    more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
+    more = f" and {len(paths) - MOST} more" if len(paths) > MOST else ""
     return (
         "compile.sh changed the system that the hidden tests run in, which the official evaluator lets it: "
-        f"{', '.join(found[:MOST])}{more}"
+        f"{', '.join(paths[:MOST])}{more}"
     )
 
 
 def outside(lines: Iterable[str]) -> list[str]:
-    """The paths in `docker diff`'s lines (`A /path`, `C /path`, `D /path`) that a build has no business with, sorted.
+    """Return the paths in `docker diff`'s lines (`A /path`, `C /path`, `D /path`) that a build must not touch, sorted.
 
-    A directory is listed as changed with everything in it that is, so it counts only by itself. Python compiles what
-    has no compiled form, and anew what has changed: a compiled form that changed by itself was put there.
+    A directory is listed as changed when something in it is, so it counts only if nothing in it is listed. Python
+    compiles modules without a compiled form or with a changed source, so a compiled form that changed alone is forged.
     """
     kinds = {line[2:]: line[0] for line in lines if line[:2] in ("A ", "C ", "D ")}
     paths = sorted(kinds)
@@ -65,12 +67,12 @@ def outside(lines: Iterable[str]) -> list[str]:
         path
         for path in paths
         if path not in parents
-        and not any(path == one or path.startswith(f"{one}/") for one in ours)
+        and not any(path == prefix or path.startswith(f"{prefix}/") for prefix in ours)
         and (path in forged or not any(word in path for word in _EVALUATORS_OWN))
     ]
 
 
 def _source(path: str) -> str | None:
-    """Of `x/__pycache__/y.cpython-311.pyc`, what Python compiles to it: `x/y.py`; None of any other path."""
-    directory, found, name = path.rpartition("/__pycache__/")
-    return f"{directory}/{name.partition('.')[0]}.py" if found and name.endswith(".pyc") else None
+    """Return the source of a compiled module: `x/y.py` for `x/__pycache__/y.cpython-311.pyc`; None for other paths."""
+    directory, cache, name = path.rpartition("/__pycache__/")
+    return f"{directory}/{name.partition('.')[0]}.py" if cache and name.endswith(".pyc") else None

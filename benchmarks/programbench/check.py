@@ -1,8 +1,7 @@
-"""The clean-room compile check: does the submission build where nothing but the image is?
+"""The clean-room compile check: building the submission in a fresh container of the instance's image.
 
-One fresh container of the instance's image through our own environments, network off. It also tells the hash of the
-image's original executable, which the hand-over needs. What it finds is a forecast: the official evaluator's word
-counts.
+The container has no network and comes from our own environments. The check also finds the hash of the image's original
+executable, which the hand-over needs. Its result is a forecast: the official evaluator's result counts.
 """
 
 from __future__ import annotations
@@ -32,50 +31,52 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 COMPILE_S = 900.0
-"""The official evaluator's own limit."""
+"""Time limit of the official evaluator, in seconds."""
 CPUS = 10
-"""What the official evaluator gives a container, where the host has as many."""
+"""CPUs that the official evaluator gives a container, if the host has as many."""
 _STEP_S = 300.0
-_SAID = 1000
+"""Time limit of a step of the check itself, in seconds."""
+_OUTPUT_CHARACTERS = 1000
+"""Longest output in a reason."""
 
-# As the evaluator does it: a shipped `.git` stays, without one there is a commit.
+# As in the evaluator: an existing `.git` stays; without one, everything is committed.
 _SEED = """if [ ! -d .git ]; then
   git -c init.defaultBranch=gold init -q && git -c user.email=gold@local -c user.name=gold add -A &&
   git -c user.email=gold@local -c user.name=gold -c commit.gpgsign=false commit -q --allow-empty -m gold
 fi"""
-# `docker exec IMAGE bash -lc` is what the evaluator uses: /etc/profile sets PATH anew, the image's own is lost.
+# The evaluator uses `docker exec IMAGE bash -lc`, so /etc/profile replaces the image's own PATH.
 _COMPILE = "exec bash -lc 'chmod +x ./compile.sh && ./compile.sh'"
 
 
 @dataclass(frozen=True)
 class Image:
-    """The clean-room image as it is on this daemon."""
+    """The clean-room image on this daemon."""
 
     reference: str
     id: str
     digest: str
-    """The registry's, else the image's own id."""
+    """Digest in the registry, or the image's own id if it has none."""
     published: bool
-    """Whether it has a digest of the repository that its name says: a local image under that name has none."""
+    """True if it has a digest of the repository in its name; a local image under that name has none."""
     daemon_cpus: int
 
 
 @dataclass(frozen=True)
 class Check:
-    """What became of compiling: `builds` is None where that could not be found out."""
+    """The result of compiling. `builds` is None if the check could not find out."""
 
     builds: bool | None
-    why: str = ""
-    """Why not, or why it is not known."""
+    reason: str = ""
+    """The reason if it does not build, or if that is unknown."""
     hangs: bool = False
-    """Whether the deadline ended it."""
+    """True if the deadline ended it."""
     utf8: bool = True
-    """Whether what it printed is UTF-8: the official evaluator dies of anything else."""
+    """True if its output is UTF-8: the official evaluator crashes otherwise."""
     seconds: float = 0.0
 
 
 class CleanRoom:
-    """The container of the check, to be used as a context."""
+    """The container of the check, used as a context manager."""
 
     def __init__(self, instance: Instance, cpus: int = CPUS) -> None:
         spec = EnvironmentSpec(
@@ -90,10 +91,10 @@ class CleanRoom:
         self._reference = instance.image
         self.image: Image
         self.original: str | None = None
-        """sha256 of the image's own `executable`; None if it has none."""
+        """sha256 of the image's own `executable`, or None if it has none."""
 
     def __enter__(self) -> Self:
-        """Pull the image if it is not here, start, and hash the original before anything else happens.
+        """Start a container, after pulling the image if necessary, and hash the original before any other step.
 
         Raises: EnvironmentFault.
         """
@@ -101,9 +102,9 @@ class CleanRoom:
         try:
             self._workdir = started.workdir
             self.image = look_up(self._reference)
-            said = self._run("test ! -f executable || sha256sum < executable", "hashing the original executable")
-            found = re.match(r"([0-9a-f]{64})\b", said)
-            self.original = found[1] if found else None
+            output = self._run("test ! -f executable || sha256sum < executable", "hashing the original executable")
+            digest = re.match(r"([0-9a-f]{64})\b", output)
+            self.original = digest[1] if digest else None
         except BaseException:
             self._environment.stop()
             raise
@@ -115,7 +116,7 @@ class CleanRoom:
         self._environment.stop()
 
     def compile(self, submission: Path, deadline_s: float, log: Path) -> Check:
-        """Put a submission (tar.gz) in place of the workspace and build it; what it printed goes to `log`.
+        """Replace the workspace with a submission (tar.gz) and build it; the output goes to `log`.
 
         Raises: OSError (the log or the submission).
         """
@@ -128,16 +129,16 @@ class CleanRoom:
             self._run(f"rm -f ./executable\n{_SEED}", "preparing the submission")
             if self._run("test -e compile.sh || echo missing", "looking for compile.sh"):
                 return Check(False, "there is no compile.sh", seconds=time.monotonic() - began)
-            done = self._execute(_COMPILE, deadline_s)
-            streams = [bytes(done.output), bytes(done.stderr or b"")]
+            execution = self._execute(_COMPILE, deadline_s)
+            streams = [bytes(execution.output), bytes(execution.stderr or b"")]
             log.write_bytes(b"".join(streams))
-            why = _failure(done, deadline_s, streams)
-            if not why and not self._run("sha256sum <executable || :", "looking for the executable").strip():
-                why = "compile.sh made no ./executable"
+            reason = _failure(execution, deadline_s, streams)
+            if not reason and not self._run("sha256sum <executable || :", "looking for the executable").strip():
+                reason = "compile.sh made no ./executable"
             return Check(
-                builds=None if done.ended in ("output_cap", "supervisor_lost", "environment_lost") else not why,
-                why=why,
-                hangs=done.ended == "deadline",
+                builds=None if execution.ended in ("output_cap", "supervisor_lost", "environment_lost") else not reason,
+                reason=reason,
+                hangs=execution.ended == "deadline",
                 utf8=all(map(_is_utf8, streams)),
                 seconds=time.monotonic() - began,
             )
@@ -150,20 +151,20 @@ class CleanRoom:
             script, deadline_s=deadline_s, cwd=self._workdir, env={"HOME": "/root"}, as_root=True, separate=True
         )
 
-    def _run(self, script: str, what: str) -> str:
-        """What a step of our own printed.
+    def _run(self, script: str, step: str) -> str:
+        """Run a step of the check itself, and return its output.
 
         Raises: EnvironmentFault if it fails.
         """
-        done = self._execute(script, _STEP_S)
-        if done.ended != "exited" or done.exit_code != 0:
-            said = bytes(done.stderr or b"").decode("utf-8", "replace").strip().splitlines() or [done.ended]
-            raise EnvironmentFault(f"{what} failed: {said[-1][:_SAID]}")
-        return bytes(done.output).decode("utf-8", "replace")
+        execution = self._execute(script, _STEP_S)
+        if execution.ended != "exited" or execution.exit_code != 0:
+            lines = bytes(execution.stderr or b"").decode("utf-8", "replace").strip().splitlines() or [execution.ended]
+            raise EnvironmentFault(f"{step} failed: {lines[-1][:_OUTPUT_CHARACTERS]}")
+        return bytes(execution.output).decode("utf-8", "replace")
 
 
 def look_up(reference: str) -> Image:
-    """An image that is there, and the daemon it is on.
+    """Return a local image, with facts about its daemon.
 
     Raises: EnvironmentUnavailable.
     """
@@ -182,7 +183,7 @@ def look_up(reference: str) -> Image:
 
 
 def _names_local_images(api: APIClient) -> bool:
-    """Whether the daemon keeps its images in containerd: there a locally built one has a digest under its name too.
+    """Return True if the daemon keeps images in containerd, where a locally built image, too, has a digest.
 
     https://docs.docker.com/engine/storage/containerd/
     """
@@ -190,7 +191,7 @@ def _names_local_images(api: APIClient) -> bool:
 
 
 def _in_registry(api: APIClient, reference: str, digest: str) -> bool:
-    """Whether the registry that the name says has this very image; False also where it does not answer."""
+    """Return True if the registry in the name has this very image; False also if it does not answer."""
     try:
         with daemon.reported(f"asking the registry for {reference}"):
             facts = api.inspect_distribution(reference)  # type: ignore[no-untyped-call]
@@ -199,18 +200,18 @@ def _in_registry(api: APIClient, reference: str, digest: str) -> bool:
     return bool(facts["Descriptor"]["digest"] == digest)
 
 
-def _failure(done: Execution, deadline_s: float, streams: list[bytes]) -> str:
-    """Why compiling counts as failed, or ''."""
-    if done.ended == "deadline":
-        how = f"had not finished after {deadline_s:g} s"
-    elif done.ended not in ("exited", "oom"):
-        how = f"was ended: {done.ended}"
-    elif done.exit_code != 0:
-        how = f"exit {done.exit_code}" if done.signal is None else f"signal {done.signal}"
+def _failure(execution: Execution, deadline_s: float, streams: list[bytes]) -> str:
+    """Return the reason if compiling counts as failed, otherwise ''."""
+    if execution.ended == "deadline":
+        ending = f"had not finished after {deadline_s:g} s"
+    elif execution.ended not in ("exited", "oom"):
+        ending = f"was ended: {execution.ended}"
+    elif execution.exit_code != 0:
+        ending = f"exit {execution.exit_code}" if execution.signal is None else f"signal {execution.signal}"
     else:
         return ""
-    said = cut_middle(b"".join(streams).decode("utf-8", "replace").strip(), _SAID)
-    return f"compile.sh failed: {how}" + (f": {said}" if said else "")
+    output = cut_middle(b"".join(streams).decode("utf-8", "replace").strip(), _OUTPUT_CHARACTERS)
+    return f"compile.sh failed: {ending}" + (f": {output}" if output else "")
 
 
 def _is_utf8(data: bytes) -> bool:

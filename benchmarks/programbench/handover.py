@@ -1,8 +1,8 @@
-"""From an exported workspace to the `submission.tar.gz` that the official evaluator takes.
+"""The hand-over: an exported workspace becomes the `submission.tar.gz` that the official evaluator reads.
 
-Two passes: the first hashes every file, the second writes what may stay. Nothing is unpacked, nothing is held.
-The evaluator extracts as root and keeps owners, so all is owned by 0:0, and it deletes known files in a way that a
-quote in a name defeats, so they are left out here, by content.
+Two passes over the archive: the first hashes every file, the second writes the files that may stay. Nothing is
+unpacked or kept in memory. The evaluator extracts as root and keeps owners, so 0:0 owns every file. It also deletes
+known files, but a quote in a name stops that, so such files are left out here, by content.
 """
 
 from __future__ import annotations
@@ -24,46 +24,47 @@ from environments.archives.left_out import is_harmless
 from trajectories.record.parts import Skipped
 from trajectories.record.paths import to_text
 
-NAME = "submission.tar.gz"
+SUBMISSION = "submission.tar.gz"
 LEVEL = 4
-"""Of gzip. 260 MB of programs and documents: 4.2 s of CPU and 88 MB; with level 6 7.8 s and 86 MB."""
+"""Level of gzip. For 260 MB of programs and documents: 4.2 s of CPU and 88 MB; level 6 takes 7.8 s for 86 MB."""
 LARGEST_WITHHELD = 4 << 30
-"""A file that is larger is no program that has to be withheld, and is not hashed."""
+"""Largest file that is hashed: a larger one cannot be a program to withhold."""
 MOST_ZEROS = 64 << 30
+"""Largest number of bytes in holes of sparse files that are hashed."""
 _ROOT_OWNER = (0, 0)
 
 
 class HandOverError(Exception):
-    """There is no whole submission, and none was left behind; one line."""
+    """There is no complete submission, and no part of one was left behind; the message is one line."""
 
 
 @dataclass(frozen=True)
 class HandOver:
-    """A submission that was written."""
+    """A written submission."""
 
     sha256: str
-    """Of the file: the same workspace gives the same bytes."""
+    """sha256 of the file; the same workspace gives the same bytes."""
     bytes: int
     entries: int
-    """Members, the workspace itself included."""
+    """Number of members, including the workspace itself."""
     removed: tuple[str, ...]
-    """What was withheld, each name as records spell it, sorted."""
+    """Names of the withheld files as records spell them, sorted."""
 
 
 def hand_over(workspace: Path, to: Path, withheld: Collection[str]) -> HandOver:
-    """Write the submission of a workspace (tar.zst): all of it, `.git` too, without files of these sha256 (hex).
+    """Write the submission of a workspace (tar.zst): everything, with `.git`, except files with these sha256 (hex).
 
-    Such a file is left out under each of its names, also the hard-linked ones.
+    Such a file is left out under each of its names, including hard links.
 
     Raises: HandOverError.
     """
     temporary = to.with_name(f".{to.name}.{os.getpid()}")
     try:
-        seen = _look_through(workspace, frozenset(map(str.lower, withheld)))
-        judge = _Withholding(seen)
+        survey = _survey(workspace, frozenset(map(str.lower, withheld)))
+        judge = _Withholding(survey)
         digest, size = hashlib.sha256(), 0
         with temporary.open("wb") as file:
-            for piece in compressed(_submission(workspace, judge, seen.root_first), LEVEL):
+            for piece in compressed(_submission(workspace, judge, survey.root_first), LEVEL):
                 digest.update(piece)
                 size += file.write(piece)
         os.replace(temporary, to)
@@ -74,36 +75,36 @@ def hand_over(workspace: Path, to: Path, withheld: Collection[str]) -> HandOver:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-    return HandOver(digest.hexdigest(), size, judge.entries + (not seen.root_first), tuple(sorted(judge.removed)))
+    return HandOver(digest.hexdigest(), size, judge.entries + (not survey.root_first), tuple(sorted(judge.removed)))
 
 
 def check_complete(skipped: Iterable[Skipped]) -> None:
-    """Pass only an export that left nothing out but what has no content, or a name too long for any archive.
+    """Accept only an export without gaps, except entries without content and names too long for any archive.
 
-    Raises: HandOverError naming the first path that could not be read as it was.
+    Raises: HandOverError with the first path that could not be read unchanged.
     """
-    unread = [one for one in skipped if not is_harmless(one.why)]
+    unread = [entry for entry in skipped if not is_harmless(entry.why)]
     if unread:
         more = f" (and {len(unread) - 1} more)" if unread[1:] else ""
         raise HandOverError(
-            f"the export is not whole: {unread[0].path!r}{more} could not be read as it was ({unread[0].why}), "
+            f"the export is incomplete: {unread[0].path!r}{more} could not be read unchanged ({unread[0].why}), "
             "so there is nothing to submit"
         )
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What the first pass found."""
+class _Survey:
+    """The results of the first pass."""
 
     root_first: bool
-    """Whether the workspace itself comes first in its archive."""
+    """True if the workspace itself comes first in its archive."""
     unwanted: frozenset[int]
     """Members with a withheld content, counted from 0."""
     linked: frozenset[bytes]
-    """Paths that hard links are to."""
+    """Targets of hard links."""
 
 
-def _look_through(workspace: Path, withheld: frozenset[str]) -> _Seen:
+def _survey(workspace: Path, withheld: frozenset[str]) -> _Survey:
     root_first = False
     unwanted: set[int] = set()
     linked: set[bytes] = set()
@@ -115,7 +116,7 @@ def _look_through(workspace: Path, withheld: frozenset[str]) -> _Seen:
             linked.add(_path(member.link))
         if digest in withheld:
             unwanted.add(at)
-    return _Seen(root_first, frozenset(unwanted), frozenset(linked))
+    return _Survey(root_first, frozenset(unwanted), frozenset(linked))
 
 
 def _submission(workspace: Path, judge: Judge, root_first: bool) -> Iterator[bytes]:
@@ -127,34 +128,34 @@ def _submission(workspace: Path, judge: Judge, root_first: bool) -> Iterator[byt
 
 
 class _Withholding:
-    """Leaves out the members with these numbers, and the hard links to them."""
+    """Leaves out the unwanted members and the hard links to them."""
 
-    def __init__(self, seen: _Seen) -> None:
+    def __init__(self, survey: _Survey) -> None:
         self.entries = 0
         self.removed: list[str] = []
-        self._seen = seen
+        self._survey = survey
         self._at = -1
         self._inside = inside_only(lambda _: None)
-        self._there: dict[bytes, bool] = {}
-        """Of the paths that hard links are to and that came by: whether they went through."""
+        self._kept_targets: dict[bytes, bool] = {}
+        """Targets of hard links that have been passed; False for those that were left out."""
 
     def __call__(self, member: Member) -> bool:
         self._at += 1
         self._inside(member)
         path = _path(member.name)
-        through = self._at not in self._seen.unwanted
+        keep = self._at not in self._survey.unwanted
         if member.type == b"1":
-            target = self._there.get(_path(member.link))
-            if target is None:
+            target_kept = self._kept_targets.get(_path(member.link))
+            if target_kept is None:
                 raise BadArchive(f"archive member {member.shown!r} is a hard link to what is not there")
-            through = target
-        if path in self._seen.linked:
-            self._there[path] = through
-        if through:
+            keep = target_kept
+        if path in self._survey.linked:
+            self._kept_targets[path] = keep
+        if keep:
             self.entries += 1
         else:
             self.removed.append(to_text(path))
-        return through
+        return keep
 
 
 def _path(name: bytes) -> bytes:
@@ -162,9 +163,9 @@ def _path(name: bytes) -> bytes:
 
 
 def _plain(workspace: Path) -> Iterator[bytes]:
-    """The tar in a tar.zst.
+    """Return the tar in a tar.zst.
 
-    Raises: BadArchive where it is none, OSError.
+    Raises: BadArchive if it is not a complete tar.zst, OSError.
     """
     import zstandard
 

@@ -1,6 +1,6 @@
-"""ProgramBench's instances, as the package `programbench` and directories of one's own have them on disk.
+"""ProgramBench's instances on disk, from the package `programbench` and from the user's own directories.
 
-Reads files only: the package itself is never imported here (its own commands take 0.2 s to start).
+Only reads files, and never imports the package itself (its own commands take 0.2 s to start).
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ import yaml
 from benchmarks.task.task import TaskError
 
 TASKS_VARIABLE = "RETRACE_PROGRAMBENCH_TASKS"
-"""Directories with instances of one's own, separated like PATH, each laid out like the package's `data/tasks`."""
+"""Variable with the user's directories of instances, separated like PATH, laid out like the package's `data/tasks`."""
 FIXTURE = "testorg__"
-"""How the ids of the package's own test fixture begin: it is solved and evaluated like any, and not listed."""
+"""Prefix of the id of the package's test fixture, which can be solved and evaluated but is not listed."""
 IMAGE_TAG = "task_cleanroom_v6"
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch of hidden tests: their names, and which of them do not count."""
+    """A branch of hidden tests: their names, and the names of those that do not count."""
 
     tests: tuple[str, ...]
     ignored: frozenset[str]
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The names that count."""
+        """Return the names that count."""
         return tuple(name for name in self.tests if name not in self.ignored)
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance; `directory` holds its task.yaml, tests.json and, for one of one's own, perhaps `solution/`."""
+    """An instance. `directory` has its task.yaml and tests.json and, for the user's own, perhaps `solution/`."""
 
     id: str
     repository: str
     commit: str
     language: str
     difficulty: str
-    """easy, medium, hard, or empty where the data does not say."""
+    """easy, medium or hard; empty if the data has no difficulty."""
     clean_hashes: tuple[str, ...]
-    """sha256 of files that the evaluator removes from a submission: the original executable."""
+    """sha256 of the files that the evaluator removes from a submission: the original executable."""
     directory: Path
     own: bool
-    """Whether it is from one of the user's directories, not from the package."""
+    """True if it is from one of the user's directories, not from the package."""
 
     @property
     def image(self) -> str:
-        """The clean-room image, in which it is solved and evaluated."""
+        """Return the clean-room image, in which the instance is solved and evaluated."""
         organisation = os.environ.get("PROGRAMBENCH_DOCKER_ORG") or "programbench"
         return f"{organisation}/{self.id.replace('__', '_1776_')}:{IMAGE_TAG}"
 
     def branches(self) -> Mapping[str, Branch]:
-        """The branches that count, by name; read anew each time (up to 2 MB).
+        """Return the branches that count, by name. Reads the file (up to 2 MB) each time.
 
         Raises: TaskError.
         """
@@ -69,35 +69,36 @@ class Instance:
         try:
             data: dict[str, Any] = json.loads(path.read_bytes())
             return {
-                name: Branch(tuple(found["tests"]), frozenset(one["name"] for one in found.get("ignored_tests") or ()))
-                for name, found in data["branches"].items()
-                if not found.get("ignored")
+                name: Branch(
+                    tuple(branch["tests"]), frozenset(test["name"] for test in branch.get("ignored_tests") or ())
+                )
+                for name, branch in data["branches"].items()
+                if not branch.get("ignored")
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TaskError(f"{path}: cannot be read as ProgramBench's tests ({error!r})") from None
 
 
 def ids(*, listed: bool = True) -> tuple[str, ...]:
-    """All instances' ids, sorted; without the fixture if only the `listed` are wanted."""
+    """Return the ids of all instances, sorted; `listed` leaves out the fixture."""
     return tuple(sorted(id for id in _directories() if not (listed and id.startswith(FIXTURE))))
 
 
 def official(id: str) -> bool:
-    """Whether this is one of the benchmark's own instances, which its website counts."""
-    found = _directories().get(id)
-    return found is not None and not found[1] and not id.startswith(FIXTURE)
+    """Return True for an instance of the benchmark itself, which its website counts."""
+    place = _directories().get(id)
+    return place is not None and not place.own and not id.startswith(FIXTURE)
 
 
 def instance(id: str) -> Instance:
-    """The instance with this id.
+    """Return the instance with this id.
 
     Raises: TaskError (unknown, no package, malformed file).
     """
-    found = _directories().get(id)
-    if found is None:
+    place = _directories().get(id)
+    if place is None:
         raise TaskError(f"ProgramBench has no instance {id!r}; see `agent tasks list --benchmark programbench`")
-    directory, own = found
-    path = directory / "task.yaml"
+    path = place.directory / "task.yaml"
     try:
         data = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         return Instance(
@@ -107,8 +108,8 @@ def instance(id: str) -> Instance:
             language=str(data["language"]),
             difficulty=str(data.get("difficulty") or ""),
             clean_hashes=tuple(map(str, data.get("eval_clean_hashes") or ())),
-            directory=directory,
-            own=own,
+            directory=place.directory,
+            own=place.own,
         )
     except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise TaskError(f"{path}: cannot be read as a ProgramBench task ({error!r})") from None
@@ -116,24 +117,32 @@ def instance(id: str) -> Instance:
 
 @cache
 def package_tasks() -> Path | None:
-    """Where the installed package keeps its instances; None without the package."""
+    """Return the installed package's directory of instances; None without the package."""
     spec = importlib.util.find_spec("programbench")
     return Path(spec.origin).parent / "data" / "tasks" if spec is not None and spec.origin else None
 
 
 def own_tasks() -> tuple[Path, ...]:
-    """The user's own directories of instances."""
+    """Return the user's own directories of instances."""
     return tuple(Path(part) for part in os.environ.get(TASKS_VARIABLE, "").split(os.pathsep) if part)
 
 
-def _directories() -> Mapping[str, tuple[Path, bool]]:
+@dataclass(frozen=True)
+class _Place:
+    """The directory of an instance; `own` if it is one of the user's."""
+
+    directory: Path
+    own: bool
+
+
+def _directories() -> Mapping[str, _Place]:
     return _scan(package_tasks(), own_tasks())
 
 
 @cache
-def _scan(package: Path | None, own: tuple[Path, ...]) -> Mapping[str, tuple[Path, bool]]:
-    """Each instance's directory by id; the package's instance wins over one of the same id."""
-    found: dict[str, tuple[Path, bool]] = {}
+def _scan(package: Path | None, own: tuple[Path, ...]) -> Mapping[str, _Place]:
+    """Return each instance's place by id; for an id that both have, the package's instance counts."""
+    places: dict[str, _Place] = {}
     for root, is_own in (*((path, True) for path in own), *([(package, False)] if package else [])):
         try:
             entries = list(os.scandir(root))
@@ -141,5 +150,5 @@ def _scan(package: Path | None, own: tuple[Path, ...]) -> Mapping[str, tuple[Pat
             continue
         for entry in entries:
             if "__" in entry.name and os.path.isfile(os.path.join(entry.path, "task.yaml")):
-                found[entry.name] = Path(entry.path), is_own
-    return found
+                places[entry.name] = _Place(Path(entry.path), is_own)
+    return places

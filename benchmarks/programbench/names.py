@@ -1,6 +1,6 @@
-"""What a user may call an instance: its id, with or without the commit; owner and repository; the repository alone.
+"""Names of an instance: its id, with or without the commit; owner and repository; or the repository alone.
 
-Ids are made of the repository's name and the commit, so names need no file but the listing of directories.
+An id consists of the repository's name and the commit, so looking up a name only needs the list of directories.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from benchmarks.task.task import Named
 
 
 def named(word: str) -> Named:
-    """The instances that a word means, upper and lower case being the same.
+    """Return the instances that a word means, in upper or lower case.
 
-    `exactly`: those of the first of these that any has: id, id without the commit, owner/repository, repository. The
-    package's fixture is meant only where no listed instance is. `perhaps`: ids with the word in them.
+    `exactly`: the matches of the first of these forms that has any: id, id without the commit, owner/repository,
+    repository. The package's fixture counts only if no listed instance matches. `perhaps`: ids that contain the word.
     """
     wanted = word.lower()
     names = {id: _names(id) for id in instances.ids(listed=False)}
     for place in range(4):
-        found = [id for id, own in names.items() if own[place] == wanted]
-        listed = [id for id in found if not id.startswith(instances.FIXTURE)]
-        if found:
-            return Named(exactly=tuple(listed or found))
+        matches = [id for id, forms in names.items() if forms[place] == wanted]
+        listed = [id for id in matches if not id.startswith(instances.FIXTURE)]
+        if matches:
+            return Named(exactly=tuple(listed or matches))
     if not wanted or "/" in wanted:
         return Named()
     return Named(perhaps=tuple(id for id in instances.ids() if wanted in id.lower()))

@@ -1,6 +1,6 @@
-"""gzip on all cores, with the same bytes each time: one member, no name, no time.
+"""gzip on all cores with reproducible output: one member without name and time.
 
-The pieces are compressed apart, each with the 32 KiB before it as its dictionary, as pigz does. RFC 1952, RFC 1951.
+Each piece is compressed separately, with the 32 KiB before it as its dictionary, as in pigz. RFC 1952, RFC 1951.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 PIECE_BYTES = 1 << 19
-"""Fixed: other pieces make other bytes."""
+"""Size of a piece. It is fixed, because another size changes the output."""
 _WINDOW_BYTES = 1 << 15
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 _MOST_THREADS = 8
 
 
 def compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    """The chunks as one gzip file, piece by piece; zlib lets other threads run meanwhile."""
+    """Compress chunks to one gzip file, which is returned piece by piece; zlib runs without Python's lock."""
     threads = min(os.cpu_count() or 1, _MOST_THREADS)
     check = size = 0
     window = b""
@@ -33,13 +33,13 @@ def compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
                 check, size, window = zlib.crc32(piece, check), size + len(piece), piece[-_WINDOW_BYTES:]
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
-            for done in waiting:
-                yield done.result()
+            for future in waiting:
+                yield future.result()
             yield b"\x03\0"  # an empty last block
             yield struct.pack("<LL", check, size & 0xFFFFFFFF)
         finally:
-            for one in waiting:
-                one.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 def _deflated(piece: bytes, window: bytes, level: int) -> bytes:
@@ -48,12 +48,12 @@ def _deflated(piece: bytes, window: bytes, level: int) -> bytes:
 
 
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """All of one size but the last."""
-    held = bytearray()
+    """Cut the chunks into pieces of the same size; only the last may be smaller."""
+    buffer = bytearray()
     for chunk in chunks:
-        held += chunk
-        while len(held) >= PIECE_BYTES:
-            yield bytes(held[:PIECE_BYTES])
-            del held[:PIECE_BYTES]
-    if held:
-        yield bytes(held)
+        buffer += chunk
+        while len(buffer) >= PIECE_BYTES:
+            yield bytes(buffer[:PIECE_BYTES])
+            del buffer[:PIECE_BYTES]
+    if buffer:
+        yield bytes(buffer)

@@ -1,4 +1,4 @@
-"""What an instance is told to do, and the ablations of it: other words, another network, the same tests."""
+"""The instruction of an instance, and its ablations: another instruction or network, but the same tests."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import replace
 from benchmarks.task.task import Task, TaskError
 
 LANGUAGES = {"c": "C", "cpp": "C++", "go": "Go", "hs": "Haskell", "java": "Java", "rs": "Rust"}
-"""The data's words for a language, and people's."""
+"""Names of languages, by the word that the data uses."""
 INTERNET = "internet"
 OTHER_LANGUAGE = "other-language"
 
 
 def language_name(word: str) -> str:
-    """What people call a language of the data."""
+    """Return the name of a language of the data."""
     return LANGUAGES.get(word, word.capitalize())
 
 
 def variants_of(language: str) -> dict[str, str]:
-    """The ablations of an instance whose reference is in this language, with what each changes."""
+    """Return the ablations of an instance whose original is in this language, each with the change it makes."""
     return {
         INTERNET: "the network is on; looking up the program's source stays forbidden",
         OTHER_LANGUAGE: f"the program must be written in another language than {language_name(language)}",
@@ -26,7 +26,7 @@ def variants_of(language: str) -> dict[str, str]:
 
 
 def instruction(repository: str, language: str, variants: tuple[str, ...] = ()) -> str:
-    """What an instance's task begins with; all else is in the prompt `programbench`."""
+    """Return the beginning of an instance's task; everything else is in the prompt `programbench`."""
     program = repository.rpartition("/")[2]
     text = (
         f"Write the program `{program}` anew: find out from its documentation and by running it what it does, and "
@@ -41,14 +41,16 @@ def instruction(repository: str, language: str, variants: tuple[str, ...] = ()) 
     )
 
 
-def vary(task: Task, variants: tuple[str, ...]) -> Task:
-    """The task with these ablations.
+def with_variants(task: Task, variants: tuple[str, ...]) -> Task:
+    """Return the task with these ablations.
 
-    Raises: TaskError for one that it does not have.
+    Raises: TaskError for an unknown one.
     """
     for name in variants:
         if name not in task.variants:
-            raise TaskError(f"{task.id} has no variant {name!r}; there is {' and '.join(sorted(task.variants))}")
+            raise TaskError(
+                f"{task.id} has no variant {name!r}; the variants are {' and '.join(sorted(task.variants))}"
+            )
     if not variants:
         return task
     chosen = tuple(sorted(set(variants)))

@@ -40,7 +40,7 @@ def test_the_original_is_hashed_before_anything_else(
 ) -> None:
     """Its hash is what keeps it out of a submission, whatever its name there: execute-only, so only root can tell."""
     done, room, _ = checked(submission(calculator()))
-    assert done.builds, done.why
+    assert done.builds, done.reason
     made = ["docker", "create", calculator_image.reference]
     container = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
     try:
@@ -76,14 +76,14 @@ def test_it_builds_as_root_in_the_workspace_with_nothing_of_the_image_s_left_in_
 def test_what_does_not_build_is_said_with_its_last_words(submission, compile_sh: str | None, why: str) -> None:
     done, _, _ = checked(submission({**calculator(compile_sh=compile_sh), "executable": "#!/bin/sh\necho 5\n"}))
     assert done.builds is False
-    assert done.why.startswith(why)
+    assert done.reason.startswith(why)
     assert not done.hangs
 
 
 def test_a_build_that_hangs_is_ended_at_its_deadline(submission) -> None:
     done, _, log = checked(submission(calculator(compile_sh="#!/bin/sh\necho begun\nsleep 1000\n")), deadline_s=1)
     assert (done.builds, done.hangs, log) == (False, True, "begun\n")
-    assert done.why == "compile.sh failed: had not finished after 1 s: begun"
+    assert done.reason == "compile.sh failed: had not finished after 1 s: begun"
 
 
 def test_a_byte_that_is_no_utf8_is_told_also_where_the_two_outputs_together_would_be(submission) -> None:

@@ -31,7 +31,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def submit(workspace: Path, tmp_path: Path, *options: str, withheld: tuple[str, ...] = (SHA256,)):
-    to = tmp_path / handover.NAME
+    to = tmp_path / handover.SUBMISSION
     done = hand_over(export_of(workspace, tmp_path / "workspace.tar.zst", *options), to, withheld)
     assert done.sha256 == hashlib.sha256(to.read_bytes()).hexdigest()
     assert done.bytes == to.stat().st_size
@@ -73,7 +73,7 @@ def test_the_whole_workspace_owned_by_root_with_its_git(workspace: Path, tmp_pat
         == hashlib.sha256(bytes(1 << 27) + b"in the middle" + bytes((1 << 27) - 13)).digest()
     )
     assert "./.git/HEAD" in found
-    assert (tmp_path / handover.NAME).stat().st_size < 1 << 20
+    assert (tmp_path / handover.SUBMISSION).stat().st_size < 1 << 20
 
 
 @FORMATS
@@ -168,14 +168,14 @@ def test_a_broken_export_is_an_error_and_leaves_nothing(how: str, tmp_path: Path
     export = tmp_path / "workspace.tar.zst"
     export.write_bytes(BROKEN[how])
     with pytest.raises(HandOverError) as error:
-        hand_over(export, tmp_path / handover.NAME, (SHA256,))
+        hand_over(export, tmp_path / handover.SUBMISSION, (SHA256,))
     assert "\n" not in str(error.value)
     assert str(export) in str(error.value)
     assert os.listdir(tmp_path) == ["workspace.tar.zst"]
 
 
 def test_an_error_leaves_the_submission_that_was_there(tmp_path: Path) -> None:
-    to = tmp_path / handover.NAME
+    to = tmp_path / handover.SUBMISSION
     to.write_bytes(b"before")
     with pytest.raises(HandOverError, match="No such file"):
         hand_over(tmp_path / "none", to, ())
@@ -198,7 +198,7 @@ except HandOverError as error:
 def test_a_full_disk_is_an_error_and_leaves_nothing(workspace: Path, tmp_path: Path) -> None:
     (workspace / "noise").write_bytes(os.urandom(4 << 20))
     export = export_of(workspace, tmp_path / "workspace.tar.zst")
-    to = tmp_path / "out" / handover.NAME
+    to = tmp_path / "out" / handover.SUBMISSION
     to.parent.mkdir()
     done = subprocess.run([sys.executable, "-c", FULL, str(export), str(to)], capture_output=True, text=True)
     assert done.stdout.startswith("refused"), done.stderr

@@ -28,11 +28,12 @@ ROOT = Path(__file__).resolve().parents[2]
 HANGING = """if True:
     import sys
     from pathlib import Path
-    from benchmarks.programbench import instances, official
+    from benchmarks.programbench import instances
+    from benchmarks.programbench.official.evaluator import evaluate
     from trajectories import interrupts
     interrupts.install()
     with interrupts.interruptible():
-        official.evaluate(instances.instance(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
+        evaluate(instances.instance(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
     """
 
 

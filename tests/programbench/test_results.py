@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from benchmarks.programbench.instances import Instance
-from benchmarks.programbench.official import hidden_tests, last_words, results
+from benchmarks.programbench.official import hidden_tests, results
+from benchmarks.programbench.official.log_errors import LoggedError, error_of_evaluation, last_error
 from tests.programbench.clean_room import CALCULATOR, CALCULATOR_BRANCH
 
 BRANCHES = {
@@ -161,12 +162,13 @@ RuntimeError: Failed to start container: docker: no
 Run 'docker run --help'
    Evaluation Summary
 """
-    assert last_words.failure_of_evaluation(log, "o__r.1") == "RuntimeError: Failed to start container: docker: no"
-    assert last_words.failure_of_evaluation(log, "o__r.2") is None
+    failure = LoggedError("RuntimeError: Failed to start container: docker: no", "RuntimeError")
+    assert error_of_evaluation(log, "o__r.1") == failure
+    assert error_of_evaluation(log, "o__r.2") is None
     bare = "Error evaluating o__r.1: \nTraceback (most recent call last):\n  assert x\nAssertionError\n"
-    assert last_words.failure_of_evaluation(bare, "o__r.1") == "AssertionError"
-    assert last_words.reason("No instances to evaluate.\n") == "No instances to evaluate."
-    assert last_words.reason("") == "it said nothing"
+    assert error_of_evaluation(bare, "o__r.1") == LoggedError("AssertionError", "AssertionError")
+    assert last_error("No instances to evaluate.\n") == LoggedError("No instances to evaluate.")
+    assert last_error("") == LoggedError("it said nothing")
 
 
 # --- hidden tests --------------------------------------------------------------------------------------------

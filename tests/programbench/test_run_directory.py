@@ -233,7 +233,7 @@ def test_of_several_attempts_the_latest_is_taken_unless_one_is_named(
     done = into(batch, first)
     assert [one.trial for one in done.instances] == [str(first)]
     assert {one.why for one in done.left_out} == {f"{first.name} is named"}
-    with pytest.raises(RecordError, match=f"{first.name} and {third.name} are both of {FFMPEG}"):
+    with pytest.raises(RecordError, match=f"{first.name} and {third.name} are both trials of {FFMPEG}"):
         into(first, third)
 
 
@@ -254,7 +254,7 @@ def test_an_export_that_left_something_unread_is_refused(batch: Path, into: Call
     harmless.append(Skipped(path="l", why="its path has more than 3840 bytes"))
     into(finished(batch, JQ, skipped=tuple(harmless)))
     unread = Skipped(path="src/a\nb", why="Warning: Cannot open: Permission denied")
-    with pytest.raises(RecordError, match=r"src/a.*could not be read as it was") as error:
+    with pytest.raises(RecordError, match=r"src/a.*could not be read unchanged") as error:
         into(finished(batch, FFMPEG, skipped=(*harmless, unread)))
     assert "\n" not in str(error.value)
 

@@ -56,7 +56,9 @@ def test_the_language_that_is_not_allowed_is_named(name: str, language: str) -> 
 
 def test_one_that_there_is_not_names_those_there_are(work: Path) -> None:
     benchmark, task = resolve_task("ffmpeg")
-    with pytest.raises(TaskError, match=r"ffmpeg__ffmpeg.* has no variant 'gpu'; there is internet and other-language"):
+    with pytest.raises(
+        TaskError, match=r"ffmpeg__ffmpeg.* has no variant 'gpu'; the variants are internet and other-language"
+    ):
         benchmark.vary(task, ("internet", "gpu"))
     for argv in (["--task", "ffmpeg"], ["--task", "demo/ledger"], ["--instruction", "x", "--workspace", str(work)]):
         done = agent(work, "solve", *argv, "--model", script(work, SUBMIT), "--variant", "gpu")

@@ -1,7 +1,7 @@
-"""Where the archives of an instance's hidden tests are: a directory of one's own, or the Hugging Face cache.
+"""Finding the archives of an instance's hidden tests: in a directory of the user's, or in the Hugging Face cache.
 
-The evaluator opens every branch's archive after it has compiled, and one that is missing loses the whole instance
-without a result. So all of them are looked for before anything slow, and the evaluator is then told where they are.
+The evaluator opens the archive of each branch after it has compiled the submission, and a missing one costs the whole
+instance its result. So all of them are looked up before any slow step, and the evaluator gets their directory.
 """
 
 from __future__ import annotations
@@ -18,34 +18,35 @@ from pathlib import Path
 
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official import running
-from benchmarks.programbench.official.last_words import reason
+from benchmarks.programbench.official.log_errors import last_error
 
 VARIABLE = "PROGRAMBENCH_BLOB_DIR"
 REPOSITORY = "programbench/ProgramBench-Tests"
 SYNC_S = 3600
+"""Time limit of a download, in seconds."""
 RUN = "eval/run.sh"
-"""In every archive: what runs its tests."""
+"""Script in every archive that runs its tests."""
 _CACHED = "Blobs cached at "
 
 
 class NoTests(Exception):
-    """The hidden tests cannot be had; one line with the way out."""
+    """The hidden tests are not available; the message is one line with the way out."""
 
 
 @dataclass(frozen=True)
 class HiddenTests:
-    """Archives of all branches of an instance, below `directory/<instance>/tests`."""
+    """The archives of all branches of an instance, in `directory/<instance>/tests`."""
 
     directory: Path
-    """For PROGRAMBENCH_BLOB_DIR: with it, the evaluator asks no network and no other revision."""
+    """Value for PROGRAMBENCH_BLOB_DIR: with it, the evaluator uses neither the network nor another revision."""
     revision: str
-    """The dataset's commit, or `local:` and the sha256 over the archives' names and contents."""
+    """Commit of the dataset, or `local:` and the sha256 over the archives' names and contents."""
     official: bool
-    """Whether they are a revision of the benchmark's own dataset."""
+    """True if they are a revision of the benchmark's own dataset."""
 
 
 def find(instance: Instance, log: Path) -> HiddenTests:
-    """The archives, downloaded if need be; what the package says while it does goes to `log`.
+    """Return the archives, downloaded if necessary; the package's output goes to `log`.
 
     Raises: NoTests, TaskError, OSError.
     """
@@ -53,30 +54,33 @@ def find(instance: Instance, log: Path) -> HiddenTests:
     local = os.environ.get(VARIABLE)
     if local:
         directory = Path(local).absolute()
-        _all_there(directory / instance.id, needed, f"{VARIABLE} is {local}")
+        _check_complete(directory / instance.id, needed, f"{VARIABLE} is {local}")
         for branch, tests in instance.branches().items():
             if tests.tests:
                 _check_runnable(directory / instance.id / "tests" / f"{branch}.tar.gz")
         return HiddenTests(directory, _local_revision(directory / instance.id, needed), official=False)
-    found = _downloaded(instance, log)
-    _all_there(found, needed, "the dataset was downloaded")
-    commit = found.parent.name
+    snapshot = _downloaded(instance, log)
+    _check_complete(snapshot, needed, "the dataset was downloaded")
+    commit = snapshot.parent.name
     official = (os.environ.get("PROGRAMBENCH_HF_REPO") or REPOSITORY) == REPOSITORY
-    return HiddenTests(found.parent, commit, official=official and bool(re.fullmatch("[0-9a-f]{40}", commit)))
+    return HiddenTests(snapshot.parent, commit, official=official and bool(re.fullmatch("[0-9a-f]{40}", commit)))
 
 
-def _all_there(directory: Path, needed: Iterable[str], what: str) -> None:
+def _check_complete(directory: Path, needed: Iterable[str], source: str) -> None:
     missing = [name for name in needed if not (directory / "tests" / name).is_file()]
     if missing:
-        count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise NoTests(
-            f"{what}, but there is no {directory / 'tests' / missing[0]}{count}: put the archives of the hidden tests "
+            f"{source}, but there is no {directory / 'tests' / missing[0]}{more}: put the archives of the hidden tests "
             f"there, or unset {VARIABLE} to have them downloaded"
         )
 
 
 def _check_runnable(archive: Path) -> None:
-    """Raises: NoTests, for an archive without what runs its tests: the evaluator would count them all as not passed."""
+    """Accept only an archive with the script that runs its tests: without it, they would all count as not passed.
+
+    Raises: NoTests.
+    """
     try:
         with tarfile.open(archive, "r|gz") as tests:
             if any(posixpath.normpath(member.name) == RUN and member.isfile() for member in tests):
@@ -87,15 +91,15 @@ def _check_runnable(archive: Path) -> None:
 
 
 def _downloaded(instance: Instance, log: Path) -> Path:
-    """The instance's directory within a snapshot of the dataset in the Hugging Face cache."""
-    ran = running.run(["blob", "sync", instance.id], log, SYNC_S, {"HF_HUB_DISABLE_PROGRESS_BARS": "1"})
-    said = log.read_text("utf-8", "replace")
-    cached = next((line for line in reversed(said.splitlines()) if line.startswith(_CACHED)), None)
-    if ran.status == 0 and cached is not None:
+    """Download the tests; return the instance's directory in a snapshot of the dataset in the Hugging Face cache."""
+    command = running.run(["blob", "sync", instance.id], log, SYNC_S, {"HF_HUB_DISABLE_PROGRESS_BARS": "1"})
+    output = log.read_text("utf-8", "replace")
+    cached = next((line for line in reversed(output.splitlines()) if line.startswith(_CACHED)), None)
+    if command.status == 0 and cached is not None:
         return Path(cached.removeprefix(_CACHED))
-    why = f"no end after {SYNC_S} s" if ran.status is None else reason(said)
+    reason = f"no end after {SYNC_S} s" if command.status is None else last_error(output).text
     raise NoTests(
-        f"the hidden tests of {instance.id} cannot be downloaded: {why}; "
+        f"the hidden tests of {instance.id} cannot be downloaded: {reason}; "
         f"try `programbench blob sync {instance.id}`, or set {VARIABLE} to a directory that holds them"
     )
 

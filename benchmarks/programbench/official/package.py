@@ -1,8 +1,8 @@
-"""The command line of the package `programbench`, with one's own instances added. Run by path, never imported.
+"""The command line of the package `programbench`, with the user's own instances. Run by path, never imported.
 
-Instances of RETRACE_PROGRAMBENCH_TASKS are added to those that the package loads; an id of the package's stays its own.
-With RETRACE_EVALUATION, standard input is the life line of the harness: when that dies, so does all this, and
-`sweep.py` removes the containers that were running.
+Instances of RETRACE_PROGRAMBENCH_TASKS are added to those of the package; for an id that both have, the package's one
+counts. With RETRACE_EVALUATION, standard input is a pipe from the harness: when the harness dies, this process group
+is killed, and `sweep.py` removes the containers that were running.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ SWEEP = Path(__file__).with_name("sweep.py")
 
 
 def main() -> None:
+    """Run the package's command line."""
     evaluation = os.environ.get("RETRACE_EVALUATION")
     if evaluation:
         threading.Thread(target=_end_with_harness, args=(evaluation,), daemon=True).start()
@@ -31,25 +32,25 @@ def main() -> None:
 
 
 def _end_with_harness(evaluation: str) -> None:
-    os.read(0, 1)  # nothing is ever sent
+    os.read(0, 1)  # returns when the harness dies: nothing is ever sent
     docker = os.environ.get("RETRACE_DOCKER", "docker")
     subprocess.Popen([sys.executable, "-P", str(SWEEP), docker, evaluation], start_new_session=True)
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 def _add(directories: list[Path]) -> None:
-    """Everything of the package asks this one function for instances."""
+    """Replace the function from which the whole package gets its instances."""
     from programbench.constants import TASKS_DIR
     from programbench.utils import load_data
 
     package = load_data.load_all_instances
 
     def with_own(tasks_dir: Path = TASKS_DIR, *, include_tests: bool = True) -> list[dict[str, Any]]:
-        found = {one["instance_id"]: one for one in package(tasks_dir, include_tests=include_tests)}
+        instances = {instance["instance_id"]: instance for instance in package(tasks_dir, include_tests=include_tests)}
         for directory in filter(Path.is_dir, directories):
-            for one in package(directory, include_tests=include_tests):
-                found.setdefault(one["instance_id"], one)
-        return list(found.values())
+            for instance in package(directory, include_tests=include_tests):
+                instances.setdefault(instance["instance_id"], instance)
+        return list(instances.values())
 
     load_data.load_all_instances = with_own
 

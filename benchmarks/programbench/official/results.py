@@ -1,4 +1,4 @@
-"""What the official evaluator wrote (`<id>.eval.json`), as cases and a score of the package's own making."""
+"""The result of the official evaluator (`<id>.eval.json`) as cases, and its score as the package computes it."""
 
 from __future__ import annotations
 
@@ -25,43 +25,45 @@ _STATUS: dict[str, CaseStatus] = {
     "not_run": "missing",
 }
 _MESSAGE = 500
+"""Longest message of a case, in characters."""
 _NOTES = 10
+"""Largest number of the evaluator's warnings that become notes."""
 _UNREACHABLE = re.compile(r"^(?:docker: )?(?:Cannot connect to the Docker daemon|error during connect)", re.M)
-"""Nothing in a container can bring that about."""
+"""Message that nothing in a container can cause."""
 _NO_EXEC = re.compile(r"^(?:docker: )?(?:Error response from daemon|OCI runtime exec failed): ", re.M)
-"""The daemon would not run a step. That the submission can: by killing the container's first process, for instance."""
+"""Message of a step that the daemon refused. A submission can cause it, for instance by killing the first process."""
 
 
 class Torn(Exception):
-    """There is no result in the file; one line."""
+    """There is no complete result in the file; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """A result as it counts: of active branches, without ignored tests, the last of each name."""
+    """A result as it counts: active branches only, no ignored tests, and the last result of each name."""
 
     cases: tuple[Case, ...]
     quality: float
     resolved: bool
-    """All active tests pass."""
+    """True if all active tests pass."""
     almost: bool
-    """At least 95 % do."""
+    """True if at least 95 % of the active tests pass."""
     error_code: str | None
-    """Why nothing was tested, the package's word: `compile_failed`, ..."""
+    """The package's code for the reason why nothing was tested: `compile_failed`, ..."""
     error_details: str
     cut_off: tuple[str, ...]
-    """Branches that count and have no result because the daemon could not be reached, or no disk could take it."""
+    """Active branches without a result because the daemon could not be reached or the disk was full."""
     executable_hash: str
     reruns: str
-    """Whether failing tests could be run again: yes, no, or `not reached`."""
+    """`yes` or `no` if failing tests could or could not be run again, or `not reached`."""
     notes: tuple[str, ...]
 
     def infrastructure(self, builds: bool | None) -> bool:
-        """Whether something was not tested for a reason that is not the submission's.
+        """Return True if tests did not run for a reason that the submission did not cause.
 
-        Wiping the workspace comes before the submission is there. A later step's words may be the submission's own:
-        that the daemon cannot be reached is believed unless the clean-room check found it at fault too, and that it
-        would not run the step only if it built there.
+        Wiping the workspace comes before the submission is there. In a later step, the submission itself may have
+        printed the message: an unreachable daemon is believed unless the submission did not build in the clean-room
+        check either, and a refused step only if it built there.
         """
         if self.error_code == "wipe_workspace_failed" or self.cut_off:
             return True
@@ -71,16 +73,16 @@ class Results:
 
 
 def read(path: Path, instance: Instance) -> Results:
-    """The results in an eval.json, scored with the package's `test_results_map`.
+    """Return the results in an eval.json, scored with the package's `test_results_map`.
 
-    Raises: Torn (not there, cut off, not in the package's format), OSError.
+    Raises: Torn (missing, cut off, not in the package's format), OSError.
     """
     from programbench import submission
 
     result = whole(path)
     data = json.loads((instance.directory / "tests.json").read_bytes())
     counted = submission.test_results_map(path, data)
-    last = {one.full_name: one for one in result.test_results}
+    last = {test.full_name: test for test in result.test_results}
     cases = tuple(
         Case(
             id=name,
@@ -96,9 +98,9 @@ def read(path: Path, instance: Instance) -> Results:
     cut_off = (
         branch
         for branch, errors in result.test_branch_errors.items()
-        if branch in active and any(_is_cut_off(one) for one in errors)
+        if branch in active and any(_is_cut_off(error) for error in errors)
     )
-    steps = [one for one in result.log if one.get("step") == "install_rerunfailures"]
+    steps = [step for step in result.log if step.get("step") == "install_rerunfailures"]
     return Results(
         cases=cases,
         quality=quality,
@@ -114,7 +116,7 @@ def read(path: Path, instance: Instance) -> Results:
 
 
 def whole(path: Path) -> EvaluationResult:
-    """An eval.json as the package's own type.
+    """Return an eval.json as the package's own type.
 
     Raises: Torn, OSError.
     """
@@ -131,13 +133,13 @@ def whole(path: Path) -> EvaluationResult:
 
 
 def _is_cut_off(error: TestBranchError) -> bool:
-    """Whether a branch failed by the machine; reading results is `docker cp` into our own TMPDIR."""
+    """Return True if the machine made a branch fail; results are read with `docker cp` into our own TMPDIR."""
     full = error.error_code == "results_read_failed" and "no space left on device" in error.error_details
     return full or _UNREACHABLE.search(error.error_details) is not None
 
 
 def _details(result: EvaluationResult) -> str:
-    """What a failed step said; one that was cut off says so elsewhere."""
+    """Return the output of a failed step; for a step that was cut off, the package keeps it in `exception_info`."""
     last = result.log[-1] if result.log else {}
     return (result.error_details or str(last.get("exception_info") or "")).strip()
 
@@ -145,10 +147,11 @@ def _details(result: EvaluationResult) -> str:
 def _notes(result: EvaluationResult, active: Iterable[str]) -> list[str]:
     branches = set(active)
     notes = [
-        f"branch {branch}: {one.error_code}" + (f": {_first_line(one.error_details)}" if one.error_details else "")
+        f"branch {branch}: {error.error_code}"
+        + (f": {_first_line(error.error_details)}" if error.error_details else "")
         for branch, errors in result.test_branch_errors.items()
         if branch in branches
-        for one in errors
+        for error in errors
     ]
     notes += result.warnings
     if len(notes) > _NOTES:
@@ -157,8 +160,8 @@ def _notes(result: EvaluationResult, active: Iterable[str]) -> list[str]:
 
 
 def _message(extra: dict[str, object]) -> str:
-    said = extra.get("message") or extra.get("error_details") or extra.get("error_code") or ""
-    return cut_middle(str(said), _MESSAGE)
+    text = extra.get("message") or extra.get("error_details") or extra.get("error_code") or ""
+    return cut_middle(str(text), _MESSAGE)
 
 
 def _first_line(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Running a command of the package `programbench`: a process group of its own that ends with us and leaves nothing.
+"""Running a command of the package `programbench` in a process group that ends with this process and leaves nothing.
 
-The evaluator's Docker containers carry our labels (`docker-labelled`): those of this process, for `agent clean`, and
-one that names the run. Whatever ends the run, what carries the latter is removed.
+The evaluator's Docker containers get our labels (`docker-labelled`): those of this process, for `agent clean`, and one
+that names the run. Whatever ends the run, everything with the label of the run is removed.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ DOCKER_VARIABLE = "PROGRAMBENCH_DOCKER_EXECUTABLE"
 
 
 @dataclass(frozen=True)
-class Ran:
-    """How a command ended: `status` is None where the time limit ended it."""
+class FinishedCommand:
+    """The end of a command."""
 
     status: int | None
+    """Exit status, or None if the time limit ended it."""
     left: int
-    """Containers and images that it left, and that are removed now."""
+    """Number of containers and images that it left, and that have been removed."""
 
 
-def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mapping[str, str]) -> Ran:
-    """Run `programbench ARGUMENTS`, its words going to `log`.
+def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mapping[str, str]) -> FinishedCommand:
+    """Run `programbench ARGUMENTS` with its output in `log`.
 
-    When we are interrupted it is killed, not asked: the package would first wait for the branch that is running, up to
-    an hour, and its containers are removed here anyway. Raises: OSError, KeyboardInterrupt.
+    An interrupt kills it at once: on a signal, the package would first wait for the running branch, up to an hour, and
+    its containers are removed here anyway. Raises: OSError, KeyboardInterrupt.
     """
     name = secrets.token_hex(8)
     docker = os.environ.get(DOCKER_VARIABLE) or "docker"
@@ -48,7 +49,7 @@ def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mappin
     process: subprocess.Popen[bytes] | None = None
     cut_off = True
     left = 0
-    # The package reads results into files of TMPDIR, and its own death would leave them there.
+    # The package reads results into files of TMPDIR, and leaves them there when it is killed.
     with tempfile.TemporaryDirectory(prefix=f"{owner.this_process().prefix}programbench-") as scratch:
         environment = {
             **os.environ,
@@ -58,7 +59,7 @@ def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mappin
             "RETRACE_LABELS": " ".join(f"--label {label}={value}" for label, value in labels.items()),
             "RETRACE_EVALUATION": name,
             "TMPDIR": scratch,
-            "PYTHONUTF8": "1",  # the package decodes by locale: what it makes of a byte must not depend on ours
+            "PYTHONUTF8": "1",  # the package decodes by locale: results must not depend on ours
             "COLUMNS": "200",
             "NO_COLOR": "1",
             "_TYPER_STANDARD_TRACEBACK": "1",
@@ -67,7 +68,7 @@ def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mappin
             with log.open("wb") as file:
                 process = subprocess.Popen(
                     [sys.executable, "-P", str(COMMAND), *arguments],
-                    stdin=subprocess.PIPE,  # its life line: held open and never written to
+                    stdin=subprocess.PIPE,  # open for as long as this process lives; nothing is written to it
                     stdout=file,
                     stderr=subprocess.STDOUT,
                     env=environment,
@@ -77,16 +78,16 @@ def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mappin
                 process.wait(timeout_s)
                 cut_off = False
         finally:
-            with interrupts.held():  # a second signal must not cut off the tidying up
+            with interrupts.held():  # a second signal must not interrupt the cleanup
                 if process is not None:
                     _end(process)
                     left = sweep.sweep(docker, name, cut_off=cut_off)
-    return Ran(None if cut_off else process.returncode, left)
+    return FinishedCommand(None if cut_off else process.returncode, left)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill it if it still runs, docker's clients in its group included, and reap it."""
-    if process.returncode is None:  # not reaped yet, so that the group cannot be another's
+    """Kill the process if it still runs, with the docker clients in its group, and reap it."""
+    if process.returncode is None:  # not reaped yet, so its group id cannot belong to another process
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

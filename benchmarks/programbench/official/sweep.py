@@ -1,6 +1,6 @@
-"""Remove what one run of the official evaluator left: containers, and the image that it committed, by label.
+"""Removes the containers that one run of the official evaluator left, and the image that it committed, by label.
 
-Needs nothing but Python and a docker CLI, and is run by path too: when the harness dies, `package.py` starts it.
+Needs nothing but Python and a docker CLI. It is also run by path: when the harness dies, `package.py` starts it.
 """
 
 from __future__ import annotations
@@ -10,51 +10,53 @@ import sys
 import time
 
 LABEL = "retrace.evaluation"
-"""Carries what names one run of the evaluator."""
+"""Label whose value names one run of the evaluator."""
 COMPILED = "programbench-compiled/"
-"""How the names of the images begin that the evaluator commits."""
+"""Prefix of the names of the images that the evaluator commits."""
 CALL_S = 60
+"""Time limit of a call of docker, in seconds."""
 APPEAR_S = 1.0
-"""A container or an image whose making was cut off may still turn up for so long."""
+"""Seconds during which a container or an image may still appear after its creation was cut off."""
 
 
 def sweep(docker: str, name: str, *, cut_off: bool) -> int:
-    """Remove everything that carries `retrace.evaluation=NAME`; how many things there were. Never raises OSError.
+    """Remove everything with the label `retrace.evaluation=NAME`; return the number of things. Never raises OSError.
 
-    `cut_off`: the evaluator was killed, so look again until nothing more appears.
+    `cut_off`: the evaluator was killed, so repeat until nothing more appears.
     """
     removed = 0
     while True:
-        found = _sweep_once(docker, name)
-        removed += found
+        removed_now = _sweep_once(docker, name)
+        removed += removed_now
         if not cut_off:
             return removed
-        cut_off = found > 0
+        cut_off = removed_now > 0
         time.sleep(APPEAR_S)
 
 
 def _sweep_once(docker: str, name: str) -> int:
     label = f"label={LABEL}={name}"
-    containers = _said(docker, "ps", "--all", "--quiet", "--no-trunc", "--filter", label)
+    containers = _lines(docker, "ps", "--all", "--quiet", "--no-trunc", "--filter", label)
     if containers:
-        _said(docker, "rm", "--force", "--volumes", *containers)
-    listed = _said(docker, "images", "--filter", label, "--format", "{{.Repository}}:{{.Tag}} {{.ID}}")
+        _lines(docker, "rm", "--force", "--volumes", *containers)
+    listed = _lines(docker, "images", "--filter", label, "--format", "{{.Repository}}:{{.Tag}} {{.ID}}")
     named = [tuple(line.split(" ", 1)) for line in listed]
     images = [name for name, _ in named if name.startswith(COMPILED)]
-    images += [id for name, id in named if name == "<none>:<none>"]  # somebody else's name on it is somebody else's
+    images += [id for name, id in named if name == "<none>:<none>"]  # a named one is somebody else's
     if images:
-        _said(docker, "rmi", "--force", *images)
+        _lines(docker, "rmi", "--force", *images)
     return len(containers) + len(images)
 
 
-def _said(docker: str, *words: str) -> list[str]:
+def _lines(docker: str, *words: str) -> list[str]:
+    """Return the output of a docker command; nothing if it cannot be run."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [docker, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CALL_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return done.stdout.splitlines()
+    return process.stdout.splitlines()
 
 
 if __name__ == "__main__":
