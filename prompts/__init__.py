@@ -1,21 +1,24 @@
-"""The words that a model is told, as data, with a tiny loader.
+"""The texts that models get, as data, with a small loader.
 
-Imports nothing of the project; `agent` imports it. `load` gives a `Prompt`: templates compiled once.
+`load` returns a `Prompt`, whose templates are compiled once; `load_judging` does so for the texts of model judges. Only
+`agent` imports this package, which imports nothing of the project. The names below are loaded at their first use.
 """
-
-from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["Prompt", "PromptError", "load", "load_judging", "names", "parse"]
+import lazy_loader
 
 if TYPE_CHECKING:
-    from prompts.loader import Prompt, PromptError, load, load_judging, names, parse
+    from prompts.loader import (
+        Prompt as Prompt,
+        PromptError as PromptError,
+        load as load,
+        load_judging as load_judging,
+        names as names,
+        parse as parse,
+    )
 
-
-def __getattr__(name: str) -> object:
-    if name in __all__:
-        from prompts import loader
-
-        return getattr(loader, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={"loader": ["Prompt", "PromptError", "load", "load_judging", "names", "parse"]},
+)

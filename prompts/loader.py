@@ -1,9 +1,9 @@
 """Finds a prompt by name or path, checks it, and compiles its templates once.
 
-A prompt is a YAML mapping of Jinja templates; a missing or unknown key, or a template that does not
-compile, is an error that names the file and the key. One that says `extends: NAME` takes what it does
-not have from that shipped prompt; its own `instruction` then stands where the task says `{{ instruction }}`.
-What is hashed and recorded is the whole of it, which extends nothing.
+A prompt is a YAML mapping of Jinja templates. A missing or unknown key, or a template that does not compile, is an
+error that names the file and the key. A prompt with `extends: NAME` takes missing keys from that shipped prompt; its
+own `instruction` then replaces `{{ instruction }}` in the task. The complete prompt, without `extends`, is hashed and
+recorded.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ VALUES: dict[str, frozenset[str]] = {
     "not_executed": frozenset(("why",)),
     "resumed": frozenset(("lost",)),
 }
-"""The keys of a prompt, and what each template may use."""
+"""Keys of a prompt, each with the values that its template may use."""
 OPTIONAL = frozenset(("resumed",))
-"""Keys that a prompt may leave to the default one."""
+"""Keys that a prompt may omit: the default prompt's templates are used."""
 EXTENDS = "extends"
-"""Not a template: the name of the shipped prompt that has what a file leaves out."""
+"""Key with the name of the shipped prompt that has the missing keys. Not a template."""
 JUDGING: dict[str, frozenset[str]] = {
     "system": frozenset(),
     "case": frozenset(("task", "originals", "workdir", "network", "last_step", "left_out", "transcript")),
     "again": frozenset(("problem",)),
 }
-"""The same of what a model judge is told."""
+"""Keys of the prompt of a model judge, each with the values that its template may use."""
 
 _FOLDER = Path(__file__).parent
 
@@ -80,10 +80,10 @@ class Prompt:
     sha256: str
     templates: dict[str, jinja2.Template]
     data: bytes = b""
-    """The file itself, or, of one that extends another, what both together say."""
+    """Content of the file, or, for a prompt that extends another, the complete prompt as YAML."""
 
     def render(self, key: str, **values: object) -> str:
-        """One template with its values; an undefined variable is an error.
+        """Return a template with its values filled in; an undefined variable is an error.
 
         Raises: PromptError.
         """
@@ -94,24 +94,24 @@ class Prompt:
 
 
 def names() -> list[str]:
-    """The prompts that come with the project."""
+    """Return the names of the prompts that come with Retrace."""
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
 def load(name: str) -> Prompt:
-    """The prompt with this name, or in this file.
+    """Return the prompt with this name or in this file.
 
     Raises: PromptError.
     """
     shipped = _FOLDER / f"{name}.yaml"
     path = shipped if shipped.is_file() else Path(name)
     if not path.is_file():
-        raise PromptError(f"no prompt {name!r}: neither a file nor one of {', '.join(names())}")
+        raise PromptError(f"no prompt {name!r}; give a file, or one of {', '.join(names())}")
     return parse(path.stem if path == shipped else str(path), path.read_bytes())
 
 
 def parse(name: str, data: bytes) -> Prompt:
-    """The prompt that a file's bytes hold; `name` is what it is called, also in errors.
+    """Return the prompt in a file's bytes; `name` is its name, also in errors.
 
     Raises: PromptError.
     """
@@ -126,7 +126,7 @@ def parse(name: str, data: bytes) -> Prompt:
 
 
 def load_judging(name: str) -> Prompt:
-    """The words that a model judge of this kind is told (`judging/NAME.yaml`, `JUDGING` its keys).
+    """Return the prompt of a kind of model judge (`judging/NAME.yaml`, with the keys of `JUDGING`).
 
     Raises: PromptError.
     """
@@ -143,18 +143,18 @@ def _texts(path: Path, data: bytes) -> dict[str, str]:
     except yaml.YAMLError as error:
         raise PromptError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
-        raise PromptError(f"{path}: must be a mapping of texts")
+        raise PromptError(f"{path}: must be a mapping from keys to texts")
     return content
 
 
 def _extended(path: Path, content: dict[str, str]) -> dict[str, str]:
-    """What a prompt says together with the one that it extends."""
+    """Return the complete templates of a prompt that extends another."""
     own = dict(content)
     name, instruction = own.pop(EXTENDS), own.pop("instruction", None)
     if name not in names():
-        raise PromptError(f"{path}: extends {name!r}, which is none of {', '.join(names())}")
+        raise PromptError(f"{path}: extends {name!r}, which is not one of {', '.join(names())}")
     if instruction is not None and "task" in own:
-        raise PromptError(f"{path}: has both 'instruction' and 'task'; the first is for the task of {name!r}")
+        raise PromptError(f"{path}: has both 'instruction' and 'task'; omit one of them")
     whole = {**_shipped(name), **own}
     if instruction is not None:
         whole["task"] = whole["task"].replace("{{ instruction }}", instruction)
@@ -182,6 +182,6 @@ def _compiled(path: Path, content: dict[str, str], values: dict[str, frozenset[s
         except jinja2.TemplateError as error:
             raise PromptError(f"{path}: key {key!r} does not compile: {error}") from None
         if unknown:
-            can = ", ".join(sorted(values[key])) or "no values"
-            raise PromptError(f"{path}: key {key!r} uses {sorted(unknown)[0]!r}, which is not there; it can use {can}")
+            usable = ", ".join(sorted(values[key])) or "no values"
+            raise PromptError(f"{path}: key {key!r} uses {sorted(unknown)[0]!r}, which does not exist; use {usable}")
     return templates

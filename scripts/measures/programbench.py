@@ -1,4 +1,4 @@
-"""The measures of ProgramBench: the hand-over of 200 MB, our own time around the evaluator, the list of its tasks."""
+"""Measures of ProgramBench: the hand-over of 200 MB, our own time around the evaluator, and the list of its tasks."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ for ((copy = 0; $(du -sm . | cut -f1) < {MEGABYTES}; copy++)); do cp -r /usr/bin
 cp /opt/tool/bin/secret-echo "it's the original"
 du -sm . | cut -f1; find . -type f | wc -l
 """
-"""Programs, libraries and documents of the image: what a workspace with a build in it is like."""
+"""Fills a workspace with programs, libraries and documents of the image, similar to one with a build."""
 
 
 def measure() -> Iterator[Figure]:
-    """All figures, cheapest first."""
+    """Yield all figures, the cheapest first."""
     yield listing_time()
     yield from hand_over_time()
     yield around_the_evaluator()
 
 
 def listing_time() -> Figure:
-    """`agent tasks list` over the benchmark's tasks, as a process."""
+    """Measure `agent tasks list` with the benchmark's tasks, as a process."""
     argv = (*AGENT, "tasks", "list", "--benchmark", "programbench", "--json")
     ours, bare = interleaved(lambda: command(*argv), lambda: command(sys.executable, "-c", "pass"), runs=7)
     return Figure("agent tasks list --benchmark programbench", ours, "s", 0.5, f"python -c pass {bare * 1000:.0f} ms")
 
 
 def hand_over_time() -> Iterator[Figure]:
-    """Export from the container and hand-over against `docker cp` through gzip, in turn; and the hand-over's memory."""
+    """Measure export and hand-over against `docker cp` through gzip, in turn, and the memory of the hand-over."""
     from benchmarks.programbench.handover import hand_over
 
     with started("docker") as (environment, facts), tempfile.TemporaryDirectory() as folder:
-        said = environment.execute(FILL, deadline_s=300, as_root=True, cwd=facts.workdir).output
-        megabytes, files = map(int, bytes(said).split())
+        output = environment.execute(FILL, deadline_s=300, as_root=True, cwd=facts.workdir).output
+        megabytes, files = map(int, bytes(output).split())
         original = environment.execute("sha256sum </opt/tool/bin/secret-echo", deadline_s=30, as_root=True).output
         withheld = {bytes(original).decode().split()[0]}
         export, submission = Path(folder, "workspace.tar.zst"), Path(folder, "submission.tar.gz")
@@ -63,8 +63,8 @@ def hand_over_time() -> Iterator[Figure]:
             began = time.perf_counter()
             environment.export(export)
             exported.append(time.perf_counter() - began)
-            done = hand_over(export, submission, withheld)
-            assert "it's the original" in done.removed  # echo, so `bin/echo` too
+            handed = hand_over(export, submission, withheld)
+            assert "it's the original" in handed.removed  # the program is echo, so `bin/echo` is removed, too
 
         took, beside = interleaved(ours, lambda: command("sh", "-c", plain), runs=3)
         sizes = [Path(folder, name).stat().st_size / 2**20 for name in ("submission.tar.gz", "plain.tar.gz")]
@@ -97,13 +97,13 @@ print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) /
 
 
 def _grown(export: Path, submission: Path, withheld: set[str]) -> float:
-    """Peak memory in MiB of a process that makes one hand-over."""
+    """Return the peak memory, in MiB, of a process that makes one hand-over."""
     argv = [sys.executable, "-c", PEAK, str(export), str(submission), *withheld]
     return float(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
 
 
 def _small(folder: str) -> Path:
-    """An export of 1 MB."""
+    """Write an export of 1 MB."""
     path = Path(folder, "small.tar.zst")
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as archive:
@@ -115,9 +115,9 @@ def _small(folder: str) -> Path:
 
 
 def around_the_evaluator() -> Figure:
-    """Our own time around `programbench eval`: an evaluation less that process and less the build of the check."""
+    """Measure our own time around `programbench eval`: an evaluation without that process and the check's build."""
     from benchmarks.programbench import check, instances
-    from benchmarks.programbench.official import evaluator as official, running, sweep
+    from benchmarks.programbench.official import evaluator, running, sweep
     from tests.programbench import clean_room
 
     own: list[float] = []
@@ -125,7 +125,7 @@ def around_the_evaluator() -> Figure:
     with tempfile.TemporaryDirectory() as name, _Stopwatch() as watch:
         folder = Path(name)
         os.environ |= {
-            "PROGRAMBENCH_DOCKER_ORG": clean_room.calculator_image().organisation,
+            "PROGRAMBENCH_DOCKER_ORG": clean_room.calculator_image().organization,
             "PROGRAMBENCH_BLOB_DIR": str(clean_room.calculator_blobs(folder / "blobs")),
             "HF_HUB_OFFLINE": "1",
         }
@@ -136,10 +136,10 @@ def around_the_evaluator() -> Figure:
         for number in range(ROUNDS):
             watch.spent.clear()
             began = time.perf_counter()
-            verdict = official.evaluate(instances.instance(clean_room.CALCULATOR), workspace, folder / str(number))
+            verdict = evaluator.evaluate(instances.instance(clean_room.CALCULATOR), workspace, folder / str(number))
             whole.append(time.perf_counter() - began)
             assert verdict.passed, verdict
-            not_ours = watch.spent["run"] - watch.spent["sweep"] + watch.spent["compile"]  # `run` sweeps up as well
+            not_ours = watch.spent["run"] - watch.spent["sweep"] + watch.spent["compile"]  # `run` includes the sweep
             own.append(whole[-1] - not_ours)
     return Figure(
         "our own time around programbench eval",
@@ -151,14 +151,14 @@ def around_the_evaluator() -> Figure:
 
 
 class _Stopwatch:
-    """Adds up the seconds that named functions take, for as long as it is open."""
+    """Adds up the seconds that functions take while it is open."""
 
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}
         self._undo = ExitStack()
 
     def time(self, owner: Any, name: str) -> None:
-        """Time a function of a module or a class."""
+        """Start to time a function of a module or a class."""
         function = getattr(owner, name)
 
         def timed(*args: Any, **more: Any) -> Any:

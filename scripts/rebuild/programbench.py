@@ -3,7 +3,7 @@
 Reads TASK_DIRECTORY (tests/, written by `scripts/rebuild-suite`, and solution/ if there is one) and IMAGE (built by
 `scripts/rebuild-image`). Writes DIRECTORY/tasks/<id>/ in the layout of the package's data and
 DIRECTORY/blobs/<id>/tests/<branch>.tar.gz for each group of the suite, and builds the image
-ORGANISATION/<id>:task_cleanroom_v6. The original should pass: a test that it fails is listed as ignored.
+ORGANIZATION/<id>:task_cleanroom_v6. The original should pass: a test that it fails is listed as ignored.
 
 Prints the variables to export on standard output. Exit status: 0 made, 1 the machine failed, 2 usage error.
 """
@@ -54,7 +54,7 @@ class OwnInstance:
     variables: Mapping[str, str]
 
 
-def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, language: str) -> OwnInstance:
+def make(task: Path, image: str, to: Path, *, organization: str, owner: str, language: str) -> OwnInstance:
     """Make the instance.
 
     Raises: Mistake, EnvironmentFault, OSError.
@@ -69,7 +69,7 @@ def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, lan
     base = _id_of(image)
     content = _digest_of_program(base)
     id = f"{owner}__{name}.{content[:7]}"
-    reference = f"{organisation}/{owner}_1776_{name}.{content[:7]}:{IMAGE_TAG}"
+    reference = f"{organization}/{owner}_1776_{name}.{content[:7]}:{IMAGE_TAG}"
     _make_image(base, reference)
 
     branches: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def make(task: Path, image: str, to: Path, *, organisation: str, owner: str, lan
         variables={
             "RETRACE_PROGRAMBENCH_TASKS": str(directory.parent.resolve()),
             "PROGRAMBENCH_BLOB_DIR": str((to / "blobs").resolve()),
-            "PROGRAMBENCH_DOCKER_ORG": organisation,
+            "PROGRAMBENCH_DOCKER_ORG": organization,
         },
     )
 
@@ -203,17 +203,17 @@ def main() -> int:
     parser.add_argument(
         "--to", metavar="DIRECTORY", type=Path, required=True, help="directory that gets tasks/ and blobs/"
     )
-    parser.add_argument("--organisation", default="retrace", help="first part of the image's name; default: retrace")
+    parser.add_argument("--organization", default="retrace", help="first part of the image's name; default: retrace")
     parser.add_argument("--owner", default="retrace", help="first part of the instance's id; default: retrace")
     parser.add_argument("--language", default="c", help="programming language of the original; default: c")
     options = parser.parse_args()
-    if options.organisation == "programbench":
+    if options.organization == "programbench":
         print(
-            "error: --organisation programbench: a local image would hide the benchmark's own; use another name",
+            "error: --organization programbench: a local image would hide the benchmark's own; use another name",
             file=sys.stderr,
         )
         return 2
-    names = ("organisation", "owner", "language")
+    names = ("organization", "owner", "language")
     try:
         instance = make(options.task, options.image, options.to, **{name: getattr(options, name) for name in names})
     except (Mistake, OSError) as error:

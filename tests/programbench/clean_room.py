@@ -1,7 +1,7 @@
-"""Clean-room images, archives of hidden tests and submissions, made here: nothing of it is from a registry.
+"""Clean-room images, archives of hidden tests and submissions, all made here: nothing comes from a registry.
 
-An image is under an organisation of its own whose name holds the hash of its content: never `programbench/`, found
-again by every test process and worktree, and made once. Like the demos' images it stays, as a cache.
+The organization of an image contains the hash of its content: never `programbench/`, the same for every test process
+and worktree, and built only once. Like the images of the demos, it stays as a cache.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ COMPILE = "#!/bin/bash\ncp calculator.sh executable && chmod +x executable\n"
 
 @dataclass(frozen=True)
 class CleanRoom:
-    """An image of ours under the name that the package gives it within `organisation`."""
+    """An image of ours under the name that the package expects within `organization`."""
 
-    organisation: str
-    """For PROGRAMBENCH_DOCKER_ORG."""
+    organization: str
+    """Value for PROGRAMBENCH_DOCKER_ORG."""
     reference: str
 
 
 def clean_room(id: str, docs: Mapping[str, str], program: Path, packages: str = "") -> CleanRoom:
-    """Make an instance's image, or find it: `docs` by path in the workspace, `program` an executable or a .c file.
+    """Build an instance's image unless it exists. `docs` are by path in the workspace, `program` a binary or .c file.
 
-    `packages`: Debian's names, separated by spaces, of what a submission is built with.
+    `packages`: Debian packages, separated by spaces, that building a submission needs.
     """
     with tempfile.TemporaryDirectory() as scratch:
         context = Path(scratch)
@@ -60,23 +60,23 @@ def clean_room(id: str, docs: Mapping[str, str], program: Path, packages: str = 
         (context / "program").mkdir()
         shutil.copy(program, context / "program" / ("program.c" if program.suffix == ".c" else "executable"))
         build = Build(context, args={"PACKAGES": packages} if packages else {})
-        organisation = f"retrace-test-{images.content_hash(build, None)[:12]}"
-        reference = f"{organisation}/{id.replace('__', '_1776_')}:{TAG}"
+        organization = f"retrace-test-{images.content_hash(build, None)[:12]}"
+        reference = f"{organization}/{id.replace('__', '_1776_')}:{TAG}"
         api = daemon.connect()
         try:
             images.make_available(api, EnvironmentSpec("docker", reference, build), lambda line: None)
         finally:
             api.close()
-    return CleanRoom(organisation, reference)
+    return CleanRoom(organization, reference)
 
 
 def calculator_image() -> CleanRoom:
-    """The image of the package's fixture, which comes without one."""
+    """Return the image of the package's fixture, which comes without one."""
     return clean_room(CALCULATOR, {"README.md": CALCULATOR_HELP}, IMAGE / "calculator.c")
 
 
 def branch_archive(blobs: Path, id: str, branch: str, files: Mapping[str, str | bytes]) -> Path:
-    """Write `<blobs>/<id>/tests/<branch>.tar.gz`, the same bytes for the same files; `*.sh` are executable."""
+    """Write `<blobs>/<id>/tests/<branch>.tar.gz` reproducibly; `*.sh` are executable."""
     path = blobs / id / "tests" / f"{branch}.tar.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(tar(files), mtime=0))
@@ -84,7 +84,7 @@ def branch_archive(blobs: Path, id: str, branch: str, files: Mapping[str, str | 
 
 
 def calculator_blobs(blobs: Path) -> Path:
-    """The archive of the package's calculator fixture: its tests, and a run.sh that yields the names it lists."""
+    """Write the archive of the package's calculator fixture: its tests, and a run.sh that yields the listed names."""
     from benchmarks.programbench import instances
 
     tests = instances.instance(CALCULATOR).directory / "tests" / CALCULATOR_BRANCH / "eval" / "tests"
@@ -94,19 +94,19 @@ def calculator_blobs(blobs: Path) -> Path:
 
 
 def workspace(to: Path, files: Mapping[str, str | bytes]) -> Path:
-    """An exported workspace, as `Environment.export` leaves it: tar.zst, uid and gid 0, with a `./` entry."""
+    """Write an exported workspace like `Environment.export`: tar.zst, uid and gid 0, with a `./` entry."""
     to.write_bytes(zstandard.compress(tar(files)))
     return to
 
 
 def calculator(program: str = CALCULATES, compile_sh: str | bytes | None = COMPILE) -> dict[str, str | bytes]:
-    """A submission for the fixture: a bash program and its compile.sh."""
+    """Return a submission for the fixture: a bash program and its compile.sh."""
     files: dict[str, str | bytes] = {"README.md": CALCULATOR_HELP, "calculator.sh": f"#!/bin/bash\n{program}"}
     return files if compile_sh is None else {**files, "compile.sh": compile_sh}
 
 
 def tar(files: Mapping[str, str | bytes]) -> bytes:
-    """A tar of these files by name, `./` first, owned by root, all at the same time."""
+    """Return a tar of these files by name: `./` first, owned by root, with the same time stamp."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         names = {"./": None, **{f"./{name}": body for name, body in sorted(files.items())}}

@@ -1,4 +1,4 @@
-"""What the daemon tells of containers and images, asked without our own code that makes or removes them."""
+"""The daemon's own list of containers and images, read without our code that creates or removes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from environments.leftovers import owner
 
 
 def containers_made(since: float) -> list[str]:
-    """Names of images that this process had containers made of, since then."""
+    """Return the names of the images of containers that this process created since then."""
     api = daemon.connect()
     try:
         mine = {"type": "container", "event": "create", "label": f"{owner.PID}={os.getpid()}"}
@@ -22,16 +22,18 @@ def containers_made(since: float) -> list[str]:
 
 
 def left(label: str) -> list[str]:
-    """Containers of ours and of the evaluator's, and images that it committed, with this label.
+    """Return the containers, ours and the evaluator's, and the committed images that have this label.
 
-    An image that this process built has its owner's labels, too, and so has any container of it: those do not count.
+    An image that this process built has its owner's labels, and so does any container of it: those do not count.
     """
     api = daemon.connect()
     try:
-        names = {one["Names"][0]: one["Id"] for one in api.containers(all=True, filters={"label": label})}
+        names = {
+            container["Names"][0]: container["Id"] for container in api.containers(all=True, filters={"label": label})
+        }
         images = api.images(filters={"label": [label, sweep.LABEL]})
         return [id for name, id in names.items() if name.startswith(("/retrace-", "/programbench-"))] + [
-            one["Id"] for one in images
+            image["Id"] for image in images
         ]
     finally:
         api.close()

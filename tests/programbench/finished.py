@@ -55,7 +55,7 @@ def finished(
     variant: str | None = None,
     model: str = "m",
 ) -> Path:
-    """A trial of so many calls; its workspace began with the original program at `executable`."""
+    """Write a trial with a call for each usage; its workspace starts with the original program at `executable`."""
     directory = batch / f"{instance.partition('.')[0]}.{model}.0.{attempt}"
     directory.mkdir(parents=True)
     recorder = Recorder(directory, pool=batch / ".pool")
@@ -120,12 +120,12 @@ def evaluated(
     *,
     passing: float = 1.0,
     submission: bytes | None = None,
-    says: str | None = None,
+    recorded_sha256: str | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Add an evaluation with the package's own test names, of which this share pass; what its eval.json says.
+    """Add an evaluation with the package's own test names, of which this share pass; return its eval.json.
 
-    `submission` is what it left, `says` the sha256 that its verdict gives it.
+    `submission` is the file that it leaves, `recorded_sha256` the hash of it in the verdict.
     """
     first, *_, last = read_events(trial)
     assert isinstance(first, TrialStarted)
@@ -137,7 +137,7 @@ def evaluated(
     if submission is not None:
         (folder / "submission.tar.gz").write_bytes(submission)
     sha256 = hashlib.sha256((trial / "workspace.tar.zst").read_bytes()).hexdigest()
-    inputs = {} if says is None else {"submission": says}
+    inputs = {} if recorded_sha256 is None else {"submission": recorded_sha256}
     evaluator = Evaluator(name="programbench", version="1.2.5", inputs=inputs)
     outcome = (
         {"status": "error", "error": error} if error else {"status": "scored", "quality": passing, "passed": False}
@@ -151,9 +151,9 @@ def evaluated(
 
 
 def eval_json(instance: instances.Instance, passing: float) -> dict[str, Any]:
-    """A result as `programbench eval` writes it, ignored tests included; failures and steps say something."""
+    """Return a result as `programbench eval` writes it, with ignored tests, messages of failures and a log."""
     branches = json.loads((instance.directory / "tests.json").read_bytes())["branches"]
-    names = [(branch, name) for branch, found in branches.items() for name in found["tests"]]
+    names = [(branch, name) for branch, content in branches.items() for name in content["tests"]]
     results: list[dict[str, Any]] = []
     for number, (branch, name) in enumerate(names):
         passes = number < passing * len(names)

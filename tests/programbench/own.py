@@ -1,4 +1,4 @@
-"""Makes instances of one's own, in the layout of the package's `data/tasks`."""
+"""Instances of the user's own, written in the layout of the package's `data/tasks`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def make_instance(
     tests: Mapping[str, Sequence[str]] | None = None,
     task_yaml: str | None = None,
 ) -> str:
-    """An instance directory below `root`; its id."""
+    """Write an instance directory below `root`, and return its id."""
     id = f"{repository.lower().replace('/', '__')}.{COMMIT[:7]}"
     directory = root / id
     directory.mkdir(parents=True)
-    said = f"repository: {repository}\ncommit: {COMMIT}\nlanguage: {language}\n"
-    (directory / "task.yaml").write_text(said if task_yaml is None else task_yaml)
+    content = f"repository: {repository}\ncommit: {COMMIT}\nlanguage: {language}\n"
+    (directory / "task.yaml").write_text(content if task_yaml is None else task_yaml)
     branches = {
         name: {"ignored": False, "ignore_reason": "", "tests": list(names), "ignored_tests": []}
         for name, names in (tests or {"0a1b2c3d4e5f": ["tests.test_a.test_one"]}).items()

@@ -1,4 +1,4 @@
-"""The clean-room compile check says what the official evaluator will meet, in the image itself."""
+"""The clean-room compile check forecasts the official evaluator's build, in the image itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
 
 @pytest.fixture
 def submission(tmp_path: Path):
-    """Writes a submission.tar.gz."""
+    """Return a function that writes a submission.tar.gz."""
 
     def write(files: dict[str, str | bytes]) -> Path:
         path = tmp_path / "submission.tar.gz"
@@ -31,18 +31,18 @@ def submission(tmp_path: Path):
 def checked(archive: Path, deadline_s: float = 30) -> tuple[check.Check, check.CleanRoom, str]:
     log = archive.with_name("compile.log")
     with check.CleanRoom(instances.instance(clean_room.CALCULATOR)) as room:
-        done = room.compile(archive, deadline_s, log)
-    return done, room, log.read_bytes().decode("utf-8", "replace")
+        result = room.compile(archive, deadline_s, log)
+    return result, room, log.read_bytes().decode("utf-8", "replace")
 
 
 def test_the_original_is_hashed_before_anything_else(
     submission, calculator_image: clean_room.CleanRoom, tmp_path: Path
 ) -> None:
-    """Its hash is what keeps it out of a submission, whatever its name there: execute-only, so only root can tell."""
-    done, room, _ = checked(submission(calculator()))
-    assert done.builds, done.reason
-    made = ["docker", "create", calculator_image.reference]
-    container = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    """The hash keeps it out of a submission under any name. The file is execute-only, so only root can hash it."""
+    result, room, _ = checked(submission(calculator()))
+    assert result.builds, result.reason
+    create = ["docker", "create", calculator_image.reference]
+    container = subprocess.run(create, capture_output=True, text=True, check=True).stdout.strip()
     try:
         copy = ["docker", "cp", "-q", f"{container}:/workspace/executable", str(tmp_path / "original")]
         subprocess.run(copy, check=True, capture_output=True)
@@ -53,17 +53,17 @@ def test_the_original_is_hashed_before_anything_else(
     assert room.image.digest == room.image.id
 
 
-def test_it_builds_as_root_in_the_workspace_with_nothing_of_the_image_s_left_in_it(submission) -> None:
+def test_it_builds_as_root_in_a_workspace_without_files_of_the_image(submission) -> None:
     files = calculator(
         compile_sh="#!/bin/sh\nid -un; pwd; ls -A; echo $HOME\ngit log --format=%s\ncp README.md executable\n"
     )
-    done, _, log = checked(submission(files))
-    assert done == check.Check(True, seconds=done.seconds)
+    result, _, log = checked(submission(files))
+    assert result == check.Check(True, seconds=result.seconds)
     assert log.split() == ["root", "/workspace", ".git", "README.md", "calculator.sh", "compile.sh", "/root", "gold"]
 
 
 @pytest.mark.parametrize(
-    ("compile_sh", "why"),
+    ("compile_sh", "reason"),
     [
         (None, "there is no compile.sh"),
         ("#!/bin/sh\necho one; echo two >&2; exit 3\n", "compile.sh failed: exit 3: one\ntwo"),
@@ -73,23 +73,23 @@ def test_it_builds_as_root_in_the_workspace_with_nothing_of_the_image_s_left_in_
     ],
     ids=["no compile.sh", "fails", "makes nothing", "only makes it executable", "has no network"],
 )
-def test_what_does_not_build_is_said_with_its_last_words(submission, compile_sh: str | None, why: str) -> None:
-    done, _, _ = checked(submission({**calculator(compile_sh=compile_sh), "executable": "#!/bin/sh\necho 5\n"}))
-    assert done.builds is False
-    assert done.reason.startswith(why)
-    assert not done.hangs
+def test_a_failed_build_is_reported_with_its_output(submission, compile_sh: str | None, reason: str) -> None:
+    result, _, _ = checked(submission({**calculator(compile_sh=compile_sh), "executable": "#!/bin/sh\necho 5\n"}))
+    assert result.builds is False
+    assert result.reason.startswith(reason)
+    assert not result.hangs
 
 
 def test_a_build_that_hangs_is_ended_at_its_deadline(submission) -> None:
-    done, _, log = checked(submission(calculator(compile_sh="#!/bin/sh\necho begun\nsleep 1000\n")), deadline_s=1)
-    assert (done.builds, done.hangs, log) == (False, True, "begun\n")
-    assert done.reason == "compile.sh failed: had not finished after 1 s: begun"
+    result, _, log = checked(submission(calculator(compile_sh="#!/bin/sh\necho begun\nsleep 1000\n")), deadline_s=1)
+    assert (result.builds, result.hangs, log) == (False, True, "begun\n")
+    assert result.reason == "compile.sh failed: had not finished after 1 s: begun"
 
 
-def test_a_byte_that_is_no_utf8_is_told_also_where_the_two_outputs_together_would_be(submission) -> None:
-    """The evaluator reads them apart: half a character on each is an error, though a terminal shows a whole one."""
+def test_each_output_must_be_utf8_by_itself(submission) -> None:
+    """The evaluator reads the streams separately: half a character on each is an error, though together it is whole."""
     print_half = f"{clean_room.COMPILE}printf '\\303'; printf '\\244' >&2\n"
-    done, _, log = checked(submission(calculator(compile_sh=print_half)))
-    assert (done.builds, done.utf8, log) == (True, False, "ä")
+    result, _, log = checked(submission(calculator(compile_sh=print_half)))
+    assert (result.builds, result.utf8, log) == (True, False, "ä")
     whole, _, _ = checked(submission(calculator(compile_sh=f"{clean_room.COMPILE}printf '\\303\\244'\n")))
     assert whole.utf8

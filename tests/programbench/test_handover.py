@@ -1,4 +1,4 @@
-"""What the evaluator is handed: the whole workspace owned by root, nothing withheld under any name, or an error."""
+"""The hand-over is the whole workspace, owned by root, without withheld content under any name; or an error."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def workspace(tmp_path: Path) -> Path:
 
 def submit(workspace: Path, tmp_path: Path, *options: str, withheld: tuple[str, ...] = (SHA256,)):
     to = tmp_path / handover.SUBMISSION
-    done = hand_over(export_of(workspace, tmp_path / "workspace.tar.zst", *options), to, withheld)
-    assert done.sha256 == hashlib.sha256(to.read_bytes()).hexdigest()
-    assert done.bytes == to.stat().st_size
-    found = submitted(to)
-    assert done.entries == len(found)
-    return done, found
+    result = hand_over(export_of(workspace, tmp_path / "workspace.tar.zst", *options), to, withheld)
+    assert result.sha256 == hashlib.sha256(to.read_bytes()).hexdigest()
+    assert result.bytes == to.stat().st_size
+    members = submitted(to)
+    assert result.entries == len(members)
+    return result, members
 
 
 FORMATS = pytest.mark.parametrize("format", ["gnu", "posix"])
 
 
 @FORMATS
-def test_the_whole_workspace_owned_by_root_with_its_git(workspace: Path, tmp_path: Path, format: str) -> None:
+def test_the_submission_is_the_whole_workspace_owned_by_root(workspace: Path, tmp_path: Path, format: str) -> None:
     git = ("git", "-C", str(workspace), "-c", "user.name=x", "-c", "user.email=x@x")
     (workspace / "compile.sh").write_text("#!/bin/sh\n")
     (workspace / "compile.sh").chmod(0o4751)
@@ -58,37 +58,37 @@ def test_the_whole_workspace_owned_by_root_with_its_git(workspace: Path, tmp_pat
         file.write(b"in the middle")
     for command in (["init", "-q"], ["add", "compile.sh"], ["commit", "-qm", "one"]):
         subprocess.run([*git, *command], check=True)
-    done, found = submit(workspace, tmp_path, f"--format={format}", "--owner=someone:1234", "--group=some:3000000")
-    assert next(iter(found)) == "."
-    assert not done.removed
-    assert {(info.uid, info.gid, info.uname, info.gname) for info, _ in found.values()} == {(0, 0, "", "")}
-    assert found["./compile.sh"][0].mode == 0o4751
-    assert found["./locked"][0].mode == 0
-    assert found["./link"][0].linkname == "/etc/passwd" + "x" * 150
-    assert found["./src/" + "n" * 150][1] == b"long"
-    assert found["./caf\udce9"][1] == b"latin"
-    assert found["./sparse"][0].issparse()
+    result, members = submit(workspace, tmp_path, f"--format={format}", "--owner=someone:1234", "--group=some:3000000")
+    assert next(iter(members)) == "."
+    assert not result.removed
+    assert {(info.uid, info.gid, info.uname, info.gname) for info, _ in members.values()} == {(0, 0, "", "")}
+    assert members["./compile.sh"][0].mode == 0o4751
+    assert members["./locked"][0].mode == 0
+    assert members["./link"][0].linkname == "/etc/passwd" + "x" * 150
+    assert members["./src/" + "n" * 150][1] == b"long"
+    assert members["./caf\udce9"][1] == b"latin"
+    assert members["./sparse"][0].issparse()
     assert (
-        hashlib.sha256(found["./sparse"][1] or b"").digest()
+        hashlib.sha256(members["./sparse"][1] or b"").digest()
         == hashlib.sha256(bytes(1 << 27) + b"in the middle" + bytes((1 << 27) - 13)).digest()
     )
-    assert "./.git/HEAD" in found
+    assert "./.git/HEAD" in members
     assert (tmp_path / handover.SUBMISSION).stat().st_size < 1 << 20
 
 
 @FORMATS
-def test_no_withheld_content_under_any_name(workspace: Path, tmp_path: Path, format: str) -> None:
+def test_withheld_content_is_left_out_under_every_name(workspace: Path, tmp_path: Path, format: str) -> None:
     names = ["executable", "src/it's", 'qu"ote', "new\nline", "-rf", "a\\b", "x" * 200]
     raw = [os.fsencode(workspace) + b"/" + name.encode() for name in names] + [os.fsencode(workspace) + b"/\xff\xfe"]
     for path in raw:
         Path(os.fsdecode(path)).write_bytes(PROGRAM)
     (workspace / "kept").write_bytes(PROGRAM[:-1])
     (workspace / "also").write_bytes(PROGRAM + b"\n")
-    done, found = submit(workspace, tmp_path, f"--format={format}")
-    assert sorted(found) == [".", "./also", "./kept", "./src"]
-    assert len(done.removed) == len(names) + 1
-    assert r"\xff\xfe" in done.removed
-    assert r"a\\b" in done.removed
+    result, members = submit(workspace, tmp_path, f"--format={format}")
+    assert sorted(members) == [".", "./also", "./kept", "./src"]
+    assert len(result.removed) == len(names) + 1
+    assert r"\xff\xfe" in result.removed
+    assert r"a\\b" in result.removed
 
 
 @FORMATS
@@ -104,38 +104,38 @@ def test_a_copy_made_sparse_is_the_same_content(workspace: Path, tmp_path: Path,
         file.truncate(8 << 20)
     holes = hashlib.sha256((workspace / "holes").read_bytes()).hexdigest()
     withheld = (hashlib.sha256(program).hexdigest(), holes)
-    done, found = submit(workspace, tmp_path, f"--format={format}", withheld=withheld)
-    assert done.removed == ("copy", "holes")
-    assert sorted(found) == [".", "./src"]
+    result, members = submit(workspace, tmp_path, f"--format={format}", withheld=withheld)
+    assert result.removed == ("copy", "holes")
+    assert sorted(members) == [".", "./src"]
 
 
-def test_hard_links_to_it_go_too_and_other_links_stay(workspace: Path, tmp_path: Path) -> None:
+def test_hard_links_to_withheld_content_are_left_out_and_other_links_stay(workspace: Path, tmp_path: Path) -> None:
     (workspace / "a").write_bytes(PROGRAM)
     (workspace / "src" / "b").hardlink_to(workspace / "a")
     (workspace / "z").hardlink_to(workspace / "a")
     (workspace / "kept").write_bytes(b"mine")
     (workspace / "linked").hardlink_to(workspace / "kept")
-    done, found = submit(workspace, tmp_path)
-    assert done.removed == ("a", "src/b", "z")
-    assert found["./linked"][0].islnk()
-    assert found["./linked"][1] == b"mine"
+    result, members = submit(workspace, tmp_path)
+    assert result.removed == ("a", "src/b", "z")
+    assert members["./linked"][0].islnk()
+    assert members["./linked"][1] == b"mine"
 
 
 def test_an_executable_that_the_agent_built_stays(workspace: Path, tmp_path: Path) -> None:
     (workspace / "executable").write_bytes(b"built")
-    done, found = submit(workspace, tmp_path)
-    assert not done.removed
-    assert found["./executable"][1] == b"built"
+    result, members = submit(workspace, tmp_path)
+    assert not result.removed
+    assert members["./executable"][1] == b"built"
 
 
 @pytest.mark.parametrize("members", [[], [member("./compile.sh", b"x")], [member("./a", b"x"), ROOT]])
-def test_the_workspace_itself_comes_first_also_where_the_export_has_it_not(members: list, tmp_path: Path) -> None:
+def test_the_workspace_itself_comes_first_even_if_the_export_lacks_it(members: list, tmp_path: Path) -> None:
     export = packed(tar_of(members), tmp_path / "w")
-    done = hand_over(export, tmp_path / "s", ())
-    found = submitted(tmp_path / "s")
-    assert next(iter(found.values()))[0].isdir()
-    assert next(iter(found)) == "."
-    assert done.entries == len(members) + 1
+    result = hand_over(export, tmp_path / "s", ())
+    members = submitted(tmp_path / "s")
+    assert next(iter(members.values()))[0].isdir()
+    assert next(iter(members)) == "."
+    assert result.entries == len(members) + 1
 
 
 def test_the_same_workspace_gives_the_same_bytes(workspace: Path, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ PLAIN = tar_of([ROOT, member("./a", os.urandom(1 << 20)), member("./b", b"b" * 1
 WHOLE = zstandard.ZstdCompressor().compress(PLAIN)
 LINK_TO_NOTHING = member("./b", type=tarfile.LNKTYPE, linkname="./gone")
 BROKEN = {
-    "no zstd": PLAIN,
+    "not zstd": PLAIN,
     "empty": b"",
     "torn": WHOLE[: len(WHOLE) // 2],
     "without its last block": WHOLE[:-20],
@@ -157,16 +157,16 @@ BROKEN = {
     "tar cut between members": zstandard.compress(PLAIN[: PLAIN.index(b"./b")]),
     "tar without its end": zstandard.compress(PLAIN.rstrip(b"\0") + bytes(-len(PLAIN.rstrip(b"\0")) % 512)),
     "damaged header": zstandard.compress(b"x" + PLAIN[1:]),
-    "climbs": zstandard.compress(tar_of([ROOT, member("../up", b"x")])),
+    "escapes": zstandard.compress(tar_of([ROOT, member("../up", b"x")])),
     "a device": zstandard.compress(tar_of([ROOT, member("./null", type=tarfile.CHRTYPE)])),
     "hard link to nothing": zstandard.compress(tar_of([ROOT, LINK_TO_NOTHING])),
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_export_is_an_error_and_leaves_nothing(how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", BROKEN)
+def test_a_broken_export_is_an_error_and_leaves_nothing(damage: str, tmp_path: Path) -> None:
     export = tmp_path / "workspace.tar.zst"
-    export.write_bytes(BROKEN[how])
+    export.write_bytes(BROKEN[damage])
     with pytest.raises(HandOverError) as error:
         hand_over(export, tmp_path / handover.SUBMISSION, (SHA256,))
     assert "\n" not in str(error.value)
@@ -174,7 +174,7 @@ def test_a_broken_export_is_an_error_and_leaves_nothing(how: str, tmp_path: Path
     assert os.listdir(tmp_path) == ["workspace.tar.zst"]
 
 
-def test_an_error_leaves_the_submission_that_was_there(tmp_path: Path) -> None:
+def test_an_error_keeps_an_earlier_submission(tmp_path: Path) -> None:
     to = tmp_path / handover.SUBMISSION
     to.write_bytes(b"before")
     with pytest.raises(HandOverError, match="No such file"):
@@ -200,8 +200,8 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(workspace: Path, tmp_path: P
     export = export_of(workspace, tmp_path / "workspace.tar.zst")
     to = tmp_path / "out" / handover.SUBMISSION
     to.parent.mkdir()
-    done = subprocess.run([sys.executable, "-c", FULL, str(export), str(to)], capture_output=True, text=True)
-    assert done.stdout.startswith("refused"), done.stderr
+    result = subprocess.run([sys.executable, "-c", FULL, str(export), str(to)], capture_output=True, text=True)
+    assert result.stdout.startswith("refused"), result.stderr
     assert not list(to.parent.iterdir())
 
 
@@ -226,13 +226,13 @@ def test_memory_is_flat(tmp_path: Path) -> None:
         directory.mkdir()
         (directory / "large").write_bytes(os.urandom(megabytes << 20))
         exports.append(str(export_of(directory, tmp_path / f"{megabytes}.tar.zst")))
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", FLAT, *exports, str(tmp_path / "s")], check=True, capture_output=True, text=True
     )
-    assert float(done.stdout) < 16
+    assert float(result.stdout) < 16
 
 
-def test_holes_without_end_are_refused_in_time(workspace: Path, tmp_path: Path, monkeypatch) -> None:
+def test_endless_holes_are_rejected_early(workspace: Path, tmp_path: Path, monkeypatch) -> None:
     for number in range(3):
         (workspace / f"h{number}").touch()
         os.truncate(workspace / f"h{number}", 1 << 30)
@@ -243,12 +243,12 @@ def test_holes_without_end_are_refused_in_time(workspace: Path, tmp_path: Path, 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.binary(max_size=2000), max_size=20), st.sampled_from([0, 1, PIECE_BYTES - 1, PIECE_BYTES * 3]))
-def test_what_is_compressed_in_parallel_is_one_gzip_file(chunks: list[bytes], zeros: int) -> None:
+def test_parallel_compression_gives_a_single_gzip_file(chunks: list[bytes], zeros: int) -> None:
     chunks = [*chunks, bytes(zeros), b"end"]
-    made = b"".join(compressed(chunks, 4))
-    assert gzip.decompress(made) == b"".join(chunks)
-    assert subprocess.run(["gzip", "-dc"], input=made, capture_output=True, check=True).stdout == b"".join(chunks)
-    assert made == b"".join(compressed([b"".join(chunks)], 4))
+    output = b"".join(compressed(chunks, 4))
+    assert gzip.decompress(output) == b"".join(chunks)
+    assert subprocess.run(["gzip", "-dc"], input=output, capture_output=True, check=True).stdout == b"".join(chunks)
+    assert output == b"".join(compressed([b"".join(chunks)], 4))
 
 
 SHUT = r"""
@@ -259,8 +259,8 @@ chmod 000 shut/deep/file alone && chmod 000 shut/deep && chmod 000 shut && ls sh
 
 @pytest.mark.docker
 @pytest.mark.parametrize("cap_drop", [("SYS_PTRACE",), ("ALL",)])
-def test_what_the_agent_shut_is_handed_over_whole(cap_drop: tuple[str, ...], tmp_path: Path) -> None:
-    """The agent itself can no longer read it; a partial archive of a tar that ran as the agent would be silent."""
+def test_files_that_the_agent_locked_are_handed_over(cap_drop: tuple[str, ...], tmp_path: Path) -> None:
+    """The agent itself can no longer read them, so a tar run as the agent would leave them out without an error."""
     from environments.choose import make
     from environments.protocol import Build, EnvironmentSpec
 
@@ -268,15 +268,15 @@ def test_what_the_agent_shut_is_handed_over_whole(cap_drop: tuple[str, ...], tmp
     environment = make(EnvironmentSpec(kind="docker", build=image, cap_drop=cap_drop))
     try:
         environment.start()
-        done = environment.execute(SHUT, deadline_s=30)
-        assert b"Permission denied" in bytes(done.output)
+        result = environment.execute(SHUT, deadline_s=30)
+        assert b"Permission denied" in bytes(result.output)
         export = environment.export(tmp_path / "workspace.tar.zst")
     finally:
         environment.stop()
     assert not export.skipped
     handover.check_complete(export.skipped)
     hand_over(tmp_path / "workspace.tar.zst", tmp_path / "s", (SHA256,))
-    found = submitted(tmp_path / "s")
-    assert found["./shut/deep/file"][1] == b"kept"
-    assert found["./alone"][1] == b"alone"
-    assert [found[name][0].mode for name in ("./shut", "./shut/deep", "./shut/deep/file")] == [0, 0, 0]
+    members = submitted(tmp_path / "s")
+    assert members["./shut/deep/file"][1] == b"kept"
+    assert members["./alone"][1] == b"alone"
+    assert [members[name][0].mode for name in ("./shut", "./shut/deep", "./shut/deep/file")] == [0, 0, 0]

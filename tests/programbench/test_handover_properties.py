@@ -1,4 +1,4 @@
-"""Hand-overs of random workspaces against a plain model of them; of damaged ones an error of ours, or a whole one."""
+"""Hand-overs of random workspaces agree with a simple model; damaged ones give an error or a complete submission."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NAMES = st.text(st.characters(blacklist_characters="/\0", codec="utf-8"), min_si
 )
 BODIES = st.one_of(st.just(PROGRAM), st.binary(max_size=2000))
 ENTRIES = st.dictionaries(NAMES, st.one_of(BODIES, st.integers(0, 30)), max_size=12)
-"""Contents, or which of the names before it a name is a hard link to."""
+"""Contents by name; a number selects the earlier name that this one is a hard link to."""
 
 
 @settings(max_examples=80, deadline=None)
 @given(ENTRIES, st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]), st.booleans())
-def test_what_stays_is_all_but_the_withheld(entries: dict[str, bytes | int], format: int, root: bool) -> None:
+def test_everything_except_withheld_content_stays(entries: dict[str, bytes | int], format: int, root: bool) -> None:
     members = [member("./", type=tarfile.DIRTYPE, mode=0o755)] if root else []
     expected: dict[str, bytes] = {}
     for name, body in entries.items():
@@ -43,18 +43,18 @@ def test_what_stays_is_all_but_the_withheld(entries: dict[str, bytes | int], for
             members.append(member(f"./{name}", body, uid=1000, gid=3_000_000, uname="agent"))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "w").write_bytes(zstandard.compress(tar_of(members, format)))
-        done = hand_over(Path(folder, "w"), Path(folder, "s"), {SHA256})
-        found = submitted(Path(folder, "s"))
+        result = hand_over(Path(folder, "w"), Path(folder, "s"), {SHA256})
+        submission = submitted(Path(folder, "s"))
     kept = {f"./{name}": body for name, body in expected.items() if body != PROGRAM}
-    assert {name: body for name, (info, body) in found.items() if not info.isdir()} == kept
-    assert len(done.removed) == len(expected) - len(kept)
-    assert next(iter(found)) == "."
-    assert {(info.uid, info.gid, info.uname) for info, _ in found.values()} == {(0, 0, "")}
+    assert {name: body for name, (info, body) in submission.items() if not info.isdir()} == kept
+    assert len(result.removed) == len(expected) - len(kept)
+    assert next(iter(submission)) == "."
+    assert {(info.uid, info.gid, info.uname) for info, _ in submission.values()} == {(0, 0, "")}
 
 
 @pytest.fixture(scope="module", params=["gnu", "posix"])
 def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A tar with each kind of member and header."""
+    """Return a tar with each kind of member and header."""
     folder = tmp_path_factory.mktemp("everything")
     (folder / ("n" * 180)).write_bytes(b"long")
     (folder / "program").write_bytes(PROGRAM)
@@ -70,7 +70,7 @@ def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 def damaged(plain: bytes, seed: int) -> bytes:
-    """Some bytes of some blocks are others, and where the block is a header its sum is right again, mostly."""
+    """Change some bytes of some blocks; the checksum of a changed header is usually made right again."""
     chance = random.Random(seed)
     data = bytearray(plain)
     headers = [at for at in range(0, len(data), 512) if data[at + 257 : at + 262] == b"ustar"]
@@ -93,21 +93,23 @@ def outcome(export: Path, to: Path) -> HandOver | HandOverError:
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_a_damaged_archive_is_an_error_or_a_whole_submission(everything: bytes, part: int, tmp_path: Path) -> None:
+def test_a_damaged_archive_gives_an_error_or_a_complete_submission(
+    everything: bytes, part: int, tmp_path: Path
+) -> None:
     export, to = tmp_path / "w", tmp_path / "s"
-    ended: set[type] = set()
+    outcomes: set[type] = set()
     for seed in range(part * 100, part * 100 + 100):
         export.write_bytes(zstandard.compress(damaged(everything, seed), level=1))
-        done = outcome(export, to)
-        ended.add(type(done))
-        if isinstance(done, HandOverError):
-            assert "\n" not in str(done), seed
+        result = outcome(export, to)
+        outcomes.add(type(result))
+        if isinstance(result, HandOverError):
+            assert "\n" not in str(result), seed
             continue
         with tarfile.open(fileobj=io.BytesIO(to.read_bytes()), mode="r:gz", errors="surrogateescape") as archive:
             for info in archive:
                 assert (info.uid, info.gid) == (0, 0), seed
                 content = archive.extractfile(info) if info.isreg() and info.size < 1 << 24 else None
                 assert content is None or hashlib.file_digest(content, "sha256").hexdigest() != SHA256, seed  # type: ignore[arg-type]
-        assert done.entries <= 7
-    assert ended == {HandOver, HandOverError}
+        assert result.entries <= 7
+    assert outcomes == {HandOver, HandOverError}
     assert {path.name for path in tmp_path.iterdir()} <= {"w", "s"}

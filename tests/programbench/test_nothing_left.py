@@ -1,4 +1,4 @@
-"""However an evaluation ends, its containers and the image that the evaluator committed are gone or found."""
+"""After any end of an evaluation, its containers and its committed image are removed, or `agent clean` finds them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HANGING = """if True:
 
 @pytest.fixture
 def evaluating(workspace: Callable[[Files], Path], tmp_path: Path):
-    """A process in the middle of an evaluation: the tests of a branch run, in an image that was committed for it."""
+    """Start a process that is in the middle of an evaluation: the tests of a branch run in the committed image."""
     blobs = tmp_path / "hanging"
     clean_room.branch_archive(blobs, CALCULATOR, CALCULATOR_BRANCH, {"eval/run.sh": "#!/bin/sh\nsleep 1000\n"})
     command = [sys.executable, "-c", HANGING, CALCULATOR, workspace(calculator()), tmp_path / "evaluation"]
@@ -58,21 +58,20 @@ def evaluating(workspace: Callable[[Files], Path], tmp_path: Path):
         process.kill()
         process.wait()
         api = daemon.connect()
-        for one in api.containers(all=True, filters={"label": label}):
-            api.remove_container(one["Id"], force=True)
-        for one in api.images(filters={"label": [label, sweep.LABEL]}):
-            api.remove_image(one["Id"], force=True)
+        for container in api.containers(all=True, filters={"label": label}):
+            api.remove_container(container["Id"], force=True)
+        for image in api.images(filters={"label": [label, sweep.LABEL]}):
+            api.remove_image(image["Id"], force=True)
         api.close()
 
 
 def _hangs(label: str) -> bool:
-    """Whether a container of an image that was committed runs the tests."""
+    """Return True if a container of a committed image runs the tests."""
     api = daemon.connect()
     try:
-        found = api.containers(filters={"label": label})
         return any(
-            one["Image"].startswith(sweep.COMPILED) and "sleep 1000" in str(api.top(one["Id"])["Processes"])
-            for one in found
+            container["Image"].startswith(sweep.COMPILED) and "sleep 1000" in str(api.top(container["Id"])["Processes"])
+            for container in api.containers(filters={"label": label})
         )
     finally:
         api.close()
@@ -87,14 +86,14 @@ def gone(label: str, within_s: float) -> bool:
     return True
 
 
-def test_an_interrupt_ends_it_at_once_and_leaves_nothing(evaluating: subprocess.Popen[bytes]) -> None:
-    """The package itself would wait for the branch that is running, up to an hour."""
+def test_an_interrupt_ends_the_evaluation_at_once_and_leaves_nothing(evaluating: subprocess.Popen[bytes]) -> None:
+    """The package itself would wait for the running branch, up to an hour."""
     evaluating.send_signal(signal.SIGINT)
     assert evaluating.wait(120) != 0
     assert left(f"{owner.PID}={evaluating.pid}") == []
 
 
-def test_when_the_harness_is_killed_its_evaluator_ends_and_takes_its_containers_along(
+def test_the_evaluator_and_its_containers_end_when_the_harness_is_killed(
     evaluating: subprocess.Popen[bytes],
 ) -> None:
     evaluating.kill()
@@ -102,42 +101,44 @@ def test_when_the_harness_is_killed_its_evaluator_ends_and_takes_its_containers_
     assert gone(f"{owner.PID}={evaluating.pid}", 15)
 
 
-def test_a_command_that_does_not_end_in_time_is_ended(tmp_path: Path) -> None:
-    ran = running.run(["--help"], tmp_path / "log", 0.01, {})
-    assert (ran.status, (tmp_path / "log").read_bytes()) == (None, b"")
+def test_a_time_limit_ends_a_command(tmp_path: Path) -> None:
+    command = running.run(["--help"], tmp_path / "log", 0.01, {})
+    assert (command.status, (tmp_path / "log").read_bytes()) == (None, b"")
     assert running.run(["--help"], tmp_path / "log", 60, {}).status == 0
     assert b"Usage: programbench" in (tmp_path / "log").read_bytes()
 
 
-def test_what_a_power_cut_would_leave_is_found_by_agent_clean(evaluating: subprocess.Popen[bytes]) -> None:
-    """The branch's container has all labels of its image, which we made as well; both are ours to remove."""
+def test_agent_clean_removes_what_a_power_cut_leaves(evaluating: subprocess.Popen[bytes]) -> None:
+    """The branch's container has all labels of its image, which is also ours; both are removed."""
     label = f"{owner.PID}={evaluating.pid}"
     (evaluator,) = _children(evaluating.pid)
-    os.killpg(evaluator, signal.SIGSTOP)  # so that it cannot tidy up
+    os.killpg(evaluator, signal.SIGSTOP)  # prevents its cleanup
     evaluating.kill()
     evaluating.wait()
     os.killpg(evaluator, signal.SIGKILL)
     assert len(left(label)) == 2
     with alone():
         done = cleaning.clean()
-    assert {"container", "image"} <= {one.kind for one in done.removed if one.owner and one.owner.pid == evaluating.pid}
+    assert {"container", "image"} <= {
+        entry.kind for entry in done.removed if entry.owner and entry.owner.pid == evaluating.pid
+    }
     assert left(label) == []
 
 
 def _children(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_a_docker_of_the_user_s_own_is_what_the_evaluator_gets(
+def test_the_evaluator_uses_the_user_s_own_docker(
     judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = tmp_path / "told"
+    calls = tmp_path / "calls"
     mine = tmp_path / "my docker"
-    mine.write_text(f'#!/bin/sh\necho "$@" >>"{told}"\necho my docker will not >&2\nexit 1\n')
+    mine.write_text(f'#!/bin/sh\necho "$@" >>"{calls}"\necho my docker will not >&2\nexit 1\n')
     mine.chmod(0o755)
     monkeypatch.setenv("PROGRAMBENCH_DOCKER_EXECUTABLE", str(mine))
     verdict = judge(calculator())
     assert verdict.error.startswith("programbench eval failed: RuntimeError: Failed to start container: my docker will")
-    (run,) = [line for line in told.read_text().splitlines() if line.startswith("run ")]
+    (run,) = [line for line in calls.read_text().splitlines() if line.startswith("run ")]
     assert f"--label {owner.PID}={os.getpid()} " in run
     assert f"--label {sweep.LABEL}=" in run

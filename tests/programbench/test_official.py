@@ -1,4 +1,4 @@
-"""The package's own evaluator gives the verdict; whatever goes wrong around it is an error and never a score."""
+"""The package's own evaluator gives the verdict; every failure around it is an error and never a score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
-from benchmarks.programbench.official import evaluator as official
+from benchmarks.programbench.official import evaluator
 from environments.leftovers import owner
 from tests.programbench import clean_room
 from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
@@ -32,7 +32,7 @@ def statuses(verdict: Verdict) -> dict[str, str]:
 # --- scores ----------------------------------------------------------------------------------------------
 
 
-def test_a_right_program_is_resolved_and_the_verdict_says_how_it_came_about(
+def test_a_correct_program_is_resolved_and_the_verdict_has_its_inputs(
     judge: Callable[..., Verdict], tmp_path: Path, calculator_image: clean_room.CleanRoom
 ) -> None:
     verdict = judge(calculator())
@@ -55,7 +55,7 @@ def test_a_right_program_is_resolved_and_the_verdict_says_how_it_came_about(
     assert not left(f"{owner.PID}={os.getpid()}")
 
 
-def test_a_part_of_it_scores_in_between_and_says_what_failed(judge: Callable[..., Verdict]) -> None:
+def test_a_partial_program_gets_partial_credit_with_messages(judge: Callable[..., Verdict]) -> None:
     verdict = judge(calculator(ADDS))
     assert (verdict.passed, verdict.quality) == (False, 1 / 3)
     assert statuses(verdict) == {"addition": "passed", "subtraction": "failed", "multiplication": "failed"}
@@ -63,7 +63,7 @@ def test_a_part_of_it_scores_in_between_and_says_what_failed(judge: Callable[...
 
 
 @pytest.mark.parametrize(
-    ("files", "code", "said"),
+    ("files", "code", "message"),
     [
         ({}, "compile_failed", "cannot access './compile.sh'"),
         (calculator(compile_sh="#!/bin/sh\necho no such compiler; exit 1\n"), "compile_failed", "no such compiler"),
@@ -72,17 +72,17 @@ def test_a_part_of_it_scores_in_between_and_says_what_failed(judge: Callable[...
     ],
     ids=["nothing", "does not compile", "brings a built program", "makes no executable"],
 )
-def test_what_cannot_be_built_scores_nothing_by_the_official_word(
-    judge: Callable[..., Verdict], files: Files, code: str, said: str
+def test_a_submission_that_does_not_build_scores_zero(
+    judge: Callable[..., Verdict], files: Files, code: str, message: str
 ) -> None:
     verdict = judge(files)
     assert (verdict.status, verdict.passed, verdict.quality) == ("scored", False, 0.0)
     assert statuses(verdict) == {"addition": "missing", "subtraction": "missing", "multiplication": "missing"}
     (note,) = [note for note in verdict.notes if note.startswith(code)]
-    assert said in note
+    assert message in note
 
 
-def test_a_build_that_hangs_scores_nothing_without_being_asked_for_again(judge: Callable[..., Verdict]) -> None:
+def test_a_build_that_hangs_scores_zero_without_the_official_evaluator(judge: Callable[..., Verdict]) -> None:
     began = time.time()
     verdict = judge(calculator(compile_sh="#!/bin/sh\nsleep 1000\n"), check_s=1)
     assert (verdict.status, verdict.quality, len(verdict.cases)) == ("scored", 0.0, 3)
@@ -90,8 +90,8 @@ def test_a_build_that_hangs_scores_nothing_without_being_asked_for_again(judge: 
     assert len(containers_made(began)) == 1
 
 
-def test_output_that_is_no_utf8_counts_as_on_the_leaderboard(judge: Callable[..., Verdict], tmp_path: Path) -> None:
-    """The official evaluator dies of it without a result, which counts 0; the program itself is right."""
+def test_output_that_is_not_utf8_counts_as_on_the_leaderboard(judge: Callable[..., Verdict], tmp_path: Path) -> None:
+    """The official evaluator crashes without a result, which counts as 0, although the program is correct."""
     verdict = judge(calculator(compile_sh=f"{COMPILE}printf '\\377'\n"))
     assert not (tmp_path / "evaluation" / f"{CALCULATOR}.eval.json").exists()
     assert (verdict.status, verdict.quality, len(verdict.cases)) == ("scored", 0.0, 3)
@@ -102,7 +102,7 @@ def test_output_that_is_no_utf8_counts_as_on_the_leaderboard(judge: Callable[...
 def test_the_original_under_another_name_is_left_out(
     judge: Callable[..., Verdict], calculator_image: clean_room.CleanRoom
 ) -> None:
-    """Renamed with a quote in it, where the evaluator's own removal stops; the task's data names no hash here."""
+    """The new name has a quote, at which the evaluator's own removal fails; this task's data has no hash."""
     command = ["docker", "run", "--rm", "--network", "none", calculator_image.reference, "cat", "/workspace/executable"]
     program = subprocess.run(command, capture_output=True, check=True).stdout
     cheat = {"it's data.bin": program, "compile.sh": '#!/bin/sh\ncp "it\'s data.bin" executable\n'}
@@ -111,9 +111,7 @@ def test_the_original_under_another_name_is_left_out(
     assert any(note.startswith("left out of the submission") and "it's data.bin" in note for note in verdict.notes)
 
 
-def test_an_ablation_s_score_is_none_of_the_leaderboard_s(
-    workspace: Callable[..., Path], offline: Path, tmp_path: Path
-) -> None:
+def test_the_score_of_a_variant_is_not_official(workspace: Callable[..., Path], offline: Path, tmp_path: Path) -> None:
     benchmark = ProgramBench()
     task = benchmark.vary(benchmark.load(CALCULATOR), ("internet",))
     verdict = benchmark.evaluate(task, workspace(calculator(compile_sh=None)), "docker", tmp_path / "evaluation")
@@ -124,7 +122,7 @@ def test_an_ablation_s_score_is_none_of_the_leaderboard_s(
 # --- errors ----------------------------------------------------------------------------------------------
 
 
-def test_missing_tests_are_told_before_anything_is_started(
+def test_missing_tests_are_an_error_before_any_container_starts(
     judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PROGRAMBENCH_BLOB_DIR", str(tmp_path))
@@ -135,7 +133,7 @@ def test_missing_tests_are_told_before_anything_is_started(
     assert containers_made(began) == []
 
 
-def test_tests_that_cannot_be_downloaded_are_told_in_one_line(
+def test_a_failed_download_of_the_tests_is_one_line(
     judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("PROGRAMBENCH_BLOB_DIR")
@@ -147,17 +145,17 @@ def test_tests_that_cannot_be_downloaded_are_told_in_one_line(
     assert "\n" not in verdict.error
 
 
-def test_an_evaluator_that_cannot_start_a_container_is_an_error_with_the_daemon_s_words(
+def test_the_error_for_a_container_that_cannot_start_quotes_the_daemon(
     judge: Callable[..., Verdict], tmp_path: Path
 ) -> None:
     verdict = judge(calculator(), cpus=1000)
     assert (verdict.status, verdict.passed, verdict.quality) == ("error", None, None)
     assert "RuntimeError: Failed to start container" in verdict.error
     assert "Range of CPUs" in verdict.error
-    assert "Traceback" in (tmp_path / "evaluation" / official.LOG).read_text()
+    assert "Traceback" in (tmp_path / "evaluation" / evaluator.LOG).read_text()
 
 
-def test_without_the_image_it_is_an_error(judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_image_is_an_error(judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROGRAMBENCH_DOCKER_ORG", "127.0.0.1:1/nobody")
     verdict = judge(calculator())
     assert verdict.status == "error"
@@ -167,15 +165,13 @@ def test_without_the_image_it_is_an_error(judge: Callable[..., Verdict], monkeyp
 # --- once more -------------------------------------------------------------------------------------------
 
 
-def test_what_was_evaluated_is_not_evaluated_again_and_another_submission_is(
-    judge: Callable[..., Verdict], tmp_path: Path
-) -> None:
+def test_only_another_submission_is_evaluated_again(judge: Callable[..., Verdict], tmp_path: Path) -> None:
     first = judge(calculator(ADDS))
     began = time.time()
     second = judge(calculator(ADDS))
     assert containers_made(began) == []
     assert (second.cases, second.evaluator, second.notes) == (first.cases, first.evaluator, first.notes)
-    # Torn by a crash: it is not taken for a result, and what is known of the submission is still known.
+    # A result torn by a crash does not count, but the preparation is still used.
     result = tmp_path / "evaluation" / f"{CALCULATOR}.eval.json"
     result.write_bytes(result.read_bytes()[:500])
     began = time.time()
@@ -187,7 +183,7 @@ def test_what_was_evaluated_is_not_evaluated_again_and_another_submission_is(
 # --- one's own instances -----------------------------------------------------------------------------------
 
 
-def test_own_instances_are_known_to_the_evaluator_and_replace_none_of_the_package_s(
+def test_the_evaluator_finds_own_instances_but_none_replaces_one_of_the_package(
     judge: Callable[..., Verdict],
     workspace: Callable[[Files], Path],
     tmp_path: Path,
@@ -202,10 +198,10 @@ def test_own_instances_are_known_to_the_evaluator_and_replace_none_of_the_packag
     shutil.copytree(offline / CALCULATOR, tmp_path / "blobs" / id)
     shutil.copytree(offline / CALCULATOR, tmp_path / "blobs" / CALCULATOR)
     image = clean_room.clean_room(id, {"README.md": clean_room.CALCULATOR_HELP}, clean_room.IMAGE / "calculator.c")
-    monkeypatch.setenv("PROGRAMBENCH_DOCKER_ORG", image.organisation)
+    monkeypatch.setenv("PROGRAMBENCH_DOCKER_ORG", image.organization)
     monkeypatch.setenv("PROGRAMBENCH_BLOB_DIR", str(tmp_path / "blobs"))
     monkeypatch.setenv(instances.TASKS_VARIABLE, str(tmp_path / "tasks"))
-    verdict = official.evaluate(instances.instance(id), workspace(calculator()), tmp_path / "own")
+    verdict = evaluator.evaluate(instances.instance(id), workspace(calculator()), tmp_path / "own")
     assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 1.0, True), verdict.error
     assert any(f"{id} is not one of the benchmark's" in note for note in verdict.notes)
     verdict = judge({})

@@ -1,4 +1,4 @@
-"""The benchmark's prompt: it extends the usual one, and is whole by itself where it is recorded."""
+"""The benchmark's prompt extends the default one, and is complete when it is recorded."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ TASK = {
 }
 
 
-def test_it_says_what_the_usual_one_says_and_the_rules() -> None:
-    said = prompts.load("programbench").render("task", **TASK)
-    usual = prompts.load("default").render("task", **TASK)
-    assert said.startswith("Do it.\n\n## What is there\n")
-    assert said.endswith(usual.removeprefix("Do it."))
+def test_it_has_the_default_text_and_the_rules() -> None:
+    rendered = prompts.load("programbench").render("task", **TASK)
+    default = prompts.load("default").render("task", **TASK)
+    assert rendered.startswith("Do it.\n\n## What is there\n")
+    assert rendered.endswith(default.removeprefix("Do it."))
     for word in ("compile.sh", "./executable", "source code", "decompile", "disassemble", "trace", "commit", "Tests"):
-        assert word in said
-    assert "{" not in said
+        assert word in rendered
+    assert "{" not in rendered
 
 
-def test_the_network_is_in_it() -> None:
+def test_it_states_if_there_is_a_network() -> None:
     prompt = prompts.load("programbench")
     off = prompt.render("task", **TASK)
     on = prompt.render("task", **{**TASK, "network": True})
@@ -45,7 +45,7 @@ def test_the_network_is_in_it() -> None:
     assert "source code stays forbidden" in on
 
 
-def test_what_is_recorded_needs_no_other_file() -> None:
+def test_the_recorded_prompt_needs_no_other_file() -> None:
     prompt = prompts.load("programbench")
     content = yaml.safe_load(prompt.data)
     assert "extends" not in content
@@ -54,11 +54,11 @@ def test_what_is_recorded_needs_no_other_file() -> None:
     assert recorded.data == prompt.data
     for values in (TASK, {**TASK, "network": True, "shell": "persistent", "action_format": "fenced"}):
         assert recorded.render("task", **values) == prompt.render("task", **values)
-    usual = yaml.safe_load((Path(prompts.__file__).parent / "default.yaml").read_bytes())
-    assert {key: content[key] for key in usual if key != "task"} == {k: v for k, v in usual.items() if k != "task"}
+    default = yaml.safe_load((Path(prompts.__file__).parent / "default.yaml").read_bytes())
+    assert {key: content[key] for key in default if key != "task"} == {k: v for k, v in default.items() if k != "task"}
 
 
-def test_a_file_of_ones_own_can_extend_it(tmp_path: Path) -> None:
+def test_a_prompt_of_the_user_can_extend_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("extends: programbench\nsystem: Be brief.\ninstruction: '{{ instruction }} And well.'\n")
     prompt = prompts.load(str(path))
@@ -68,17 +68,17 @@ def test_a_file_of_ones_own_can_extend_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("extends: nothing\n", "extends 'nothing', which is none of default, programbench"),
+        ("extends: nothing\n", "extends 'nothing', which is not one of default, programbench"),
         ("extends: default\ninstruction: a\ntask: b\n", "has both 'instruction' and 'task'"),
         ("extends: default\nsytem: a\n", "unknown key 'sytem'"),
         ("instruction: a\n", "key 'system' is missing"),
     ],
 )
-def test_what_cannot_be_extended_is_said(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_prompt_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(PromptError, match=r"mine\.yaml") as caught:
         prompts.load(str(path))
-    assert said in str(caught.value)
+    assert message in str(caught.value)

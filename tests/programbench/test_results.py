@@ -1,4 +1,4 @@
-"""What the evaluator wrote, as it counts on the leaderboard; and where the hidden tests come from."""
+"""The evaluator's result as it counts on the leaderboard; its log; and the source of the hidden tests."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def instance(tmp_path: Path) -> Instance:
 
 @pytest.fixture
 def read(instance: Instance, tmp_path: Path):
-    """Reads an eval.json with these test results (branch, name, status, extra) and fields."""
+    """Return a function that reads an eval.json with these tests (branch, name, status, extra) and fields."""
 
-    def read_one(*tests: tuple[str, str, str, dict[str, Any]], **fields: Any) -> results.Results:
-        found = [
+    def read_result(*tests: tuple[str, str, str, dict[str, Any]], **fields: Any) -> results.Results:
+        test_results = [
             {"branch": branch * 12, "name": name, "status": status, "extra": extra}
             for branch, name, status, extra in tests
         ]
         path = tmp_path / "o__r.1234567.eval.json"
-        path.write_text(json.dumps({"test_results": found, "test_branches": list(BRANCHES), **fields}))
+        path.write_text(json.dumps({"test_results": test_results, "test_branches": list(BRANCHES), **fields}))
         return results.read(path, instance)
 
-    return read_one
+    return read_result
 
 
-def test_the_last_of_a_name_counts_and_so_do_names_that_are_not_listed_but_nothing_ignored(read) -> None:
-    found = read(
+def test_the_last_result_of_each_name_counts_except_ignored_ones(read) -> None:
+    result = read(
         ("a", "t.one", "failure", {"message": "once"}),
         ("a", "t.one", "passed", {"time": 0.5}),
         ("a", "t.flaky[a b]", "failure", {}),
@@ -57,38 +57,38 @@ def test_the_last_of_a_name_counts_and_so_do_names_that_are_not_listed_but_nothi
         ("c", "t.surprise", "skipped", {}),
         warnings=["branch x: 2 test(s) in JUnit XML not in tests.json"],
     )
-    assert {case.id: case.status for case in found.cases} == {
+    assert {case.id: case.status for case in result.cases} == {
         "aaaaaaaaaaaa/t.one": "passed",
         "aaaaaaaaaaaa/t.new": "passed",
         "cccccccccccc/t.surprise": "skipped",
     }
-    assert found.quality == 2 / 3
-    assert found.cases[0].seconds == 0.5
-    assert found.notes == ("branch x: 2 test(s) in JUnit XML not in tests.json",)
+    assert result.quality == 2 / 3
+    assert result.cases[0].seconds == 0.5
+    assert result.notes == ("branch x: 2 test(s) in JUnit XML not in tests.json",)
 
 
-def test_only_passed_passes_and_messages_are_short(read) -> None:
-    found = read(
+def test_only_the_status_passed_counts_and_messages_are_short(read) -> None:
+    result = read(
         ("a", "t.one", "error", {"message": "x" * 10_000}),
         ("a", "t.two", "not_run", {"error_code": "missing_from_junit_xml"}),
         ("a", "t.both", "system_error", {"error_details": "Expected 1 result, got 2"}),
     )
-    assert [case.status for case in found.cases] == ["error", "missing", "error"]
-    assert len(found.cases[0].message) < 1000
-    assert [case.message for case in found.cases[1:]] == ["missing_from_junit_xml", "Expected 1 result, got 2"]
-    assert (found.quality, found.resolved, found.almost) == (0.0, False, False)
+    assert [case.status for case in result.cases] == ["error", "missing", "error"]
+    assert len(result.cases[0].message) < 1000
+    assert [case.message for case in result.cases[1:]] == ["missing_from_junit_xml", "Expected 1 result, got 2"]
+    assert (result.quality, result.resolved, result.almost) == (0.0, False, False)
 
 
 @pytest.mark.parametrize(("passed", "resolved", "almost"), [(100, True, True), (95, False, True), (94, False, False)])
-def test_resolved_means_all_and_almost_95_of_100(read, passed: int, resolved: bool, almost: bool) -> None:
-    found = read(*(("a", f"t.{number}", "passed" if number < passed else "skipped", {}) for number in range(100)))
-    assert (found.resolved, found.almost) == (resolved, almost)
+def test_resolved_is_all_tests_and_almost_is_95_percent(read, passed: int, resolved: bool, almost: bool) -> None:
+    result = read(*(("a", f"t.{number}", "passed" if number < passed else "skipped", {}) for number in range(100)))
+    assert (result.resolved, result.almost) == (resolved, almost)
 
 
-def test_branches_without_a_result_are_noted_but_not_those_that_do_not_count(read) -> None:
+def test_active_branches_without_a_result_are_noted(read) -> None:
     error = [{"error_code": "results_read_failed", "error_details": "Could not find the file\nmore"}]
-    found = read(("a", "t.one", "passed", {}), test_branch_errors={"aaaaaaaaaaaa": error, "bbbbbbbbbbbb": error})
-    assert found.notes == ("branch aaaaaaaaaaaa: results_read_failed: Could not find the file",)
+    result = read(("a", "t.one", "passed", {}), test_branch_errors={"aaaaaaaaaaaa": error, "bbbbbbbbbbbb": error})
+    assert result.notes == ("branch aaaaaaaaaaaa: results_read_failed: Could not find the file",)
 
 
 @pytest.mark.parametrize(
@@ -107,36 +107,36 @@ def test_branches_without_a_result_are_noted_but_not_those_that_do_not_count(rea
         ("compile_failed", "cc: OCI runtime exec failed: no such flag", True, False),
     ],
 )
-def test_what_failed_before_or_beside_the_submission_is_not_its_fault(
+def test_failures_of_the_infrastructure_are_told_from_the_submission_s(
     read, code: str | None, details: str | None, builds: bool | None, infrastructure: bool
 ) -> None:
     assert read(error_code=code, error_details=details).infrastructure(builds) is infrastructure
 
 
-def test_a_branch_that_the_daemon_left_is_no_score_and_one_without_a_result_is(read) -> None:
+def test_a_branch_lost_to_the_daemon_gives_no_score_but_one_without_a_result_does(read) -> None:
     def branch_error(details: str) -> dict[str, Any]:
         return {"aaaaaaaaaaaa": [{"error_code": "results_read_failed", "error_details": details}]}
 
     gone = "Error response from daemon: Could not find the file /workspace/eval/results.xml in container 0a1b"
     assert not read(test_branch_errors=branch_error(gone)).infrastructure(True)
-    found = read(test_branch_errors=branch_error("Cannot connect to the Docker daemon at unix:///x."))
-    assert found.cut_off == ("aaaaaaaaaaaa",)
-    assert found.infrastructure(True)
+    result = read(test_branch_errors=branch_error("Cannot connect to the Docker daemon at unix:///x."))
+    assert result.cut_off == ("aaaaaaaaaaaa",)
+    assert result.infrastructure(True)
     full = read(test_branch_errors=branch_error("open /tmp/x/tmp1.xml: no space left on device"))
     assert full.infrastructure(True)
 
 
-def test_reruns_are_what_the_installation_said_and_a_step_cut_off_says_why(read) -> None:
+def test_reruns_follow_the_installation_step_and_a_cut_off_step_has_a_reason(read) -> None:
     step = {"step": "install_rerunfailures", "returncode": 0}
     assert read(log=[step]).reruns == "yes"
     assert read(log=[{**step, "returncode": 1}]).reruns == "no"
     cut = {"step": "compile", "returncode": -1, "exception_info": "Command timed out after 900s"}
-    found = read(error_code="compile_failed", error_details="", log=[cut])
-    assert (found.reruns, found.error_details) == ("not reached", "Command timed out after 900s")
+    result = read(error_code="compile_failed", error_details="", log=[cut])
+    assert (result.reruns, result.error_details) == ("not reached", "Command timed out after 900s")
 
 
 @pytest.mark.parametrize("content", ["", '{"test_results": [{"na', '{"other": 1}', "[]"])
-def test_a_torn_result_is_none(instance: Instance, tmp_path: Path, content: str) -> None:
+def test_a_torn_result_is_an_error(instance: Instance, tmp_path: Path, content: str) -> None:
     path = tmp_path / "o__r.1234567.eval.json"
     path.write_text(content)
     with pytest.raises(results.Torn, match=r"eval\.json that is cut off or malformed"):
@@ -149,7 +149,7 @@ def test_a_torn_result_is_none(instance: Instance, tmp_path: Path, content: str)
 # --- the log -----------------------------------------------------------------------------------------------
 
 
-def test_the_reason_is_the_exception_behind_the_instance_s_last_failure() -> None:
+def test_the_error_is_the_exception_after_the_instance_s_last_failure() -> None:
     log = """Evaluating: 0%
 Error evaluating o__r.1: Failed to start container: docker: no
 
@@ -175,7 +175,7 @@ Run 'docker run --help'
 
 
 def test_the_dataset_s_revision_is_the_commit_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the evaluator is then pointed at is that very commit, whatever `main` is by then."""
+    """The evaluator gets that very commit, even if `main` has moved."""
     from benchmarks.programbench import instances
 
     commit = "0123456789abcdef0123456789abcdef01234567"
@@ -188,17 +188,17 @@ def test_the_dataset_s_revision_is_the_commit_in_the_cache(tmp_path: Path, monke
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.delenv("PROGRAMBENCH_BLOB_DIR", raising=False)
-    found = hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
-    assert found == hidden_tests.HiddenTests(cache / "snapshots" / commit, commit, official=True)
+    result = hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
+    assert result == hidden_tests.HiddenTests(cache / "snapshots" / commit, commit, official=True)
     archive.unlink()
     with pytest.raises(hidden_tests.NoTests, match=rf"there is no .*{CALCULATOR_BRANCH}\.tar\.gz"):
         hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
 
 
-def test_an_archive_that_cannot_run_its_tests_is_the_evaluator_s_error(
+def test_an_archive_without_its_runner_is_an_error_of_the_evaluator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package would count all of them as not passed."""
+    """The package would count all its tests as not passed."""
     from benchmarks.programbench import instances
 
     archive = tmp_path / CALCULATOR / "tests" / f"{CALCULATOR_BRANCH}.tar.gz"

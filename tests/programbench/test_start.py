@@ -1,4 +1,4 @@
-"""How a trial of an instance begins, in Docker: the container it gets, what it is told, and images that are none."""
+"""The start of a trial of an instance in Docker: its container, its prompt, and unusable images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trajectories.record.events import ActionFinished, EnvStarted, Message, Tria
 
 pytestmark = pytest.mark.docker
 
-ORGANISATION = "retrace-test"
+ORGANIZATION = "retrace-test"
 CLEAN_ROOM = """
 FROM {base}
 USER root
@@ -31,14 +31,14 @@ WORKDIR /workspace
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance of one's own, and its image."""
+    """An instance of the user's own, and its image."""
 
     id: str
     folder: Path
     image: str
 
     def agent(self, *argv: str) -> Done:
-        variables = {instances.TASKS_VARIABLE: str(self.folder / "tasks"), "PROGRAMBENCH_DOCKER_ORG": ORGANISATION}
+        variables = {instances.TASKS_VARIABLE: str(self.folder / "tasks"), "PROGRAMBENCH_DOCKER_ORG": ORGANIZATION}
         return agent(self.folder, *argv, **variables)
 
     def solve(self, *turns: object, options: tuple[str, ...] = ()) -> Done:
@@ -47,9 +47,9 @@ class Instance:
 
 
 def _made(folder: Path, dockerfile: str) -> Iterator[Instance]:
-    """One with a name of its own, so that tests of others at the same time have others."""
+    """Make an instance with a unique name, so that parallel test runs do not share one."""
     id = make_instance(folder / "tasks", f"us/tool-{uuid.uuid4().hex[:8]}", language="go")
-    image = f"{ORGANISATION}/{id.replace('__', '_1776_')}:{instances.IMAGE_TAG}"
+    image = f"{ORGANIZATION}/{id.replace('__', '_1776_')}:{instances.IMAGE_TAG}"
     subprocess.run(["docker", "build", "-q", "-t", image, "-"], input=dockerfile.encode(), check=True, timeout=150)
     try:
         yield Instance(id, folder, image)
@@ -59,11 +59,11 @@ def _made(folder: Path, dockerfile: str) -> Iterator[Instance]:
 
 @pytest.fixture
 def instance(tmp_path: Path, workbench_image: str) -> Iterator[Instance]:
-    """An instance with a clean-room image."""
+    """Return an instance with a clean-room image."""
     yield from _made(tmp_path, CLEAN_ROOM.format(base=workbench_image))
 
 
-def test_a_trial_has_the_benchmarks_conditions_lowered_to_the_hosts(instance: Instance) -> None:
+def test_a_trial_has_the_benchmarks_conditions_as_far_as_the_host_allows(instance: Instance) -> None:
     look = (
         "id -un; pwd; echo $PAGER $MANPAGER $LESS $PIP_PROGRESS_BAR $TQDM_DISABLE; ls; git status --short; "
         "test -r executable || echo unreadable; ./executable && echo runs; ls /sys/class/net"
@@ -73,15 +73,15 @@ def test_a_trial_has_the_benchmarks_conditions_lowered_to_the_hosts(instance: In
     )
     done = instance.solve(look, commit, SUBMIT)
     assert done.status == 0, done.err
-    seen, committed, *_ = [one.output.text for one in done.events if isinstance(one, ActionFinished)]
+    seen, committed, *_ = [event.output.text for event in done.events if isinstance(event, ActionFinished)]
     assert seen.split() == [
         *("agent", "/workspace", "cat", "cat", "-R", "off", "1"),
         *("README.md", "executable", "??", "executable", "unreadable", "runs", "lo"),
     ]
     assert committed.strip() == "Retrace agent agent@retrace.invalid"
 
-    (began,) = [one for one in done.events if isinstance(one, EnvStarted)]
-    asked = {one.limit: one.asked for one in began.lowered}
+    (started,) = [event for event in done.events if isinstance(event, EnvStarted)]
+    lowered = {limit.limit: limit.asked for limit in started.lowered}
     host_cpus = int(subprocess.check_output(["docker", "info", "-f", "{{.NCPU}}"]))
     host_bytes = int(subprocess.check_output(["docker", "info", "-f", "{{.MemTotal}}"]))
     wanted = {}
@@ -89,29 +89,29 @@ def test_a_trial_has_the_benchmarks_conditions_lowered_to_the_hosts(instance: In
         wanted["cpus"] = "20"
     if host_bytes < 60 << 30:
         wanted["memory_bytes"] = str(60 << 30)
-    assert asked == wanted
-    warned = [one.text for one in done.events if isinstance(one, Warned) and one.kind == "limit_lowered"]
-    assert [line.partition(":")[0] for line in warned] == list(wanted)
+    assert lowered == wanted
+    warnings = [event.text for event in done.events if isinstance(event, Warned) and event.kind == "limit_lowered"]
+    assert [line.partition(":")[0] for line in warnings] == list(wanted)
     if host_cpus < 20:
-        assert f"cpus: 20 asked, {host_cpus} given" in warned
+        assert f"cpus: 20 asked, {host_cpus} given" in warnings
 
-    told = next(one.content for one in done.events if isinstance(one, Message) and one.why == "task")
-    assert told.startswith("Write the program `tool-")
-    assert "There is no network." in told
-    assert "1000 replies and 360 minutes" in told
+    prompt = next(event.content for event in done.events if isinstance(event, Message) and event.why == "task")
+    assert prompt.startswith("Write the program `tool-")
+    assert "There is no network." in prompt
+    assert "1000 replies and 360 minutes" in prompt
 
 
-def test_going_on_and_branching_off_keep_the_variants(instance: Instance) -> None:
+def test_resume_and_fork_keep_the_variants(instance: Instance) -> None:
     chosen = ("--variant", "other-language", "--variant", "internet")
     first = instance.solve(
         "ls /sys/class/net", {"fail": {"error": "authentication", "status": 401}}, SUBMIT, options=chosen
     )
     assert first.json["exit"]["cause"] == "model_unavailable", first.err
     assert first.json["variant"] == "internet+other-language"
-    told = next(one.content for one in first.events if isinstance(one, Message) and one.why == "task")
-    assert "must be written in another programming language: no part of it may be in Go" in told
-    assert "You have internet access" in told
-    assert "There is no network" not in told
+    prompt = next(one.content for one in first.events if isinstance(one, Message) and one.why == "task")
+    assert "must be written in another programming language: no part of it may be in Go" in prompt
+    assert "You have internet access" in prompt
+    assert "There is no network" not in prompt
 
     fork = ["fork", str(first.trial), "--at", "1", "--model", script(instance.folder, "true", SUBMIT)]
     for argv in (["resume", str(first.trial)], fork):
@@ -125,34 +125,34 @@ def test_going_on_and_branching_off_keep_the_variants(instance: Instance) -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ("rm /workspace/executable", "has no program /workspace/executable that agent can run"),
         ("chmod 0644 /workspace/executable", "has no program /workspace/executable that agent can run"),
         ("rm $(command -v git)", "has no git"),
     ],
 )
-def test_an_image_that_is_no_clean_room_is_said_in_one_line(
-    tmp_path: Path, workbench_image: str, change: str, said: str
+def test_an_image_that_is_not_a_clean_room_is_one_line(
+    tmp_path: Path, workbench_image: str, change: str, message: str
 ) -> None:
     for instance in _made(tmp_path, CLEAN_ROOM.format(base=workbench_image) + f"RUN {change}\n"):
         done = instance.solve(SUBMIT)
         assert done.status == 1
         assert done.json["exit"]["reason"] == "infrastructure"
-        assert f"programbench/{instance.id}: the image {instance.image} {said}" in done.json["exit"]["detail"]
+        assert f"programbench/{instance.id}: the image {instance.image} {message}" in done.json["exit"]["detail"]
         assert "Traceback" not in done.err
         assert done.json["steps"] == 0
 
 
-def test_an_image_that_cannot_be_pulled_gives_the_daemons_own_words(tmp_path: Path) -> None:
+def test_the_error_for_a_failed_pull_quotes_the_daemon(tmp_path: Path) -> None:
     closed = "127.0.0.1:9"
     done = agent(
         tmp_path, "solve", "--task", "ffmpeg", "--model", script(tmp_path, SUBMIT), PROGRAMBENCH_DOCKER_ORG=closed
     )
     image = f"{closed}/ffmpeg_1776_ffmpeg.360a402:task_cleanroom_v6"
     direct = subprocess.run(["docker", "pull", image], capture_output=True, text=True)
-    daemon_said = direct.stderr.strip().removeprefix("Error response from daemon: ")
-    assert "connection refused" in daemon_said
+    daemon_error = direct.stderr.strip().removeprefix("Error response from daemon: ")
+    assert "connection refused" in daemon_error
     assert done.status == 1
     (line,) = [line for line in done.err.splitlines() if line.startswith("exit: ")]
     assert line.startswith(f"exit: infrastructure: environment_lost (pulling {image} failed: ")

@@ -1,4 +1,4 @@
-"""The instances as tasks: under the reference runner's conditions, and listed quickly."""
+"""The instances as tasks: with the reference runner's conditions, and listed quickly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.solve.command import agent, environment
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory for instances of one's own."""
+    """Return a directory for instances of the user's own."""
     root = tmp_path / "tasks"
     monkeypatch.setenv(instances.TASKS_VARIABLE, f"{tmp_path / 'missing'}:{root}")
     return root
@@ -51,40 +51,40 @@ def test_ffmpeg_has_the_benchmarks_conditions(monkeypatch: pytest.MonkeyPatch) -
     assert "`FFmpeg`" in task.instruction
 
 
-def test_all_of_them_are_listed_with_their_tests() -> None:
-    (found,) = task_lists("programbench")
-    assert len(found.rows) == 200
-    assert sum(row["tests"] for row in found.rows) == 247_444  # type: ignore[misc]
-    for row in found.rows:
+def test_all_instances_are_listed_with_their_number_of_tests() -> None:
+    (tasks,) = task_lists("programbench")
+    assert len(tasks.rows) == 200
+    assert sum(row["tests"] for row in tasks.rows) == 247_444  # type: ignore[misc]
+    for row in tasks.rows:
         assert re.fullmatch(r"programbench/[a-z0-9._-]+__[a-z0-9._-]+\.[0-9a-f]{7}", str(row["id"]))
         assert str(row["id"]).endswith(f".{str(row['commit'])[:7]}")
-        assert set(found.columns) <= row.keys()
+        assert set(tasks.columns) <= row.keys()
 
 
-def test_words_find_repositories_languages_and_difficulties() -> None:
-    def found(*words: str) -> list[tuple[object, object, object]]:
-        (list_,) = task_lists("programbench", words)
-        return [(row["repository"], row["language"], row["difficulty"]) for row in list_.rows]
+def test_words_match_repositories_languages_and_difficulties() -> None:
+    def matches(*words: str) -> list[tuple[object, object, object]]:
+        (tasks,) = task_lists("programbench", words)
+        return [(row["repository"], row["language"], row["difficulty"]) for row in tasks.rows]
 
-    everything = found()
-    assert found("FFmpeg/") == [("FFmpeg/FFmpeg", "c", "hard")]
-    assert found("Haskell") == [one for one in everything if one[1] == "hs"] == [("jgm/pandoc", "hs", "")]
+    everything = matches()
+    assert matches("FFmpeg/") == [("FFmpeg/FFmpeg", "c", "hard")]
+    assert matches("Haskell") == [row for row in everything if row[1] == "hs"] == [("jgm/pandoc", "hs", "")]
     for word in ("rs", "rust"):
-        assert {one for one in everything if one[1] == "rs"} <= set(found(word)) < set(everything)
-    hard = [one for one in everything if one[2] == "hard"]
+        assert {row for row in everything if row[1] == "rs"} <= set(matches(word)) < set(everything)
+    hard = [row for row in everything if row[2] == "hard"]
     assert len(hard) == 18
-    by_word = found("hard")
+    by_word = matches("hard")
     assert set(hard) < set(by_word), "shellharden is easy"
-    assert found("hard", "rust") == [one for one in found("rust") if one in by_word]
+    assert matches("hard", "rust") == [row for row in matches("rust") if row in by_word]
 
 
 @pytest.mark.parametrize(("task", "tier"), [("ffmpeg", "hard"), ("jgm/pandoc", None)])
-def test_a_trial_s_tier_is_the_difficulty_that_the_data_say(task: str, tier: str | None) -> None:
+def test_a_trial_s_tier_is_the_difficulty_in_the_data(task: str, tier: str | None) -> None:
     order = resolve(Options(task=task, model="nop"))
     assert order.trial_started().tier == tier
 
 
-def test_an_instance_of_ones_own_is_one_like_the_others(own: Path) -> None:
+def test_an_instance_of_the_user_is_treated_like_the_others(own: Path) -> None:
     id = make_instance(own, "Us/Wc-Clone", language="hs", tests={"a" * 12: ["t.one", "t.two"], "b" * 12: []})
     assert id in ProgramBench().ids()
     _, task = resolve_task("wc-clone")
@@ -94,11 +94,11 @@ def test_an_instance_of_ones_own_is_one_like_the_others(own: Path) -> None:
     assert ProgramBench().load(id).solution == own / id / "solution"
     shown = agent(own.parent, "tasks", "show", "wc-clone", RETRACE_PROGRAMBENCH_TASKS=str(own)).out
     assert "\ndifficulty: not said\n" in shown
-    (found,) = task_lists("programbench", ["wc-clone"])
-    assert [row["id"] for row in found.rows] == [f"programbench/{id}"]
+    (tasks,) = task_lists("programbench", ["wc-clone"])
+    assert [row["id"] for row in tasks.rows] == [f"programbench/{id}"]
 
 
-def test_the_digest_is_that_of_what_the_instance_asks(own: Path) -> None:
+def test_the_digest_follows_the_instance_s_files(own: Path) -> None:
     id = make_instance(own, "us/one")
     other = make_instance(own, "us/two", task_yaml=(own / id / "task.yaml").read_text())
     load = ProgramBench().load
@@ -116,14 +116,14 @@ def test_the_digest_is_that_of_what_the_instance_asks(own: Path) -> None:
     ("file", "content"),
     [("task.yaml", "{"), ("task.yaml", "repository: a/b\n"), ("tests.json", "[]"), ("tests.json", '{"branches": 1}')],
 )
-def test_a_malformed_instance_is_named_with_its_file(own: Path, file: str, content: str) -> None:
+def test_the_error_for_a_malformed_instance_names_the_file(own: Path, file: str, content: str) -> None:
     id = make_instance(own, "us/odd")
     (own / id / file).write_text(content)
     with pytest.raises(TaskError, match=re.escape(str(own / id / file))):
         resolve_task("us/odd")
 
 
-def test_the_command_lists_without_loading_what_takes_long(tmp_path: Path) -> None:
+def test_the_command_lists_without_importing_slow_packages(tmp_path: Path) -> None:
     code = (
         "import sys; from agent.cli.main import app; import typer\n"
         "typer.main.get_command(app)(['tasks', 'list', '--benchmark', 'programbench'], standalone_mode=False)\n"
@@ -148,16 +148,16 @@ def test_the_command_searches(tmp_path: Path) -> None:
     assert "no task has that" in nothing.err
 
 
-def test_the_command_shows_one_by_its_short_name(tmp_path: Path) -> None:
+def test_the_command_shows_a_task_by_its_short_name(tmp_path: Path) -> None:
     done = agent(tmp_path, "tasks", "show", "ffmpeg", "--json")
     assert done.json["id"] == "programbench/ffmpeg__ffmpeg.360a402"
     assert sorted(done.json["variants"]) == ["internet", "other-language"]
     assert "--variant other-language: " in agent(tmp_path, "tasks", "show", "ffmpeg").out
 
 
-def test_doctor_says_what_is_there_of_the_benchmark(tmp_path: Path) -> None:
+def test_doctor_reports_the_benchmark_s_package_and_directories(tmp_path: Path) -> None:
     variables = {"PROGRAMBENCH_BLOB_DIR": str(tmp_path), instances.TASKS_VARIABLE: f"{tmp_path}:{tmp_path / 'none'}"}
-    found = json.loads(agent(tmp_path, "doctor", "--json", **variables).out)["programbench"]
-    assert (found["package"], found["tasks"]) == (version("programbench"), 200)
-    assert found["PROGRAMBENCH_BLOB_DIR"] == [{"path": str(tmp_path), "exists": True}]
-    assert [one["exists"] for one in found[instances.TASKS_VARIABLE]] == [True, False]
+    report = json.loads(agent(tmp_path, "doctor", "--json", **variables).out)["programbench"]
+    assert (report["package"], report["tasks"]) == (version("programbench"), 200)
+    assert report["PROGRAMBENCH_BLOB_DIR"] == [{"path": str(tmp_path), "exists": True}]
+    assert [entry["exists"] for entry in report[instances.TASKS_VARIABLE]] == [True, False]

@@ -1,4 +1,4 @@
-"""Ablations: what they change of a task, that they make another trial of it, and that going on keeps them."""
+"""Ablations change a task and its identity, and are kept by later commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETS = [chosen for number in range(3) for chosen in combinations(NAMES, number)]
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A directory with an instance of one's own, `us/tool`, whose reference is in C++."""
+    """Return a directory with an instance of the user's own, `us/tool`, whose original is in C++."""
     make_instance(tmp_path / "tasks", "us/tool", language="cpp")
     return tmp_path
 
@@ -32,7 +32,7 @@ def variables(work: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("chosen", SETS)
-def test_what_they_change(chosen: tuple[str, ...]) -> None:
+def test_each_variant_changes_its_part_of_the_task(chosen: tuple[str, ...]) -> None:
     benchmark, plain = resolve_task("ffmpeg")
     task = benchmark.vary(plain, chosen)
     assert task.variant == "+".join(chosen)
@@ -40,21 +40,21 @@ def test_what_they_change(chosen: tuple[str, ...]) -> None:
     assert ("another programming language" in task.instruction) == ("other-language" in chosen)
     assert ("yours to choose" in task.instruction) == ("other-language" not in chosen)
     assert task.digest == plain.digest, "the hidden tests are the same"
-    assert benchmark.vary(plain, tuple(reversed(chosen)) * 2) == task, "order and repetition mean nothing"
+    assert benchmark.vary(plain, tuple(reversed(chosen)) * 2) == task, "order and repetition do not matter"
 
 
 @pytest.mark.parametrize(
     ("name", "language"), [("ffmpeg", "C"), ("sharkdp/bat", "Rust"), ("pandoc", "Haskell"), ("calculator", "Bash")]
 )
-def test_the_language_that_is_not_allowed_is_named(name: str, language: str) -> None:
+def test_the_forbidden_language_is_named(name: str, language: str) -> None:
     benchmark, task = resolve_task(name)
     assert language in task.variants["other-language"].split()
-    said = benchmark.vary(task, ("other-language",)).instruction
-    assert f"The original is written in {language}." in said
-    assert f"no part of it may be in {language}," in said
+    instruction = benchmark.vary(task, ("other-language",)).instruction
+    assert f"The original is written in {language}." in instruction
+    assert f"no part of it may be in {language}," in instruction
 
 
-def test_one_that_there_is_not_names_those_there_are(work: Path) -> None:
+def test_the_error_for_an_unknown_variant_lists_the_existing_ones(work: Path) -> None:
     benchmark, task = resolve_task("ffmpeg")
     with pytest.raises(
         TaskError, match=r"ffmpeg__ffmpeg.* has no variant 'gpu'; the variants are internet and other-language"
@@ -75,19 +75,19 @@ def started(**changes: object) -> TrialStarted:
 
 
 @pytest.mark.docker
-def test_each_set_of_them_is_another_trial(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_set_of_variants_is_another_identity(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in variables(work).items():
         monkeypatch.setenv(name, value)
     model = script(work, SUBMIT)
     starts = [started(model=model, variants=list(chosen)) for chosen in SETS]
-    assert [one.variant for one in starts] == [None, "internet", "other-language", "internet+other-language"]
-    assert len({configuration_hash(one) for one in starts}) == len(SETS)
+    assert [start.variant for start in starts] == [None, "internet", "other-language", "internet+other-language"]
+    assert len({configuration_hash(start) for start in starts}) == len(SETS)
     again = started(model=model, variants=["other-language", "internet", "internet"])
     assert configuration_hash(again) == configuration_hash(starts[-1])
 
 
 @pytest.mark.docker
-def test_a_dry_run_shows_them(work: Path) -> None:
+def test_a_dry_run_shows_the_variants(work: Path) -> None:
     argv = ["solve", "--task", "us/tool", "--model", script(work, SUBMIT), "--dry-run"]
     chosen = ["--variant", "other-language", "--variant", "internet"]
     done = agent(work, *argv, *chosen, "--json", **variables(work))

@@ -23,7 +23,7 @@ IMAGE = "retrace-test-no-such-image:1"
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((str(NUMBER), IMAGE, "--organisation", "programbench"), "would hide the benchmark's own"),
+        ((str(NUMBER), IMAGE, "--organization", "programbench"), "would hide the benchmark's own"),
         ((str(NUMBER), IMAGE, "--owner", "Re__trace"), "--owner: 'Re__trace' cannot be part of an id"),
         ((str(ROOT / "docs"), IMAGE), "no group has a test_*.py"),
     ],
@@ -52,8 +52,8 @@ def test_a_test_that_the_original_fails_is_listed_as_ignored(tmp_path: Path) -> 
     cases = task / "tests" / "numbers" / "cases.json"
     cases.write_text(cases.read_text().replace('"one million."', '"one billion."', 1))
     shutil.rmtree(task / "tests" / "lines")
-    organisation = f"retrace-test-{os.getpid()}"
-    process = script("programbench", str(task), base, "--to", str(tmp_path / "to"), "--organisation", organisation)
+    organization = f"retrace-test-{os.getpid()}"
+    process = script("programbench", str(task), base, "--to", str(tmp_path / "to"), "--organization", organization)
     try:
         assert process.returncode == 0, process.stderr
         exports = dict(word.split("=", 1) for word in shlex.split(process.stdout) if "=" in word)
@@ -66,5 +66,5 @@ def test_a_test_that_the_original_fails_is_listed_as_ignored(tmp_path: Path) -> 
         assert ignored["name"] in process.stderr
         assert (instance / "solution" / "number.c").is_file()
     finally:
-        image = f"{organisation}/{instance.name.replace('__', '_1776_')}:task_cleanroom_v6"
+        image = f"{organization}/{instance.name.replace('__', '_1776_')}:task_cleanroom_v6"
         subprocess.run(["docker", "rmi", image], capture_output=True)

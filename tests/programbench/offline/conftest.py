@@ -1,4 +1,4 @@
-"""`number`, a program of Debian's, as an instance of ProgramBench that this project's own scripts made."""
+"""`number`, a program of Debian, as an instance of ProgramBench made with the scripts of this project."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ OFFLINE = {"HF_HUB_OFFLINE": "1"}
 
 @dataclass(frozen=True)
 class Number:
-    """The instance, and the variables that make everybody find it."""
+    """The instance, and the variables with which Retrace and the package find it."""
 
     id: str
     image: str
     variables: Mapping[str, str]
 
     def solve(self, folder: Path, model: str, *options: str, **extra: str) -> Done:
-        """One trial through the command line."""
+        """Run a trial through the command line."""
         argv = ("solve", "--task", f"programbench/{self.id}", "--model", model, "--json", *options)
         return agent(folder, *argv, timeout=170, **{**OFFLINE, **self.variables, **extra})
 
 
-def made(name: str, *argv: str) -> str:
-    """What `scripts/rebuild-NAME` prints."""
+def rebuild(name: str, *argv: str) -> str:
+    """Run `scripts/rebuild-NAME`, and return its output."""
     command = [sys.executable, "-m", f"scripts.rebuild.{name}", *argv]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -42,20 +42,20 @@ def made(name: str, *argv: str) -> str:
 
 @pytest.fixture(scope="session")
 def number_image() -> str:
-    """The image of the builder in scripts/, with the original in it."""
-    return made("image", "bsdgames", "/usr/games/number")
+    """Return the image with the original, built with scripts/rebuild-image."""
+    return rebuild("image", "bsdgames", "/usr/games/number")
 
 
 @pytest.fixture(scope="session")
 def number(number_image: str, tmp_path_factory: pytest.TempPathFactory) -> Number:
-    """The instance. Its image's name holds the hash of what it is made of, so that two checkouts do not meet."""
+    """Return the instance. The name of its image has a hash of its content, so that checkouts do not collide."""
     inspect = ["docker", "image", "inspect", "--format", "{{.Id}}", number_image]
     base = subprocess.run(inspect, capture_output=True, check=True).stdout
     content = hashlib.sha256(base + (ROOT / "scripts" / "rebuild" / "cleanroom" / "Dockerfile").read_bytes())
-    organisation = f"retrace-test-{content.hexdigest()[:12]}"
+    organization = f"retrace-test-{content.hexdigest()[:12]}"
     to = tmp_path_factory.mktemp("number")
-    exports = made("programbench", str(TASK), number_image, "--to", str(to), "--organisation", organisation)
+    exports = rebuild("programbench", str(TASK), number_image, "--to", str(to), "--organization", organization)
     variables = dict(line.removeprefix("export ").split("=", 1) for line in exports.splitlines())
     (directory,) = (to / "tasks").iterdir()
-    image = f"{organisation}/{directory.name.replace('__', '_1776_')}:task_cleanroom_v6"
+    image = f"{organization}/{directory.name.replace('__', '_1776_')}:task_cleanroom_v6"
     return Number(directory.name, image, variables)

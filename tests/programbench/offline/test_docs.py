@@ -1,4 +1,4 @@
-"""docs/howto/programbench.md: what it says to type works, or at least exists."""
+"""The commands in docs/howto/programbench.md work, or at least exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.solve.command import environment
 
 DOC = ROOT / "docs" / "howto" / "programbench.md"
 BLOCKS = re.findall(r"(<!-- executed by [^\n]*-->\n)?```sh\n(.*?)```", DOC.read_text(), re.S)
-TOLD = [line for marked, block in BLOCKS if not marked for line in block.splitlines() if line.strip()]
+COMMANDS = [line for marked, block in BLOCKS if not marked for line in block.splitlines() if line.strip()]
 AGENT = "import sys; sys.argv[0] = 'agent'; from agent.cli.main import main; main()"
 OFFICIAL = "from programbench.cli.main import app; app()"
 
@@ -31,17 +31,17 @@ def usage(*words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("line", TOLD)
+@pytest.mark.parametrize("line", COMMANDS)
 def test_the_commands_and_options_exist(line: str) -> None:
     words = shlex.split(line)
     verbs = 3 if words[:2] in (["agent", "tasks"], ["programbench", "submit"]) else 2
-    told = usage(*words[:verbs])
+    help_text = usage(*words[:verbs])
     for option in (word for word in words if word.startswith("--")):
-        assert re.search(rf"{option}\b", told), f"{' '.join(words[:verbs])} has no {option}"
+        assert re.search(rf"{option}\b", help_text), f"{' '.join(words[:verbs])} has no {option}"
 
 
 @pytest.mark.docker
-def test_the_example_without_internet_runs(number_image: str, tmp_path: Path) -> None:
+def test_the_example_without_internet_works(number_image: str, tmp_path: Path) -> None:
     (script,) = (block for marked, block in BLOCKS if marked)
     for name in ("scripts", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)

@@ -1,4 +1,4 @@
-"""The clean-room image of a task is pulled, from a registry on the loopback, and its digest is in the verdict."""
+"""The clean-room image of a task is pulled from a registry on this machine, and its digest is in the verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def docker(*argv: str) -> str:
 
 
 def solve(folder: Path, address: str) -> Done:
-    """A trial of the package's fixture, with the registry as the organisation."""
+    """Run a trial of the package's fixture, with the registry as the organization."""
     return agent(
         folder,
         *("solve", "--task", f"programbench/{clean_room.CALCULATOR}", "--model", "nop", "--json"),
@@ -43,7 +43,7 @@ def test_a_task_is_solved_and_evaluated_in_the_image_of_a_registry(tmp_path: Pat
         try:
             docker("push", "--quiet", image)
             pushed = docker("inspect", "--format", "{{json .RepoDigests}}", image)
-            (digest,) = [one for one in json.loads(pushed) if one.startswith(f"{address}/")]
+            (digest,) = [name for name in json.loads(pushed) if name.startswith(f"{address}/")]
             api = daemon.connect()
             assert check._in_registry(api, image, digest.rpartition("@")[2])
             assert not check._in_registry(api, image, "sha256:" + "0" * 64), "an image of this machine's own"
@@ -61,7 +61,7 @@ def test_a_task_is_solved_and_evaluated_in_the_image_of_a_registry(tmp_path: Pat
     assert evaluator["inputs"]["official"] == "no", "it is not the benchmark's own registry"
 
 
-def test_an_image_that_the_registry_does_not_have(tmp_path: Path) -> None:
+def test_an_image_that_the_registry_lacks_is_an_error(tmp_path: Path) -> None:
     with local_registry(tmp_path) as address:
         done = solve(tmp_path, address)
     assert done.status == 1

@@ -10,17 +10,18 @@ import pytest
 from agent.loop.actions import SUBMIT
 from scripts.rebuild import suite
 from tests.programbench import clean_room
-from tests.programbench.offline.conftest import OFFLINE, TASK, Number, made
+from tests.programbench.offline.conftest import OFFLINE, TASK, Number, rebuild
 from tests.solve.command import Done, agent, script
 
 pytestmark = pytest.mark.docker
 LINES, NUMBERS = (hashlib.sha256(group).hexdigest()[:12] for group in (b"lines", b"numbers"))
-"""The branches of `number`, and how many of their tests the groups have."""
+"""The branches of `number`."""
 TESTS = {LINES: 23, NUMBERS: 28}
+"""Number of tests of each branch."""
 
 
 def scored(done: Done) -> dict:
-    """The verdict of a trial that ran and was scored."""
+    """Return the verdict of a trial that was scored."""
     assert done.status == 0, done.err
     verdict = done.json["verdict"]
     assert verdict is not None, done.err
@@ -33,29 +34,28 @@ def passed(verdict: dict) -> dict[str, int]:
     return {group: score["passed"] for group, score in verdict["groups"].items()}
 
 
-def test_the_suite_is_what_the_original_answers(number_image: str) -> None:
-    said = made("suite", str(TASK), number_image, "--check")
-    assert "51 cases, 0 dropped, 51 kept" in said
+def test_the_suite_has_the_answers_of_the_original(number_image: str) -> None:
+    output = rebuild("suite", str(TASK), number_image, "--check")
+    assert "51 cases, 0 dropped, 51 kept" in output
 
 
-def test_every_case_of_the_list_is_a_test_that_counts(number: Number) -> None:
-    """Also the original passed them all, or the script would have listed them as ignored."""
+def test_every_case_of_the_list_is_an_active_test(number: Number) -> None:
+    """The original passed them all, otherwise the script would have listed them as ignored."""
     from benchmarks.programbench import instances
 
     with pytest.MonkeyPatch.context() as patch:
         for name, value in number.variables.items():
             patch.setenv(name, value)
-        found = instances.instance(number.id)
-        assert found.own
-        assert found.image == number.image
-
-        branches = found.branches()
+        instance = instances.instance(number.id)
+        assert instance.own
+        assert instance.image == number.image
+        branches = instance.branches()
     cases = {group: len(listed) for group, listed in suite.read_cases(TASK / "cases.in.yaml").items()}
     assert {name: len(branch.active) for name, branch in branches.items()} == TESTS
     assert cases == {"lines": TESTS[LINES], "numbers": TESTS[NUMBERS]}
 
 
-def test_an_instance_of_ones_own_is_listed_only_where_it_is_named(number: Number, tmp_path: Path) -> None:
+def test_an_instance_of_the_user_is_listed_only_with_its_variable(number: Number, tmp_path: Path) -> None:
     listing = ("tasks", "list", "--benchmark", "programbench", "--json")
     assert number.id in agent(tmp_path, *listing, **number.variables).out
     assert number.id not in agent(tmp_path, *listing, RETRACE_PROGRAMBENCH_TASKS="").out
@@ -107,7 +107,7 @@ def test_the_calculator_fixture_of_the_package(tmp_path: Path) -> None:
         *("solve", "--task", f"programbench/{clean_room.CALCULATOR}", "--json"),
         *("--model", script(tmp_path, [*turns, SUBMIT])),
         timeout=170,
-        PROGRAMBENCH_DOCKER_ORG=room.organisation,
+        PROGRAMBENCH_DOCKER_ORG=room.organization,
         PROGRAMBENCH_BLOB_DIR=str(blobs),
         **OFFLINE,
     )
