@@ -1,4 +1,4 @@
-"""What `scripts/crash-test` holds a killed and resumed trial against: the script that it follows, and its facts."""
+"""The script that the trials of `scripts/crash-test` follow, and the facts by which they are compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trajectories.workspace.states import state_at
 
 @dataclass
 class Facts:
-    """What must not depend on whether a trial was killed on its way."""
+    """Everything about a finished trial that must not depend on whether it was killed on its way."""
 
     steps: int
     usage: dict[str, Any]
@@ -32,13 +32,13 @@ class Facts:
     exit: str
 
     def differences(self, other: Facts) -> list[str]:
-        """Names of what differs, with the two values in short."""
+        """Return one line for each fact that differs, with both values, shortened."""
         pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
         return [f"{name}: {str(a)[:200]} undisturbed, {str(b)[:200]} here" for name, a, b in pairs if a != b]
 
 
 def script(path: Path) -> Path:
-    """A model that solves demo/ledger in a dozen steps, all of which leave something that must not come twice."""
+    """Write a script that solves demo/ledger in a dozen steps, all with effects that must not occur twice."""
     _, task = resolve_task("demo/ledger")
     lines = "\n".join(commands(solution_of(task).archive))
     turns: list[Any] = [
@@ -62,7 +62,7 @@ def script(path: Path) -> Path:
 
 
 def facts_of(trial: Path) -> Facts:
-    """The facts of a finished trial.
+    """Return the facts of a finished trial.
 
     Raises: RecordError.
     """

@@ -1,6 +1,8 @@
-"""Kills live trials at random moments with `kill -9`, resumes them to their end, and compares with an undisturbed run.
+"""Kill live trials at random moments with `kill -9`, resume each to its end, and compare it with an undisturbed run.
 
-scripts/crash-test [--rounds 300] [--env local|sandbox|docker|all] [--seed N]: exit status 1 if a round lost anything.
+scripts/crash-test [--rounds 300] [--env local|sandbox|docker|all] [--seed N]
+
+The exit status is 1 if a round lost anything.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from pathlib import Path
 
 from environments.leftovers.owner import this_process
 from scripts.crash_facts import Facts, facts_of, script
-from scripts.kill_test import ROOT, what_is_left
+from scripts.kill_test import ROOT, leftovers_of
 from trajectories.checks.check import check
 from trajectories.errors import RecordError
 from trajectories.processes import start_time
@@ -30,9 +32,9 @@ from trajectories.reading.lines import kind_of
 
 AT_A_TIME = 2
 TRIAL_S = 120.0
-"""Longer than any of these trials takes, also on a machine with much else to do."""
+"""Longest time of one of these trials, with room for a busy machine."""
 MOST_RESUMES = 4
-"""Killed ones; the next may go to its end."""
+"""Number of resumptions that are killed; the next one runs to its end."""
 ENVIRONMENTS = ("local", "sandbox", "docker")
 
 MOMENTS = {
@@ -54,24 +56,24 @@ MOMENTS = {
     "evaluation": "summing up",
     "warning": "warning",
 }
-"""What a trial is about when this is the last event of its record."""
+"""Activity of a trial, by the last event of its record."""
 AIMED_AT = ("message", "action_finished", "snapshot", "call_finished", "call_started", "exit", "evaluation_started")
-"""Moments too short to be hit by chance: half of the kills wait for one of these events."""
+"""Events whose moments are too short to be hit by chance: half of the kills wait for one of these."""
 NOT_HIT = "not hit"
 AIM_S = 0.15
-"""The kill then comes up to so much later."""
+"""Longest time between such an event and the kill."""
 
 
 @dataclass
 class Round:
-    """One trial that was killed, once or more often."""
+    """One trial that was killed once or more often."""
 
     moments: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
 
 class Crash:
-    """One round in a folder of its own."""
+    """One round, in its own folder."""
 
     def __init__(self, folder: Path, env: str, model: Path, moments: random.Random, longest_s: float = 9.0) -> None:
         self.folder, self.env, self.random = folder, env, moments
@@ -104,14 +106,14 @@ class Crash:
 
     @property
     def trial(self) -> Path | None:
-        """The trial, once its record has an event."""
+        """Folder of the trial, once its record has an event."""
         for path in self.folder.glob("runs/*/*/events.jsonl"):
             if b"\n" in path.read_bytes():
                 return path.parent
         return None
 
     def kill(self, command: list[str], kept: list[bytes]) -> None:
-        """Start a command, kill it, clean up, and note what its record held."""
+        """Start a command, kill it, clean up, and keep a copy of its record."""
         process = self.start(command)
         owner = replace(this_process(), pid=process.pid, start=start_time(process.pid) or 0)
         self.wait(process, resumed=command[0] == "resume")
@@ -120,7 +122,7 @@ class Crash:
             process.send_signal(signal.SIGKILL)
         process.wait(60)
         if finished and process.returncode:
-            self.round.troubles.append(f"agent {command[0]} ended with {process.returncode}: {self.said()}")
+            self.round.troubles.append(f"agent {command[0]} ended with {process.returncode}: {self.last_output()}")
         moment, data = "before the record", b""
         if self.trial is not None:
             data = (self.trial / "events.jsonl").read_bytes()
@@ -130,11 +132,13 @@ class Crash:
         kept.append(data)
         cleaned = self.start(["clean"])
         if cleaned.wait(60):
-            self.round.troubles.append(f"agent clean ended with {cleaned.returncode}: {self.said()}")
-        self.round.troubles += [f"killed at {moment}: left {one}" for one in what_is_left(owner, self.temporary)]
+            self.round.troubles.append(f"agent clean ended with {cleaned.returncode}: {self.last_output()}")
+        self.round.troubles += [
+            f"killed at {moment}: left {remainder}" for remainder in leftovers_of(owner, self.temporary)
+        ]
 
     def wait(self, process: subprocess.Popen[bytes], *, resumed: bool) -> None:
-        """Until the moment at which this one is to die."""
+        """Wait until the moment at which the process is to be killed."""
         ended = self.events("exit") > 0
         aims: tuple[str, ...] = AIMED_AT
         if self.checkpoints:
@@ -162,19 +166,19 @@ class Crash:
         return (self.trial / "events.jsonl").read_bytes().count(f'"type":"{kind}"'.encode())
 
     def finish(self, trial: Path, kept: list[bytes], expected: Facts) -> None:
-        """Resume to the end, and hold what came of it against what was there before and what is expected."""
+        """Resume to the end; compare the record with its earlier states, and the facts with the expected ones."""
         process = self.start(["resume", str(trial)])
         troubles = self.round.troubles
         if process.wait(TRIAL_S):
-            troubles.append(f"agent resume ended with {process.returncode}: {self.said()}")
+            troubles.append(f"agent resume ended with {process.returncode}: {self.last_output()}")
             return
         record = (trial / "events.jsonl").read_bytes()
         for number, before in enumerate(kept, start=1):
             if not record.startswith(before):
-                troubles.append(f"lines that were there at kill {number} are lost or changed")
-        found = check(trial)
-        if found.first is not None:
-            troubles.append(f"inconsistent: {found.first.place}: {found.first.text}")
+                troubles.append(f"lines from before kill {number} are lost or changed")
+        inconsistency = check(trial).first
+        if inconsistency is not None:
+            troubles.append(f"inconsistent: {inconsistency.place}: {inconsistency.text}")
         troubles += expected.differences(facts_of(trial))
 
     def start(self, command: list[str]) -> subprocess.Popen[bytes]:
@@ -189,24 +193,24 @@ class Crash:
                 stderr=log,
             )
 
-    def said(self) -> str:
+    def last_output(self) -> str:
         return (self.folder / "log").read_text(errors="replace")[-400:].strip()
 
 
 def undisturbed(folder: Path, env: str, model: Path) -> Facts:
-    """The facts of a trial that nobody kills.
+    """Return the facts of a trial that runs undisturbed.
 
     Raises: RuntimeError if it fails.
     """
     crash = Crash(folder, env, model, random.Random(0))
     process = crash.start(["solve", *crash.options])
     if process.wait(TRIAL_S) or crash.trial is None:
-        raise RuntimeError(f"the undisturbed trial failed: {crash.said()}")
+        raise RuntimeError(f"the undisturbed trial failed: {crash.last_output()}")
     return facts_of(crash.trial)
 
 
 def remove_checkpoints(trial: str) -> None:
-    """Images that this trial's checkpoints made, recorded or not."""
+    """Remove the images of this trial's checkpoints, recorded or not."""
     command = ["docker", "images", "--format", "{{.Repository}}:{{.Tag}}", "retrace-checkpoint"]
     names = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
     mine = [name for name in names if trial in name]
@@ -217,7 +221,7 @@ def remove_checkpoints(trial: str) -> None:
 def crash_test(
     folder: Path, env: str, rounds: int, seed: int, say: Callable[[str], None] = print
 ) -> tuple[Counter[str], list[Round]]:
-    """So many rounds in one kind of environment: kills by moment, and the rounds that lost something."""
+    """Run rounds in one kind of environment; return the kills by moment, and the rounds that lost something."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     model = script(folder / "script.json")
@@ -227,40 +231,40 @@ def crash_test(
     moments: Counter[str] = Counter()
     bad: list[Round] = []
 
-    def one(number: int) -> Round:
+    def run_round(number: int) -> Round:
         return Crash(folder / str(number), env, model, random.Random(f"{seed}-{env}-{number}"), longest_s).run(expected)
 
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        for number, done in enumerate(pool.map(one, range(rounds))):
-            moments.update(done.moments)
-            say(f"{env} {number}: {', '.join(done.moments)}: {'; '.join(done.troubles) or 'nothing lost'}")
-            if done.troubles:
-                bad.append(done)
+        for number, finished in enumerate(pool.map(run_round, range(rounds))):
+            moments.update(finished.moments)
+            say(f"{env} {number}: {', '.join(finished.moments)}: {'; '.join(finished.troubles) or 'nothing lost'}")
+            if finished.troubles:
+                bad.append(finished)
     return moments, bad
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The loop."""
+    """Run the rounds and print a summary; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--env", default="all", choices=(*ENVIRONMENTS, "all"))
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--keep", type=Path, help="Keep everything in this new directory.")
-    given = parser.parse_args(argv)
-    kinds = ENVIRONMENTS if given.env == "all" else (given.env,)
-    print(f"seed {given.seed}", flush=True)
+    parser.add_argument("--keep", type=Path, help="Keep all files of the rounds in this new directory.")
+    options = parser.parse_args(argv)
+    kinds = ENVIRONMENTS if options.env == "all" else (options.env,)
+    print(f"seed {options.seed}", flush=True)
     total: Counter[str] = Counter()
     bad = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
-        base = given.keep or Path(temporary)
+        base = options.keep or Path(temporary)
         base.mkdir(parents=True, exist_ok=True)
         base.chmod(0o755)
         for index, env in enumerate(kinds):
-            rounds = given.rounds // len(kinds) + (index < given.rounds % len(kinds))
-            moments, failed = crash_test(base / env, env, rounds, given.seed, lambda line: print(line, flush=True))
+            rounds = options.rounds // len(kinds) + (index < options.rounds % len(kinds))
+            moments, failed = crash_test(base / env, env, rounds, options.seed, lambda line: print(line, flush=True))
             total += moments
             bad += len(failed)
-    print(f"{given.rounds} rounds, {total.total()} kills, {bad} rounds lost something")
+    print(f"{options.rounds} rounds, {total.total()} kills, {bad} rounds lost something")
     print("kills by moment: " + ", ".join(f"{name} {count}" for name, count in total.most_common()))
     return 1 if bad else 0
 

@@ -1,6 +1,8 @@
-"""Kills `agent solve` at random moments, runs `agent clean`, and looks for what is left of it anywhere.
+"""Kill `agent solve` at random moments, run `agent clean`, and look for anything that is left.
 
-scripts/kill-test [--env docker] [--rounds 100] [--seed N]: exit status 1 if anything is.
+scripts/kill-test [--env docker] [--rounds 100] [--seed N]
+
+The exit status is 1 if anything is left.
 """
 
 from __future__ import annotations
@@ -19,19 +21,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from environments.docker import daemon
-from environments.leftovers.cleaning import SHARED_MEMORY
 from environments.leftovers.owner import PID, START, Owner, this_process
+from environments.leftovers.temporary_files import SHARED_MEMORY
 from environments.protocol import EnvironmentUnavailable
 from trajectories.processes import start_time
 
 ROOT = Path(__file__).parent.parent
 RECORDING = ROOT / "docs" / "recordings" / "ledger"
 LONGEST_S = 4.0
-"""A whole trial takes less: the later kills hit its evaluation, or nothing."""
+"""Latest moment of a kill. A whole trial takes less, so late kills hit the evaluation, or nothing."""
 START_S = 1.2
-"""Half of the kills come this early: at the start and in the first actions."""
+"""Latest moment of half of the kills, which hit the start and the first actions."""
 LEAVE_S = 10.0
-"""What a supervisor whose harness died may take to be gone."""
+"""Time that a supervisor may take to exit after its harness died."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,13 @@ class Round:
     after_s: float
     status: int
     last: str
-    """The last event of its record."""
+    """Type of the last event of its record."""
     left: tuple[str, ...]
-    """What of it was there after `agent clean`."""
+    """Everything of the trial that still existed after `agent clean`."""
 
 
-def kill_one(folder: Path, env: str, after_s: float, number: signal.Signals = signal.SIGKILL) -> Round:
-    """Start a trial in `folder`, kill it `after_s` seconds later, clean, and look."""
+def kill_trial(folder: Path, env: str, after_s: float, number: signal.Signals = signal.SIGKILL) -> Round:
+    """Start a trial in `folder`, kill it `after_s` seconds later, clean up, and look for leftovers."""
     temporary = folder / "tmp"
     temporary.mkdir(parents=True)
     temporary.chmod(0o1777)  # a sandbox that root starts is another user's
@@ -68,14 +70,14 @@ def kill_one(folder: Path, env: str, after_s: float, number: signal.Signals = si
         process.send_signal(number)
         status = process.wait(60)
         cleaned = subprocess.run([*command, "clean"], cwd=folder, env=variables, stdout=log, stderr=log, check=False)
-    left = what_is_left(owner, temporary)
+    left = leftovers_of(owner, temporary)
     if cleaned.returncode:
         left = (*left, f"agent clean ended with {cleaned.returncode}, see {folder / 'log'}")
     return Round(after_s, status, _last_event(folder), left)
 
 
-def what_is_left(owner: Owner, temporary: Path, wait_s: float = LEAVE_S) -> tuple[str, ...]:
-    """Containers, directories, locks and processes of this owner, once what is just leaving has left."""
+def leftovers_of(owner: Owner, temporary: Path, wait_s: float = LEAVE_S) -> tuple[str, ...]:
+    """Return containers, directories, locks and processes of this owner that do not vanish within `wait_s`."""
     until = time.monotonic() + wait_s
     while True:
         left = (*_containers(owner), *_directories(owner, temporary), *_processes(owner.prefix))
@@ -90,9 +92,9 @@ def _containers(owner: Owner) -> list[str]:
     except EnvironmentUnavailable:
         return []
     wanted = [f"{PID}={owner.pid}", f"{START}={owner.start}"]
-    found = [f"container {one['Names']} {one['Status']}" for one in api.containers(all=True, filters={"label": wanted})]
+    containers = api.containers(all=True, filters={"label": wanted})
     api.close()
-    return found
+    return [f"container {container['Names']} {container['Status']}" for container in containers]
 
 
 def _directories(owner: Owner, temporary: Path) -> list[str]:
@@ -100,15 +102,15 @@ def _directories(owner: Owner, temporary: Path) -> list[str]:
 
 
 def _processes(prefix: str) -> list[str]:
-    """Processes that have one of the owner's directories among their variables, arguments or mounts."""
-    found = []
+    """Return processes with one of the owner's directories among their variables, arguments or mounts."""
+    processes = []
     for path in Path("/proc").glob("[0-9]*"):
         for name in ("cmdline", "environ", "mountinfo"):
             with suppress(OSError):
                 if prefix.encode() in (path / name).read_bytes():
-                    found.append(f"process {path.name} ({(path / 'comm').read_text().strip()})")
+                    processes.append(f"process {path.name} ({(path / 'comm').read_text().strip()})")
                     break
-    return found
+    return processes
 
 
 def _last_event(folder: Path) -> str:
@@ -119,23 +121,24 @@ def _last_event(folder: Path) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The loop."""
+    """Run the rounds and print a summary; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--env", default="docker", choices=("docker", "sandbox", "local"))
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    given = parser.parse_args(argv)
-    print(f"seed {given.seed}")
-    moments = random.Random(given.seed)
+    options = parser.parse_args(argv)
+    print(f"seed {options.seed}")
+    moments = random.Random(options.seed)
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        for number in range(given.rounds):
+        for number in range(options.rounds):
             until_s = moments.choice((START_S, LONGEST_S))
-            done = kill_one(Path(folder) / str(number), given.env, moments.uniform(0.1, until_s))
-            print(f"{done.after_s:6.3f} s  status {done.status:4}  {done.last:20} {'; '.join(done.left) or 'clean'}")
-            bad += bool(done.left)
-    print(f"{given.rounds} rounds, {bad} left something")
+            killed = kill_trial(Path(folder) / str(number), options.env, moments.uniform(0.1, until_s))
+            left = "; ".join(killed.left) or "clean"
+            print(f"{killed.after_s:6.3f} s  status {killed.status:4}  {killed.last:20} {left}")
+            bad += bool(killed.left)
+    print(f"{options.rounds} rounds, {bad} left something")
     return 1 if bad else 0
 
 

@@ -1,7 +1,7 @@
-"""What all tests share: which abilities this machine has, shared data, and no key that could spend money.
+"""Shared parts of all tests: abilities of this machine, shared data, and no key that could spend money.
 
-A test that needs Docker or bubblewrap says so with a mark. Where the machine lacks it, the test is left out, and the
-summary says which and why; RETRACE_REQUIRE_DOCKER=1 and RETRACE_REQUIRE_SANDBOX=1 make that an error at the start.
+A test that needs Docker or bubblewrap has a mark. If the machine lacks it, the test is left out, and the summary lists
+it with the reason; RETRACE_REQUIRE_DOCKER=1 and RETRACE_REQUIRE_SANDBOX=1 make that an error at the start.
 Tests marked `slow` are left out in the same way; `--slow` runs them, and no others.
 """
 
@@ -21,16 +21,16 @@ pytest_plugins = ["tests.leftovers"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROBLEMS = pytest.StashKey[dict[str, str]]()
-"""For each mark whose tests cannot run here, why."""
+"""The reason, for each mark whose tests cannot run here."""
 LEFT_OUT = "left out, "
 
-# A busy machine is no fault of a property: neither how long one example takes nor how long making it takes is judged.
+# Neither the time of an example nor that of its generation is judged, because the machine is shared.
 settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared-machine")
 
 
 def docker_problem() -> str | None:
-    """Why there is no Docker here; None if there is. Asked of the daemon, not of our own code."""
+    """Return the reason why Docker cannot be used; None if it can. Asks the daemon, not our own code."""
     import docker
     from docker.errors import DockerException
 
@@ -48,16 +48,16 @@ def docker_problem() -> str | None:
 
 
 def sandbox_problem() -> str | None:
-    """Why bubblewrap cannot make a sandbox here; None if it can."""
+    """Return the reason why bubblewrap cannot make a sandbox here; None if it can."""
     if shutil.which("bwrap") is None:
         return "bubblewrap (bwrap) is not installed"
     command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
-    return None if done.returncode == 0 else f"bubblewrap makes no sandbox here ({done.stderr.strip()})"
+    ran = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
+    return None if ran.returncode == 0 else f"bubblewrap makes no sandbox here ({ran.stderr.strip()})"
 
 
 def podman_problem() -> str | None:
-    """Why no Podman service can be started here for the tests; None if one probably can."""
+    """Return the reason why the tests cannot start a Podman service; None if they probably can."""
     if shutil.which("podman") is None:
         return "podman is not installed"
     return "the tests start Podman's service as root" if os.geteuid() else None
@@ -112,25 +112,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """For each mark: how many tests were left out, why, and in which files."""
+    """Print for each mark the number of tests that were left out, the reason, and their files."""
     left_out: dict[str, Counter[str]] = defaultdict(Counter)
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
         if LEFT_OUT in reason:
             left_out[reason.partition(LEFT_OUT)[2]][report.nodeid.partition("::")[0]] += 1
-    for why, files in left_out.items():
-        mark = why.partition(":")[0]
+    for reason, files in left_out.items():
+        mark = reason.partition(":")[0]
         total = files.total()
         terminalreporter.section(f"{total} {mark} test{'s' * (total != 1)} left out", yellow=True)
         way_out = f"; RETRACE_REQUIRE_{mark.upper()}=1 makes this a failure" if mark in PROBES else ""
-        terminalreporter.line(why + way_out)
+        terminalreporter.line(reason + way_out)
         for file, count in sorted(files.items()):
             terminalreporter.line(f"  {count:4} in {file}")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_configuration(tmp_path_factory: pytest.TempPathFactory):
-    """Nobody's own aliases and defaults change a test."""
+    """Keep the aliases and defaults of the user from changing a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RETRACE_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
         yield
@@ -138,7 +138,7 @@ def _own_configuration(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The material shared beside the checkout (recorded trajectories of other harnesses, ...)."""
+    """The folder with data shared beside the checkout, for example recorded trajectories of other harnesses."""
     path = CHECKOUT.parent / "shared" / "data"
     if not path.is_dir():
         pytest.skip(f"the shared data is not beside this checkout ({path})")

@@ -1,7 +1,7 @@
-"""At the end of a test run no container of its processes may be left: what is found is an error of the run.
+"""A container that is left at the end of a test run is an error of the run.
 
-Ours are the containers that were made during the run and whose owner, by their labels, is a process of the run or is
-dead. Those of a live process that is none of ours (another run on the same machine) are left alone.
+A container belongs to the run if it was made during the run, and its owner, by its labels, is dead or a process of the
+run. Containers of other live processes, for example of another run on the same machine, are ignored.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 
 from environments.leftovers import owner
 
-GRACE_S = 10.0
-"""A container whose owner was killed removes itself, but not at once."""
+GRACE_S = 60.0
+"""Time for containers whose owner was killed to remove themselves."""
 RUN = "RETRACE_TEST_RUN"
 BEFORE = pytest.StashKey[set[str]]()
 
@@ -57,20 +57,20 @@ def _report(session: pytest.Session, left: list[str]) -> None:
 
 
 def _containers() -> dict[str, str]:
-    """Id and description of each container that may be this run's; none without Docker."""
+    """Return id and description of each container that may belong to this run; none without Docker."""
     import docker
     from docker.errors import DockerException
 
     try:
         api = docker.from_env(timeout=10).api
-        found = api.containers(all=True, filters={"label": owner.PID})
+        containers = api.containers(all=True, filters={"label": owner.PID})
         api.close()
     except (DockerException, OSError):
         return {}
     return {
-        one["Id"]: f"  {one['Id'][:12]} {one['Image']} ({one['Status']}) {one['Labels']}"
-        for one in found
-        if _may_be_ours(owner.Owner.of(one["Labels"]))
+        container["Id"]: f"  {container['Id'][:12]} {container['Image']} ({container['Status']}) {container['Labels']}"
+        for container in containers
+        if _may_be_ours(owner.Owner.of(container["Labels"]))
     }
 
 

@@ -1,4 +1,4 @@
-"""Runs groups of measures and prints one line a figure."""
+"""Run groups of measures, and print one line for each figure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ GROUPS = ("trial", "environments", "record", "programbench", "scoring")
 
 
 def main(names: list[str]) -> int:
-    """Print the named groups, or all."""
+    """Run the named groups, or all; return the exit status."""
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
-        print(f"bench: no group {unknown[0]!r}; groups are {', '.join(GROUPS)}", file=sys.stderr)
+        print(f"bench: there is no group {unknown[0]!r}; choose from {', '.join(GROUPS)}", file=sys.stderr)
         return 2
     print(f"{machine()}, Python {platform.python_version()}")
     missed = 0

@@ -55,7 +55,7 @@ def steps(docker: Environment, sandbox: Environment, local: Environment, image: 
         "docker": (10, lambda: step(docker)),
         "sandbox": (10, lambda: step(sandbox)),
         "local": (10, lambda: step(local)),
-        "docker exec": (1, lambda: command("docker", "exec", plain.id, "true")),
+        "docker exec": (1, lambda: command("docker", "exec", str(plain.id), "true")),
         "SDK exec_run": (1, lambda: plain.exec_run(["true"])),
         "one-shot bubblewrap": (1, lambda: command(*one_shot)),
     }

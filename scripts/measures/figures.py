@@ -24,7 +24,7 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        """Whether the target holds."""
+        """True if the value meets the target."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Figure:
 
 
 def timed(action: Callable[[], object], runs: int, warm_up: int = 1) -> float:
-    """Median seconds of `runs` calls after `warm_up` uncounted ones."""
+    """Return the median seconds of `runs` calls after `warm_up` uncounted ones."""
     for _ in range(warm_up):
         action()
     times = []
@@ -46,7 +46,7 @@ def timed(action: Callable[[], object], runs: int, warm_up: int = 1) -> float:
 
 
 def command(*argv: str, env: dict[str, str] | None = None) -> None:
-    """Run a command to its end, its output thrown away.
+    """Run a command to its end, and discard its output.
 
     Raises: CalledProcessError.
     """
@@ -61,7 +61,7 @@ def command(*argv: str, env: dict[str, str] | None = None) -> None:
 
 
 def interleaved(first: Callable[[], object], second: Callable[[], object], runs: int) -> tuple[float, float]:
-    """Median seconds of two actions run in turn, so that a noisy machine hits both."""
+    """Return the median seconds of two actions run in turn, so that a noisy machine affects both."""
     times: tuple[list[float], list[float]] = ([], [])
     first(), second()
     for _ in range(runs):
@@ -73,11 +73,11 @@ def interleaved(first: Callable[[], object], second: Callable[[], object], runs:
 
 
 def machine() -> str:
-    """The machine's size, in a few words."""
+    """Return the number of cores and the memory of this machine."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores, {memory:.0f} GiB"
 
 
 def median_gap(times: Sequence[float]) -> float:
-    """Median of the differences of consecutive times."""
+    """Return the median of the differences of consecutive times."""
     return statistics.median(later - earlier for earlier, later in itertools.pairwise(times))

@@ -1,4 +1,4 @@
-"""The measures of the record: a step, reading, a snapshot of many files, checkout, replay, a list of many trials."""
+"""Measures of the record: a step, reading, a snapshot of many files, checkout, replay, a list of many trials."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OUTPUT = b"".join(b"%04d a line of some output\n" % number for number in range(2
 
 
 def measure() -> Iterator[Figure]:
-    """All figures."""
+    """Yield all figures."""
     with tempfile.TemporaryDirectory() as folder:
         trial = solve(folder, f"script:{_script(folder, 300)}", "--no-evaluate")
         yield from steps_and_reading(Path(folder), trial)
@@ -57,7 +57,7 @@ def measure() -> Iterator[Figure]:
 
 
 class Long:
-    """A record that grows by whole steps, as a trial writes them; `synced_s` is what waiting for the disk took."""
+    """A record that grows by whole steps, as a trial writes them; `synced_s` are the times of waiting for the disk."""
 
     def __init__(self, directory: Path, template: Path) -> None:
         directory.mkdir(parents=True)
@@ -71,7 +71,7 @@ class Long:
         self._take_in("What to do.", None)
 
     def step(self) -> None:
-        """One call with one action, and what came of it."""
+        """Record one call with one action and its results."""
         began, synced = time.perf_counter(), len(self.synced_s)
         recorder, number = self.recorder, self.steps + 1
         ids = self._conversation.take_new_ids()
@@ -125,7 +125,7 @@ class Long:
 
 
 def steps_and_reading(folder: Path, template: Path) -> Iterator[Figure]:
-    """A step at the end of a long record against one at its beginning, and reading it."""
+    """Compare a step at the end of a long record with one at its beginning; read the record."""
     tenth = STEPS // 10
     old, fresh = (Long(folder / "long" / name, template) for name in ("old", "fresh"))
     for _ in range(STEPS - tenth):
@@ -147,7 +147,7 @@ def steps_and_reading(folder: Path, template: Path) -> Iterator[Figure]:
 
 
 def _read_lines(trial: Path, to: Path, count: int) -> int:
-    """A record of the first events of another."""
+    """Make a record of the first events of another one; return their number."""
     to.mkdir()
     lines = (trial / EVENTS).read_bytes().splitlines(keepends=True)[:count]
     (to / EVENTS).write_bytes(b"".join(lines))
@@ -155,7 +155,7 @@ def _read_lines(trial: Path, to: Path, count: int) -> int:
 
 
 def checkout_time(folder: Path, template: Path) -> Iterator[Figure]:
-    """Any step of a record of 1,000 steps that each changed a file of many."""
+    """Check out steps of a record of 1,000 steps that each changed one file of many."""
     long = Long(folder / "snapshots" / "trial", template)
     recorder = long.recorder
     with SnapshotWriter(recorder, 0) as writer:
@@ -183,9 +183,7 @@ def checkout_time(folder: Path, template: Path) -> Iterator[Figure]:
     detail = f"slowest of steps 0, 1, 500, 1000 with {FILES} files, to memory; to this disk {disk_s:.2f} s, "
     detail += f"plain writing of as many there {plain_s:.2f} s (ext4 is slow to give out file numbers just freed)"
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder) as memory:
-        times = [
-            timed(lambda number=number: _check_out(trial, number, Path(memory)), 1) for number in (0, 1, 500, 1000)
-        ]
+        times = [timed(partial(_check_out, trial, number, Path(memory)), 1) for number in (0, 1, 500, 1000)]
     yield Figure("checkout of a step", max(times), "s", 1, detail)
     detail = "content hashed, compressed, synced, named; then the event"
     yield Figure("recording one changed file", 1000 * statistics.median(took), "ms", 3, detail)
@@ -205,7 +203,7 @@ def _write_plainly(to: Path) -> None:
 
 
 def replay_rate(trial: Path) -> Figure:
-    """Steps a second in Docker, by the difference of a long and a short replay."""
+    """Measure the replayed steps per second in Docker, by the difference of a long and a short replay."""
     count = sum(isinstance(event, ActionStarted) for event in read_events(trial))
     first = first_event(trial)
 
@@ -225,7 +223,7 @@ def replay_rate(trial: Path) -> Figure:
 
 
 def list_time(folder: Path, trial: Path) -> Figure:
-    """`agent trials` over many finished trials."""
+    """Run `agent trials` over many finished trials."""
     runs = folder / "many"
     for number in range(TRIALS):
         to = runs / f"batch-{number % 10}" / f"{trial.name}-{number}"
@@ -240,7 +238,7 @@ def list_time(folder: Path, trial: Path) -> Figure:
 
 
 def snapshot_time() -> Iterator[Figure]:
-    """A step that changed one file of many, in Docker, against a plain `find -printf` over them."""
+    """Compare the snapshot of a step that changed one file of many, in Docker, with a plain `find -printf`."""
     with started("docker") as (docker, _), tempfile.TemporaryDirectory() as folder:
         trial = Path(folder, "batch", "trial")
         trial.mkdir(parents=True)
@@ -255,8 +253,8 @@ def snapshot_time() -> Iterator[Figure]:
             began = time.perf_counter()
             snapshots.after_step(2 * number)
             ours.append(time.perf_counter() - began)
-            done = docker.execute(PLAIN, deadline_s=30)
-            plain.append(int(bytes(done.output)) / 1e6)
+            printed = docker.execute(PLAIN, deadline_s=30).output
+            plain.append(int(bytes(printed)) / 1e6)
             began = time.perf_counter()
             snapshots.after_step(2 * number + 1)
             empty.append(time.perf_counter() - began)

@@ -1,4 +1,4 @@
-"""The measures of a whole trial: a step, `--help`, a trial that submits at once, the prompt's cached prefix."""
+"""Measures of a whole trial: a step, `--help`, a trial that submits at once, the prompt's cached prefix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK = "demo/ledger"
 
 
 def measure() -> Iterator[Figure]:
-    """All figures, cheapest first."""
+    """Yield all figures, the quickest first."""
     yield help_time()
     yield from prefix_cache()
     yield step_time()
@@ -27,7 +27,7 @@ def measure() -> Iterator[Figure]:
 
 
 def help_time() -> Figure:
-    """`agent --help` against the interpreter alone."""
+    """Compare `agent --help` with the interpreter alone."""
     agent = Path(sys.executable).with_name("agent")
     ours, bare = interleaved(
         lambda: command(str(agent), "--help"), lambda: command(sys.executable, "-c", "pass"), runs=15
@@ -38,7 +38,7 @@ def help_time() -> Figure:
 
 
 def step_time(steps: int = 200) -> Figure:
-    """A step of `true` by script in Docker against a bare `docker exec`."""
+    """Compare a step of `true` by script in Docker with a bare `docker exec`."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "true.json")
         script.write_text(json.dumps(["true"] * steps + [SUBMIT]))
@@ -60,7 +60,7 @@ def step_time(steps: int = 200) -> Figure:
 
 
 def whole_trial() -> Figure:
-    """A trial that submits at once, evaluated, against the plain Docker calls for two containers."""
+    """Compare an evaluated trial that submits at once with the plain Docker calls for two containers."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "submit.json")
         script.write_text(json.dumps([SUBMIT]))
@@ -78,7 +78,7 @@ def whole_trial() -> Figure:
 
 
 def prefix_cache() -> Iterator[Figure]:
-    """Share of each prompt that the next call reads from the cache, over the three wire protocols."""
+    """Measure the share of each prompt that the next call reads from the cache, for three wire protocols."""
     from tests.wire.talk import PROTOCOLS, talking
     from tests.wire.test_cache import STEPS, busy, hit_rates
 
@@ -98,23 +98,23 @@ def prefix_cache() -> Iterator[Figure]:
 
 
 def solve(folder: str, model: str, *options: str) -> Path:
-    """A trial of the demo task in Docker; its directory."""
-    done = subprocess.run(
+    """Run a trial of the demo task in Docker, and return its directory."""
+    solved = subprocess.run(
         [*AGENT, "solve", "--task", TASK, "--env", "docker", "--model", model, "--runs", folder, "--json", *options],
         check=True,
         capture_output=True,
         text=True,
     )
-    return Path(json.loads(done.stdout)["trial"])
+    return Path(json.loads(solved.stdout)["trial"])
 
 
 def _image_of(trial: Path) -> str:
     with (trial / "events.jsonl").open() as file:
-        return next(event["image"] for event in map(json.loads, file) if event["type"] == "env_started")
+        return str(next(event["image"] for event in map(json.loads, file) if event["type"] == "env_started"))
 
 
 def _plain_trial(image: str) -> None:
-    """What a script of plain Docker calls does for the same: work, copy out, a fresh one, copy in, test."""
+    """Do the same with plain Docker calls: a container to work in, one to test in, and a copy of the workspace each."""
     for _ in range(2):
         with _container(image) as name:
             command("docker", "exec", name, "true")

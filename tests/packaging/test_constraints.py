@@ -15,14 +15,14 @@ PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
 
 
 def declared() -> list[str]:
-    """What the project and its development need; an extra of our own stands for what it lists."""
+    """Return the requirements of the project and its development; an extra of our own is replaced by its list."""
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    found = list(project["dependencies"])
+    requirements = list(project["dependencies"])
     for entry in extras["dev"]:
         own = re.fullmatch(r"retrace-agent\[(\w+)\]", entry)
-        found += extras[own[1]] if own else [entry]
-    return found
+        requirements += extras[own[1]] if own else [entry]
+    return requirements
 
 
 def test_every_line_is_a_name_and_a_version() -> None:

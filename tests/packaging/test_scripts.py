@@ -13,7 +13,7 @@ SCRIPTS = [".ci/run", "scripts/check", "scripts/demo", "scripts/setup", "scripts
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """What scripts/setup reads, in a folder with a blank in its name, never set up."""
+    """The files that scripts/setup reads, in a folder that has a blank in its name and was never set up."""
     to = tmp_path / "a checkout"
     (to / "scripts").mkdir(parents=True)
     for name in ("pyproject.toml", "constraints.txt", "scripts/setup"):
@@ -55,7 +55,7 @@ def test_setup_refuses_a_python_that_does_not_run(copy: Path) -> None:
 def test_setup_refuses_an_unknown_set_of_packages(copy: Path) -> None:
     done = setup(copy, "everything")
     assert done.returncode == 2
-    assert "'everything' is no set of packages" in done.stderr
+    assert "'everything' is not a set of packages" in done.stderr
 
 
 def test_failed_installation_shows_why_and_is_tried_again(copy: Path) -> None:

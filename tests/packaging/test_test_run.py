@@ -1,4 +1,4 @@
-"""What a test run does where Docker is missing: it names what it leaves out, or refuses where Docker is required."""
+"""A test run lists what it leaves out: Docker tests without a daemon, unless Docker is required, and slow tests."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ THIS = Path(__file__).resolve()
 
 
 def run(**env: str) -> subprocess.CompletedProcess[str]:
-    """This file's Docker test alone, in a run that finds no daemon."""
+    """Run only the Docker test of this file, without a daemon."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RETRACE_REQUIRE_"))}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{THIS}::test_docker_answers"]
     return subprocess.run(

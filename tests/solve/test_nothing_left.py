@@ -17,7 +17,7 @@ import pytest
 
 from environments.leftovers.owner import Owner, this_process
 from environments.leftovers.removal import remove_tree
-from scripts.kill_test import RECORDING, kill_one, what_is_left
+from scripts.kill_test import RECORDING, kill_trial, leftovers_of
 from tests.alone import alone
 from trajectories.processes import start_time
 from trajectories.reading.reader import read_events
@@ -111,7 +111,7 @@ def test_in_a_command(begin: Callable[..., Trial], work: Path, env: str, how: si
     trial = begin("--task", "demo/ledger", "--env", env, "--model", turns)
     trial.wait_for('"action_started"')
     trial.end(how)
-    assert what_is_left(trial.owner, work / "tmp", 3) == ()
+    assert leftovers_of(trial.owner, work / "tmp", 3) == ()
     assert trial.cause() == "interrupted"
 
 
@@ -122,7 +122,7 @@ def test_at_the_start(begin: Callable[..., Trial], work: Path, env: str, after_s
     trial.wait_for('"trial_started"')
     time.sleep(after_s)
     trial.end(signal.SIGTERM)
-    assert what_is_left(trial.owner, work / "tmp", 3) == ()
+    assert leftovers_of(trial.owner, work / "tmp", 3) == ()
     assert trial.cause() == "interrupted"
 
 
@@ -135,7 +135,7 @@ def test_in_the_evaluation(
     trial.wait_for('"evaluation_started"')
     time.sleep(after_s)
     trial.end(how)
-    assert what_is_left(trial.owner, work / "tmp", 3) == ()
+    assert leftovers_of(trial.owner, work / "tmp", 3) == ()
     assert trial.cause() == "submitted"
 
 
@@ -162,7 +162,7 @@ def test_in_the_build_of_an_image(begin: Callable[..., Trial], work: Path, how: 
         subprocess.run([*AGENT, "clean"], cwd=work, env=variables, check=True, capture_output=True)
     else:
         assert trial.cause() == "interrupted"
-    assert what_is_left(trial.owner, work / "tmp", 3) == ()
+    assert leftovers_of(trial.owner, work / "tmp", 3) == ()
     until = time.monotonic() + 60
     while _runs(marker):
         assert time.monotonic() < until, "the daemon still builds"
@@ -186,7 +186,7 @@ def test_killed_at_random_moments_and_cleaned(work: Path, env: str) -> None:
     seed = random.randrange(10**6)
     moments = random.Random(seed)
     rounds = [
-        kill_one(work / "rounds" / str(number), env, moments.uniform(0.2, until_s))
+        kill_trial(work / "rounds" / str(number), env, moments.uniform(0.2, until_s))
         for number, until_s in enumerate((0.8, 1.2, 1.2, 2.0, 3.0))
     ]
     assert [done for done in rounds if done.left] == [], f"seed {seed}"
@@ -199,8 +199,8 @@ def test_killed_in_a_command_and_cleaned(begin: Callable[..., Trial], work: Path
     trial.wait_for('"action_started"')
     time.sleep(0.3)
     trial.end(signal.SIGKILL)
-    left = [line for line in what_is_left(trial.owner, work / "tmp", 0) if not line.startswith("process")]
+    left = [line for line in leftovers_of(trial.owner, work / "tmp", 0) if not line.startswith("process")]
     assert left
     variables = environment(work, TMPDIR=str(work / "tmp"))
     subprocess.run([*AGENT, "clean"], cwd=work, env=variables, check=True, capture_output=True)
-    assert what_is_left(trial.owner, work / "tmp", 3) == ()
+    assert leftovers_of(trial.owner, work / "tmp", 3) == ()
