@@ -1,5 +1,5 @@
-"""The application: one trial from top to bottom, its loop, its models, its command line.
+"""The application: its command line, its trials, its own agent and its models.
 
-On top of the house: imports everything, imported by nothing. `agent.trial.run` tells the story,
-`agent.loop.loop` is the machine, `agent.cli` names the verbs.
+It may import every other package, and none of them imports it. Begin to read at `agent.trial.run`, which tells one
+trial from top to bottom; `agent.loop.loop` decides each step, and `agent.cli` has the commands.
 """

@@ -1,5 +1,4 @@
-"""The command line: verbs and their options, no logic.
+"""The command line: commands, their options and their output, without any logic of trials.
 
-A module a group of verbs, nothing slow imported at the top: `agent --help` must not pay for what it
-does not use.
+`commands/` has one module per verb. Modules import nothing slow at the top, because `agent --help` must start fast.
 """

@@ -21,6 +21,7 @@ from agent.config import config_dir
 from agent.loop.actions import SUBMIT
 from agent.models.free.bash_syntax import is_complete
 from agent.models.free.costs import FREE, completion
+from agent.models.free.model import FreeModel
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from environments.leftovers.owner import this_process
 from trajectories.record.events import Message, ModelRef
@@ -40,7 +41,7 @@ Type a bash command; it runs when it is complete. Every command has its own shel
 Ctrl-C interrupts the trial."""
 
 
-class HumanModel:
+class HumanModel(FreeModel):
     """A model that asks the person at standard input."""
 
     def __init__(self) -> None:
@@ -70,9 +71,6 @@ class HumanModel:
         self._show(request.history)
         command = storable(self._command(request.step))
         return completion(command, request, "human")
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""
 
     def _show(self, history: Sequence[Message | AssistantTurn]) -> None:
         first = self._shown == 0

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from agent.loop.actions import SUBMIT
 from agent.models.free.costs import FREE, completion
+from agent.models.free.model import FreeModel
 from agent.models.protocol import Completion, ModelInfo, Request
 from trajectories.record.events import ModelRef
 
 NOP = "nop"
 
 
-class NopModel:
+class NopModel(FreeModel):
     """A model whose only command is the submission."""
 
     def __init__(self) -> None:
         self.info = ModelInfo(ModelRef(asked=NOP, name=NOP), "tool", free=FREE)
 
-    def check(self) -> None:
-        """Do nothing: there is nothing to check."""
-
-    def warm_up(self) -> None:
-        """Do nothing: no import is slow."""
-
     def ask(self, request: Request) -> Completion:
         """Return the submission."""
         return completion(SUBMIT, request, NOP)
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""

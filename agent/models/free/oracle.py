@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from agent.loop.actions import SUBMIT, Command, parse
 from agent.models.free.costs import FREE, completion
+from agent.models.free.model import FreeModel
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, Request
 from trajectories.record.events import Message, ModelRef
 
@@ -34,7 +35,7 @@ class Solution:
     sha256: str
 
 
-class OracleModel:
+class OracleModel(FreeModel):
     """A model that puts a solution into the workspace and submits."""
 
     def __init__(self, solution: Solution) -> None:
@@ -42,12 +43,6 @@ class OracleModel:
         self._index = {command: index for index, command in enumerate(self._commands)}
         ref = ModelRef(asked=ORACLE, name=ORACLE, settings={"sha256": solution.sha256})
         self.info = ModelInfo(ref, "tool", free=FREE)
-
-    def check(self) -> None:
-        """Do nothing: the solution was read when the model was made."""
-
-    def warm_up(self) -> None:
-        """Do nothing: no import is slow."""
 
     def ask(self, request: Request) -> Completion:
         """Return the next command.
@@ -60,9 +55,6 @@ class OracleModel:
         if self._commands[due] == SUBMIT and not any(PLACED in message.content for message in since):
             raise CallFailure("gave_up", "the solution could not be unpacked; the last observation says why")
         return completion(self._commands[due], request, ORACLE)
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""
 
     def _next(self, history: Sequence[Message | AssistantTurn]) -> tuple[int, list[Message]]:
         """Return the index of the command after the last own command in the history, and the messages since then."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent.models.call_ids import with_own_ids
 from agent.models.free.costs import FREE, NO_TOKENS
+from agent.models.free.model import FreeModel
 from agent.models.protocol import (
     ActionFormat,
     AssistantTurn,
@@ -25,7 +26,7 @@ from trajectories.record.events import CallFinished, ModelRef, TrialStarted
 from trajectories.record.identity import sha256_of
 
 
-class ReplayModel:
+class ReplayModel(FreeModel):
     """A model that answers with the replies of the trial in a directory.
 
     Raises: ModelUnusable if there is no readable record.
@@ -46,12 +47,6 @@ class ReplayModel:
         }
         self.info = ModelInfo(ModelRef(asked=typed, name="replay", settings=settings), self._format(), free=FREE)
 
-    def check(self) -> None:
-        """Do nothing: the record was read when the model was made."""
-
-    def warm_up(self) -> None:
-        """Do nothing: no import is slow."""
-
     def ask(self, request: Request) -> Completion:
         """Return the next recorded reply, by the number of replies in the history.
 
@@ -67,9 +62,6 @@ class ReplayModel:
             model_served=call.model_served or call.model_requested,
             finish_reason=call.finish_reason,
         )
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""
 
     def _format(self) -> ActionFormat:
         """Return `tool`, unless the recording has text only."""

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free.costs import FREE, NO_TOKENS
+from agent.models.free.model import FreeModel
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
@@ -32,6 +33,20 @@ from trajectories.record.usage import Usage
 
 _KEYS = ("text", "commands", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
 _FAIL_KEYS = ("error", "detail", "retry_after_s", "status")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failed try."""
+
+    error: FailureClass
+    detail: str
+    status: int | None
+    retry_after_s: float | None
+
+    def exception(self) -> CallFailure:
+        """Return the exception that the try raises."""
+        return CallFailure(self.error, self.detail, status=self.status, retry_after_s=self.retry_after_s)
 
 
 @dataclass(frozen=True)
@@ -45,13 +60,12 @@ class Turn:
     finish_reason: str | None = None
     refusal: str = ""
     reply_delay_s: float = 0.0
-    failures: tuple[dict[str, Any], ...] = ()
-    """Arguments of each `CallFailure`, in order."""
+    failures: tuple[Failure, ...] = ()
     gives_up: bool = False
     """True if no reply follows the failures."""
 
 
-class ScriptModel:
+class ScriptModel(FreeModel):
     """A model that answers with the turns of a file, in order.
 
     Raises: ModelUnusable naming file, turn and key.
@@ -66,12 +80,6 @@ class ScriptModel:
         digest = hashlib.sha256(data).hexdigest()
         self.info = ModelInfo(ModelRef(asked=typed, name="script", settings={"sha256": digest}), "tool", free=FREE)
 
-    def check(self) -> None:
-        """Do nothing: the file was read and checked when the model was made."""
-
-    def warm_up(self) -> None:
-        """Do nothing: no import is slow."""
-
     def ask(self, request: Request) -> Completion:
         """Return the next turn.
 
@@ -80,7 +88,7 @@ class ScriptModel:
         due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
         turn = self._turns[due] if due < len(self._turns) else Turn(gives_up=True)
         if request.try_ <= len(turn.failures):
-            raise CallFailure(**turn.failures[request.try_ - 1])
+            raise turn.failures[request.try_ - 1].exception()
         if turn.gives_up:
             detail = f"the script has no turn left: it has {len(self._turns)}, and the history {due} replies"
             raise CallFailure("gave_up", detail)
@@ -96,9 +104,6 @@ class ScriptModel:
         reply = Reply(text=turn.text, tool_calls=calls, refusal=turn.refusal)
         finish_reason = turn.finish_reason or ("tool_calls" if calls else "stop")
         return Completion(reply, turn.usage, model_served="script", finish_reason=finish_reason)
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""
 
 
 def parse_script(data: bytes, file: str) -> list[Turn]:
@@ -116,7 +121,7 @@ def parse_script(data: bytes, file: str) -> list[Turn]:
     if not isinstance(entries, list):
         raise ModelUnusable(f"{file}: a script must be a list of turns, not {_kind(entries)}")
     turns: list[Turn] = []
-    failures: list[dict[str, Any]] = []
+    failures: list[Failure] = []
     for number, entry in enumerate(entries, start=1):
         place = f"{file}: turn {number}"
         if isinstance(entry, dict) and "fail" in entry:
@@ -131,7 +136,7 @@ def parse_script(data: bytes, file: str) -> list[Turn]:
     return turns
 
 
-def _turn(entry: Any, failures: tuple[dict[str, Any], ...], place: str) -> Turn:
+def _turn(entry: Any, failures: tuple[Failure, ...], place: str) -> Turn:
     if isinstance(entry, str | list):
         entry = {"commands": entry}
     if not isinstance(entry, dict):
@@ -179,21 +184,20 @@ def _usage(counts: Any, place: str) -> Usage:
     return usage
 
 
-def _failure(fail: Any, place: str) -> dict[str, Any]:
+def _failure(fail: Any, place: str) -> Failure:
     if not isinstance(fail, dict):
         raise ModelUnusable(f"{place}: fail must be a mapping with `error`, not {_shown(fail)}")
     _check_keys(fail, _FAIL_KEYS, place)
-    error, status = fail.get("error"), fail.get("status")
-    if error not in get_args(FailureClass):
-        raise ModelUnusable(f"{place}: error {_shown(error)} is not one of {', '.join(get_args(FailureClass))}")
+    error = next((kind for kind in get_args(FailureClass) if kind == fail.get("error")), None)
+    if error is None:
+        classes = ", ".join(get_args(FailureClass))
+        raise ModelUnusable(f"{place}: error {_shown(fail.get('error'))} is not one of {classes}")
+    status = fail.get("status")
     if status is not None and (type(status) is not int or not 100 <= status <= 599):
         raise ModelUnusable(f"{place}: status must be an HTTP status from 100 to 599, not {_shown(status)}")
-    return {
-        "error": error,
-        "detail": _text(fail, "detail", place) or "as the script says",
-        "status": status,
-        "retry_after_s": _seconds(fail, "retry_after_s", place),
-    }
+    return Failure(
+        error, _text(fail, "detail", place) or "as the script says", status, _seconds(fail, "retry_after_s", place)
+    )
 
 
 def _value(entry: dict[str, Any], key: str, default: Any) -> Any:
