@@ -1,7 +1,7 @@
-"""Turns records into figures: prices, cost, scores. Pure functions; imports only `trajectories`.
+"""Turns records into figures: prices, costs, scores. Pure functions that import only `trajectories`.
 
-Public names are exported lazily. numpy, pandas, pyarrow and matplotlib are the extra `scoring`; only what needs
-them asks for them.
+Public names are exported lazily. numpy, pandas, pyarrow and matplotlib are the extra `scoring`; they are imported only
+by the functions that need them.
 """
 
 from typing import TYPE_CHECKING

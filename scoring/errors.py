@@ -1,4 +1,4 @@
-"""What scoring raises: one line that names the trial, the value and the way out."""
+"""The error that scoring raises: one line that names the trial, the value and the way out."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from trajectories.errors import RecordError
 
 
 class ScoringError(RecordError):
-    """Trials, a profile or tiers that cannot be scored as asked."""
+    """Trials, a profile or tiers cannot be scored as requested."""

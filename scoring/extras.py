@@ -1,4 +1,4 @@
-"""The packages of the extra `scoring`, imported late, by name."""
+"""Late imports of the packages of the extra `scoring`."""
 
 from __future__ import annotations
 

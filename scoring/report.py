@@ -1,32 +1,65 @@
-"""Everything that is said of a batch in one object: a `Report`, whose tables are lists of typed rows.
+"""The report of a batch: one object whose tables are lists of typed rows.
 
-Only shapes; `scoring.score` fills them. Whatever was left out, chosen or unknown is in `counts` and `notes`.
+This module has only shapes; `scoring.score` fills them. `counts` and `notes` name all that was left out, chosen or
+unknown.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from scoring.agentmeter.ams import TierScore
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier
-from scoring.families.clitool import Line
-from scoring.families.longcli import AtTurn, Main, Mode, TurnDifference
-from scoring.rows import CostKind
-from scoring.selection import Duplicates, Infrastructure
+from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule
+from scoring.families.clitool import SuiteLine
+from scoring.families.longcli import FirstTurns, TurnDifference, TurnState
+from scoring.families.longcli_modes import Mode
 from scoring.statistics.diagnostics import Effort, Headline, Passed
 from scoring.statistics.intervals import Estimate
 from scoring.statistics.passes import Passes
 from scoring.statistics.rank_correlation import Agreement
 
-Attempts = Literal["latest", "all"]
-"""Where a task has several trials, AMS, tiers and headlines take the latest completed one, or average all."""
+NoteKind = Literal[
+    "tasks",
+    "tiers",
+    "profile",
+    "prices",
+    "infrastructure",
+    "unfinished",
+    "superseded",
+    "unjudged",
+    "unknown_cost",
+    "no_ams",
+    "no_trials",
+    "few_tasks",
+    "no_intervals",
+    "mixed_conditions",
+    "unreadable",
+]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence that a reader needs beside the figures, and its subject. In JSON it is the sentence alone."""
+
+    text: str
+    kind: NoteKind | None = field(default=None, compare=False)
+    """None for a note that was read from JSON."""
+
+
+_Sentence = Annotated[
+    Note,
+    BeforeValidator(lambda note: Note(note) if isinstance(note, str) else note),
+    PlainSerializer(lambda note: note.text, return_type=str),
+]
 
 
 class Row(BaseModel):
-    """A line of a table."""
+    """A line of a table, about one configuration."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,7 +68,7 @@ class Row(BaseModel):
 
 
 class Configuration(Row):
-    """The main table: one line a configuration (harness, model, settings, prompt, variant)."""
+    """The main table: a line for each configuration (harness, model, settings, prompt, variant)."""
 
     model: str
     harness: str
@@ -43,7 +76,7 @@ class Configuration(Row):
     trials: int
     tasks: int
     missing_tasks: int
-    """Tasks of the benchmark (as far as they are known) without a trial that counts."""
+    """Known tasks of the benchmark without a trial that counts."""
     infrastructure: int
     unfinished: int
     unjudged: int
@@ -51,9 +84,10 @@ class Configuration(Row):
     ams: Estimate | None
     """None without tiers."""
     gap: float | None
-    """Below the best AMS of the same model."""
+    """Distance to the best AMS of the same model."""
     pareto: bool
-    """Nobody beats its mean quality and mean cost (`scoring.statistics.pareto`); False where a cost is unknown."""
+    """True if no other configuration beats both its mean quality and its mean cost (`scoring.statistics.pareto`); false
+    if a cost is unknown."""
 
 
 class TierRow(Row):
@@ -63,7 +97,7 @@ class TierRow(Row):
 
 
 class EffortRow(Row):
-    """What passed and failed trials took, of one configuration in one tier."""
+    """Effort of passed or failed trials of one configuration in one tier."""
 
     effort: Effort
 
@@ -81,7 +115,7 @@ class HeadlineRow(Row):
 
 
 class ModesRow(BaseModel):
-    """LongCLI-Bench's modes of collaboration of one model in one harness."""
+    """One mode of collaboration of LongCLI-Bench, for one model in one harness."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -91,22 +125,25 @@ class ModesRow(BaseModel):
 
 
 class LongCliRow(Row):
-    """LongCLI-Bench's tables 1 to 3 of one configuration: main, attempts by F2P step, state by turn."""
+    """Tables 1 to 3 of LongCLI-Bench for one configuration: main, attempts by F2P step, state by turn."""
 
-    main: Main
+    main: FirstTurns
     f2p_steps: dict[str, int]
-    turns: tuple[AtTurn, ...]
+    turns: tuple[TurnState, ...]
     differences: tuple[TurnDifference, ...]
 
 
 class SuiteRow(Row):
     """CLI-Tool-Bench's metrics of one configuration: all repositories, then by language."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[SuiteLine, ...]
 
 
 class Comparison(BaseModel):
-    """One configuration less another, paired by task. Intervals are not corrected for the number of comparisons."""
+    """Difference between two configurations, paired by task.
+
+    Intervals are not corrected for the number of comparisons.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -120,7 +157,7 @@ class Comparison(BaseModel):
 
 
 class RankingRow(BaseModel):
-    """How alike two orders of the configurations are."""
+    """Agreement of two rankings of the configurations."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -129,8 +166,8 @@ class RankingRow(BaseModel):
     agreement: Agreement
 
 
-class Substituted(BaseModel):
-    """Calls in which another model than the requested one was served, over all trials (`scoring.pricing.repricing`)."""
+class SubstitutionRow(BaseModel):
+    """Calls that another model than the requested one served, over all trials (`scoring.pricing.repricing`)."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -144,24 +181,24 @@ class Substituted(BaseModel):
 
 
 class Pricing(BaseModel):
-    """What costs come from; the rest is known only of trials that were priced again."""
+    """Source of the costs. All fields but `tables` are known only if trials were priced again."""
 
     model_config = ConfigDict(frozen=True)
 
     tables: tuple[str, ...] = ()
-    """The snapshot that was asked for, else those that the trials record."""
+    """The snapshot that was asked for, otherwise those that the trials record."""
     sha256: str | None = None
-    """Of the one that was asked for."""
+    """Digest of the snapshot that was asked for."""
     date: str | None = None
     unpriced_models: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
-    """Rates and service tiers that it lacks, with their row."""
+    """Rates and service tiers that the snapshot lacks, with their row."""
     unknown_usage_calls: int = 0
-    substitutions: tuple[Substituted, ...] = ()
+    substitutions: tuple[SubstitutionRow, ...] = ()
 
 
 class UnreadableTrial(BaseModel):
-    """A trial of a batch that is in no figure, and why."""
+    """A trial of a batch whose record cannot be read, and the reason. It is in no figure."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -170,7 +207,7 @@ class UnreadableTrial(BaseModel):
 
 
 class Counts(BaseModel):
-    """Of what was given."""
+    """Numbers of trials, configurations and tasks."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -186,16 +223,16 @@ class Counts(BaseModel):
 
 
 class Report(BaseModel):
-    """All tables of one benchmark, and every choice that they depend on."""
+    """All tables of one benchmark, and all choices that they depend on."""
 
     model_config = ConfigDict(frozen=True)
 
     benchmark: str
     cost: CostKind | None
-    """Which cost `cost_usd` is, as far as the caller said."""
-    infrastructure: Infrastructure
-    duplicates: Duplicates
-    attempts: Attempts
+    """Kind of the cost in `cost_usd`; None if the caller did not name it."""
+    infrastructure: InfrastructureRule
+    duplicates: DuplicateRule
+    attempts: AttemptRule
     level: float
     seed: int
     replicates: int
@@ -204,9 +241,9 @@ class Report(BaseModel):
     pricing: Pricing = Pricing()
     counts: Counts
     unreadable: tuple[UnreadableTrial, ...] = ()
-    notes: tuple[str, ...]
+    notes: tuple[_Sentence, ...]
     task_tiers: dict[str, Tier] = {}
-    """Of every task whose tier is known."""
+    """Tiers of all tasks whose tier is known."""
     configurations: tuple[Configuration, ...]
     tiers: tuple[TierRow, ...]
     effort: tuple[EffortRow, ...]
@@ -217,3 +254,7 @@ class Report(BaseModel):
     suites: tuple[SuiteRow, ...]
     comparisons: tuple[Comparison, ...]
     rankings: tuple[RankingRow, ...] = ()
+
+    def note(self, kind: NoteKind) -> Note | None:
+        """Return the first note of this kind, if there is one."""
+        return next((note for note in self.notes if note.kind == kind), None)

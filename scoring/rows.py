@@ -1,6 +1,6 @@
-"""One row a trial: the shape that everything in `scoring` works on, and how it is read from a record.
+"""Rows of trials: the shape that everything in `scoring` works on, read from a trial's record.
 
-A row holds what the record says; what counts, and how, is decided by `scoring.selection`.
+A row holds what the record says. `scoring.selection` decides which trials count, and how.
 """
 
 from __future__ import annotations
@@ -8,28 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
+from scoring.choices import CostKind
 from scoring.errors import ScoringError
 from trajectories.reading.runs import listed
 from trajectories.reading.summary import Summary
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore
 
-CostKind = Literal["billed", "computed", "list", "agentmeter"]
-"""Which of a row's costs is its `cost_usd`: the provider's figure, the price snapshot's, the same without cache
-discounts, or AgentMeter's eq. 2."""
-COST_KINDS: tuple[CostKind, ...] = get_args(CostKind)
 _NO_FACTS: Mapping[str, str] = {}
 _NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRow:
-    """Dollars, seconds, tokens; None is unknown, never 0.
+    """One trial: dollars, seconds, tokens. None is unknown, never 0.
 
-    `configuration` is the trial's without its attempt (task included), `setup` what stays the same from task to task
-    and what tables have a line for, `label` the setup for people. `trial` is its id, `directory` where it lies.
+    `configuration` identifies the trial without its attempt (the task is part of it). `setup` is the part that stays
+    the same from task to task; tables have a line for each setup. `label` is the setup's name for people. `trial` is
+    the trial's id, `directory` its place on disk.
     """
 
     trial: str
@@ -50,7 +48,7 @@ class TrialRow:
     attempt: int = 1
     tier: str | None = None
     facts: Mapping[str, str] = field(default_factory=lambda: _NO_FACTS)
-    """What a caller knows of the task's difficulty (lines, dependencies, difficulty, language)."""
+    """Facts about the task that a caller knows (lines, dependencies, difficulty, language)."""
     started: str = ""
     finished: str = ""
     exit_reason: str | None = None
@@ -66,7 +64,7 @@ class TrialRow:
     list_usd: float | None = None
     agentmeter_usd: float | None = None
     cost_usd: float | None = None
-    """The one that tables use (`with_cost`)."""
+    """The cost that tables use; `with_cost` chooses it."""
     prices: str | None = None
     wall_s: float | None = None
     working_s: float | None = None
@@ -78,66 +76,73 @@ class TrialRow:
 
     @property
     def tokens(self) -> int | None:
-        """All prompt buckets plus output; None where no call said its usage, or a call's is unknown."""
+        """All prompt buckets plus output. None if no call reported its usage, or the usage of a call is unknown."""
         if self.unmetered_calls or (self.usage.input is None and self.usage.output is None):
             return None
         return self.usage.total
 
     @property
     def infrastructure(self) -> bool:
-        """The machine, the provider, the harness or the evaluator failed: says nothing about the agent."""
+        """True if the machine, the provider, the harness or the evaluator failed, so it says nothing about the
+        agent."""
         return self.exit_reason == "infrastructure" or (self.verdict == "error" and self.exit_reason is not None)
 
     @property
     def completed(self) -> bool:
-        """Its own end: the agent's, or a limit's. Neither running, crashed, interrupted nor infrastructure."""
+        """True if the agent or a limit ended the trial; false if it is running, crashed, interrupted or was ended by
+        the infrastructure."""
         return self.exit_reason in ("agent", "limit") and not self.infrastructure
 
     @property
     def judged(self) -> bool:
-        """Whether an evaluator scored it."""
+        """True if an evaluator scored it."""
         return self.verdict == "scored"
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A directory that gave no row, and why."""
+    """A directory without a readable record, and the reason."""
 
     directory: Path
     problem: str
 
 
-def row_of(directory: Path, *, cost: CostKind = "computed") -> TrialRow:
-    """A trial's row, from `trial.json` where that is newer than the events, else from the events.
+def row_of(directory: Path, *, cost: CostKind = CostKind.COMPUTED) -> TrialRow:
+    """Return the row of a trial, from `trial.json` if it is newer than the events, otherwise from the events.
 
     Raises: ScoringError, naming the directory, if the record cannot be read.
     """
-    found = listed(directory)
-    if found.summary is None:
-        raise ScoringError(f"{directory}: {found.problem}")
-    return _row(found.summary, directory, cost)
+    listing = listed(directory)
+    if listing.summary is None:
+        raise ScoringError(f"{directory}: {listing.problem}")
+    return _row(listing.summary, directory, cost)
 
 
-def read_rows(directories: Iterable[Path], *, cost: CostKind = "computed") -> tuple[list[TrialRow], list[Unreadable]]:
-    """The rows of these trials in this order, and those that gave none. 0.1 ms a trial with a fresh `trial.json`."""
+def read_rows(
+    directories: Iterable[Path], *, cost: CostKind = CostKind.COMPUTED
+) -> tuple[list[TrialRow], list[Unreadable]]:
+    """Return the rows of these trials in this order, and the directories that have none.
+
+    A trial with a fresh `trial.json` takes 0.1 ms.
+    """
     rows: list[TrialRow] = []
     unreadable: list[Unreadable] = []
     for directory in directories:
-        found = listed(directory)
-        if found.summary is None:
-            unreadable.append(Unreadable(directory, found.problem))
+        listing = listed(directory)
+        if listing.summary is None:
+            unreadable.append(Unreadable(directory, listing.problem))
         else:
-            rows.append(_row(found.summary, directory, cost))
+            rows.append(_row(listing.summary, directory, cost))
     return rows, unreadable
 
 
 def with_cost(row: TrialRow, kind: CostKind) -> TrialRow:
-    """The row with this of its costs as `cost_usd`."""
+    """Return the row with the cost of this kind as its `cost_usd`."""
     return replace(row, cost_usd=_cost(row, kind))
 
 
 def repriced(
-    row: TrialRow, costs: Costs, agentmeter_usd: float | None, *, prices: str, cost: CostKind = "computed"
+    row: TrialRow, costs: Costs, agentmeter_usd: float | None, *, prices: str, cost: CostKind = CostKind.COMPUTED
 ) -> TrialRow:
     """Return the row with costs computed with another price snapshot, and that snapshot's name."""
     return with_cost(
@@ -155,19 +160,24 @@ def repriced(
 
 def _cost(row: TrialRow, kind: CostKind) -> float | None:
     match kind:
-        case "billed":
+        case CostKind.BILLED:
             return row.billed_usd
-        case "computed":
+        case CostKind.COMPUTED:
             return row.computed_usd
-        case "list":
+        case CostKind.LIST:
             return row.list_usd
-        case "agentmeter":
+        case CostKind.AGENTMETER:
             return row.agentmeter_usd
 
 
 def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
     entry, verdict, costs = summary.entry, summary.verdict, summary.cost_usd
-    chosen = {"billed": costs.billed, "computed": costs.computed, "list": costs.list, "agentmeter": None}[cost]
+    by_kind = {
+        CostKind.COMPUTED: costs.computed,
+        CostKind.BILLED: costs.billed,
+        CostKind.LIST: costs.list,
+        CostKind.AGENTMETER: None,
+    }
     return TrialRow(
         trial=entry.id or directory.name,
         directory=str(directory),
@@ -199,7 +209,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         billed_usd=costs.billed,
         computed_usd=costs.computed,
         list_usd=costs.list,
-        cost_usd=chosen,
+        cost_usd=by_kind[cost],
         prices=entry.prices,
         wall_s=summary.wall_s,
         working_s=summary.working_s,

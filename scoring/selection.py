@@ -1,6 +1,6 @@
-"""Which trials count: checks of what was given, infrastructure failures, one trial a task where one is wanted.
+"""Selection of the trials that count: checks of the input, infrastructure failures, one trial for each task.
 
-Nothing is left out silently: `Counted` says how many were, and why.
+Nothing is left out silently: `Selection` has the number of trials that do not count, by reason.
 """
 
 from __future__ import annotations
@@ -9,67 +9,71 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from scoring.choices import DuplicateRule, InfrastructureRule
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 
-Infrastructure = Literal["exclude", "count"]
-"""What a trial that the infrastructure ended is: left out, or a failed trial with quality 0 and its cost."""
-Duplicates = Literal["refuse", "latest", "all"]
-"""Two trials with one identity, attempt and turn: an error, the one that finished last, or trials of their own."""
-
 
 @dataclass(frozen=True)
-class Counted:
-    """The trials that count, and how many of those given do not."""
+class Selection:
+    """The trials that count, and the number of those that do not."""
 
     rows: tuple[TrialRow, ...]
     infrastructure: int
-    """Whether they are among `rows` is the caller's choice."""
+    """Trials that the infrastructure ended; the caller chooses if they are among `rows`."""
     unfinished: int
-    """Running, crashed or interrupted: never among `rows`."""
+    """Running, crashed or interrupted trials, never among `rows`."""
     superseded: int
-    """Left out for another trial with the same identity."""
+    """Trials that are left out for another one with the same identity."""
     unjudged: int
-    """Among `rows`, without a verdict."""
+    """Trials among `rows` without a verdict."""
     unknown_cost: int
-    """Among `rows`, without a cost."""
+    """Trials among `rows` without a cost."""
 
 
-def counted(rows: Iterable[TrialRow], *, infrastructure: Infrastructure, duplicates: Duplicates = "refuse") -> Counted:
-    """The trials that count, in the order of task, setup, attempt, turn and directory.
+def select_trials(
+    rows: Iterable[TrialRow],
+    *,
+    infrastructure: InfrastructureRule,
+    duplicates: DuplicateRule = DuplicateRule.REFUSE,
+) -> Selection:
+    """Return the trials that count, in the order of task, setup, attempt, turn and directory.
 
-    Raises: ScoringError for trials of several benchmarks, a figure that cannot be (NaN, infinite, negative, a quality
-    outside of [0, 1]), two trials that claim one identity and attempt (`duplicates`), or no finished trial.
+    Raises: ScoringError for trials of several benchmarks, an impossible figure (NaN, infinite, negative, a quality
+    outside of 0 to 1), two trials that claim the same identity and attempt, or no finished trial.
     """
-    given = sorted(rows, key=lambda row: (row.task, row.setup, row.attempt, row.turn or 0, row.batch, row.directory))
-    if not given:
+    ordered = sorted(rows, key=lambda row: (row.task, row.setup, row.attempt, row.turn or 0, row.batch, row.directory))
+    if not ordered:
         raise ScoringError("no trials to score")
-    _one_benchmark(given)
-    for row in given:
+    _check_benchmark(ordered)
+    for row in ordered:
         check_row(row)
-    kept = _distinct(given, duplicates)
-    finished = [row for row in kept if row.completed]
-    broken = [row for row in kept if row.infrastructure]
-    chosen = [row for row in kept if row.completed or (infrastructure == "count" and row.infrastructure)]
-    if not chosen:
+    distinct = _distinct(ordered, duplicates)
+    finished = [row for row in distinct if row.completed]
+    broken = [row for row in distinct if row.infrastructure]
+    count_broken = infrastructure == InfrastructureRule.COUNT
+    selected = [row for row in distinct if row.completed or (count_broken and row.infrastructure)]
+    if not selected:
         raise ScoringError(
-            f"none of {len(given)} trials has finished ({len(broken)} ended by the infrastructure; first: "
-            f"{given[0].directory}): go on with `agent resume`, or count infrastructure failures"
+            f"none of {len(ordered)} trials has finished ({len(broken)} ended by the infrastructure; first: "
+            f"{ordered[0].directory}): continue them with `agent resume`, or count infrastructure failures"
         )
-    return Counted(
-        rows=tuple(chosen),
+    return Selection(
+        rows=tuple(selected),
         infrastructure=len(broken),
-        unfinished=len(kept) - len(finished) - len(broken),
-        superseded=len(given) - len(kept),
-        unjudged=sum(not row.judged and not row.infrastructure for row in chosen),
-        unknown_cost=sum(row.cost_usd is None for row in chosen),
+        unfinished=len(distinct) - len(finished) - len(broken),
+        superseded=len(ordered) - len(distinct),
+        unjudged=sum(not row.judged and not row.infrastructure for row in selected),
+        unknown_cost=sum(row.cost_usd is None for row in selected),
     )
 
 
 def check_row(row: TrialRow) -> None:
-    """Raises: ScoringError, naming trial, figure and value, where a figure cannot be."""
+    """Check the figures of a row.
+
+    Raises: ScoringError, naming the trial, the figure and the value, if a figure is impossible.
+    """
     for name in ("cost_usd", "billed_usd", "computed_usd", "list_usd", "agentmeter_usd", "wall_s", "working_s"):
         value = getattr(row, name)
         if value is not None and not 0 <= value < math.inf:
@@ -81,72 +85,84 @@ def check_row(row: TrialRow) -> None:
             raise ScoringError(f"{row.directory}: metric {name!r} is {value}; it must be finite, or left out")
 
 
-def outcome(row: TrialRow) -> tuple[bool, float]:
-    """(passed, quality in [0, 1]) as a trial counts: without a verdict, or ended by the infrastructure, nothing."""
+def passed_and_quality(row: TrialRow) -> tuple[bool, float]:
+    """Return if a trial counts as passed, and its quality from 0 to 1.
+
+    A trial without a verdict, or ended by the infrastructure, failed with quality 0.
+    """
     if not row.judged or row.infrastructure:
         return False, 0.0
     return bool(row.passed), row.quality or 0.0
 
 
 def latest_completed(rows: Iterable[TrialRow]) -> dict[tuple[str, str], TrialRow]:
-    """By (setup, task) the completed trial that finished last: AgentMeter's rule where a task has several.
+    """Return, by (setup, task), the completed trial that finished last: AgentMeter's rule for several trials of a task.
 
-    Completed is a trial that ended by itself, with a verdict or not; one that the infrastructure ended is taken only
-    where there is no other. Times are UTC in ISO 8601, so text compares; of equal ones the higher turn, attempt and
+    A completed trial ended by itself, with or without a verdict. A trial that the infrastructure ended is taken only if
+    there is no other. Times are UTC in ISO 8601 and are compared as text; of equal times the higher turn, attempt and
     directory is taken.
     """
-    chosen: dict[tuple[str, str], TrialRow] = {}
+    latest: dict[tuple[str, str], TrialRow] = {}
     for row in rows:
         if row.completed or row.infrastructure:
             key = (row.setup, row.task)
-            if key not in chosen or _later(row) > _later(chosen[key]):
-                chosen[key] = row
-    return chosen
+            if key not in latest or _time_order(row) > _time_order(latest[key]):
+                latest[key] = row
+    return latest
 
 
 def last_turns(rows: Iterable[TrialRow]) -> list[TrialRow]:
-    """Of an attempt that was corrected turn by turn its last turn: turns are no attempts of their own."""
-    found: dict[object, TrialRow] = {}
+    """Return the last turn of each attempt that was corrected turn by turn, since turns are not separate attempts."""
+    last: dict[object, TrialRow] = {}
     for row in rows:
         key = row.directory if row.turn is None else (row.setup, row.task, row.batch, row.attempt)
-        if key not in found or (row.turn or 0) > (found[key].turn or 0):
-            found[key] = row
-    return list(found.values())
+        if key not in last or (row.turn or 0) > (last[key].turn or 0):
+            last[key] = row
+    return list(last.values())
 
 
 def by_setup(rows: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
-    """Trials by their setup, in the order of the label."""
-    found: defaultdict[str, list[TrialRow]] = defaultdict(list)
+    """Return the trials of each setup, ordered by label."""
+    members: defaultdict[str, list[TrialRow]] = defaultdict(list)
     for row in rows:
-        found[row.setup].append(row)
-    return dict(sorted(found.items(), key=lambda item: (item[1][0].label, item[0])))
+        members[row.setup].append(row)
+    return dict(sorted(members.items(), key=lambda item: (item[1][0].label, item[0])))
 
 
 def labels(rows: Iterable[TrialRow]) -> dict[str, str]:
-    """What each setup is called; the first digits of its hash are added where two would share a name."""
+    """Return the name of each setup. If two setups share a name, the first digits of their hashes are added."""
     names = {row.setup: row.label for row in rows}
     taken = list(names.values())
     return {setup: name if taken.count(name) == 1 else f"{name} #{setup[:6]}" for setup, name in names.items()}
 
 
-def mixed_conditions(rows: Iterable[TrialRow]) -> list[str]:
-    """A line for each setup whose trials of one task differ in what a setup does not hold (limits, environment)."""
-    seen: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+@dataclass(frozen=True)
+class MixedConditions:
+    """A setup whose trials of one task differ in conditions that are not part of a setup (limits, environment)."""
+
+    label: str
+    task: str
+    configurations: int
+
+
+def mixed_conditions(rows: Iterable[TrialRow]) -> list[MixedConditions]:
+    """Return each setup and task whose trials were made under different conditions."""
+    configurations: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     names: Mapping[str, str] = labels(rows := tuple(rows))
     for row in rows:
-        seen[row.setup, row.task].add(row.configuration)
+        configurations[row.setup, row.task].add(row.configuration)
     return [
-        f"{names[setup]}: its trials of {task} were made under {len(found)} different limits, images or environments"
-        for (setup, task), found in seen.items()
-        if len(found) > 1
+        MixedConditions(names[setup], task, len(different))
+        for (setup, task), different in configurations.items()
+        if len(different) > 1
     ]
 
 
-def _later(row: TrialRow) -> tuple[bool, str, int, int, str]:
+def _time_order(row: TrialRow) -> tuple[bool, str, int, int, str]:
     return (row.completed, row.finished, row.turn or 0, row.attempt, row.directory)
 
 
-def _one_benchmark(rows: Sequence[TrialRow]) -> None:
+def _check_benchmark(rows: Sequence[TrialRow]) -> None:
     first = rows[0]
     for row in rows:
         if row.benchmark != first.benchmark:
@@ -156,18 +172,18 @@ def _one_benchmark(rows: Sequence[TrialRow]) -> None:
             )
 
 
-def _distinct(rows: Sequence[TrialRow], duplicates: Duplicates) -> list[TrialRow]:
-    if duplicates == "all":
+def _distinct(rows: Sequence[TrialRow], duplicates: DuplicateRule) -> list[TrialRow]:
+    if duplicates == DuplicateRule.ALL:
         return list(rows)
     kept: dict[tuple[str, int, int | None], TrialRow] = {}
     for row in rows:
         key = (row.identity or row.directory, row.attempt, row.turn)
         other = kept.get(key)
-        if other is not None and duplicates == "refuse":
+        if other is not None and duplicates == DuplicateRule.REFUSE:
             raise ScoringError(
                 f"{other.directory} and {row.directory} both claim attempt {row.attempt} of {row.identity[:12]}: "
-                "leave one out, or say which count (--duplicates latest or all)"
+                "leave one out, or choose which trials count (--duplicates latest or all)"
             )
-        if other is None or _later(row) > _later(other):
+        if other is None or _time_order(row) > _time_order(other):
             kept[key] = row
     return list(kept.values())

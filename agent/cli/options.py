@@ -6,11 +6,12 @@ between commands is a function of that default. Help texts can be understood alo
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from scoring.choices import PlotFormat
 
 TrialArgument = Annotated[str, typer.Argument(metavar="TRIAL", help="Trial: a directory, or the beginning of an id.")]
 
@@ -36,14 +37,6 @@ RemovalDryRunOption = Annotated[
 ]
 
 PlotsOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Draw plots into this directory.")]
-
-
-class PlotFormat(StrEnum):
-    """The file format of a plot."""
-
-    png = "png"
-    svg = "svg"
-
 
 PlotFormatOption = Annotated[list[PlotFormat] | None, typer.Option(help="Picture format; repeatable [png].")]
 

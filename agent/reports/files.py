@@ -1,13 +1,14 @@
-"""The files that a scoring leaves: outputs by suffix, and pictures."""
+"""The files that a scoring writes: outputs by suffix, and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agent.errors import UserError
+from scoring.choices import PlotFormat
 
 if TYPE_CHECKING:
     from agent.reports.score import Scored
@@ -15,20 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Files:
-    """What was asked for; nothing of it is loaded before it is needed."""
+    """The requested files. Packages are imported only when they are needed."""
 
     outputs: tuple[Path, ...] = ()
     table: str | None = None
     plots: Path | None = None
-    formats: tuple[Literal["png", "svg"], ...] = ()
+    formats: tuple[PlotFormat, ...] = ()
 
     def check(self) -> None:
-        """Before anything is computed.
+        """Check that the files can be written, before anything is computed.
 
         Raises: UserError, ScoringError.
         """
         if self.formats and self.plots is None:
-            raise UserError("--format is that of the pictures: say where they go with --plots DIR")
+            raise UserError("--format applies to pictures: choose their directory with --plots DIR")
         if self.outputs or self.table is not None:
             from scoring.output.files import check_outputs
 
@@ -39,7 +40,7 @@ class Files:
             load("matplotlib", "plots")
 
     def write(self, scored: Scored) -> Iterator[Path]:
-        """Write them and say which.
+        """Write the files and yield the path of each.
 
         Raises: ScoringError.
         """
@@ -51,4 +52,4 @@ class Files:
         if self.plots is not None:
             from scoring.output.plots import write_plots
 
-            yield from write_plots(self.plots, scored.report, scored.rows, self.formats or ("png",))
+            yield from write_plots(self.plots, scored.report, scored.rows, self.formats or (PlotFormat.PNG,))

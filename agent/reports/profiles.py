@@ -1,4 +1,4 @@
-"""Scoring profiles by name: the paper's, and those that the user fitted and stored."""
+"""Scoring profiles by name: the profile of the paper, and those that the user fitted and stored."""
 
 from __future__ import annotations
 
@@ -12,62 +12,60 @@ from scoring.agentmeter.profiles import AGENTMETER, Profile, load, store
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def find_profile(said: str) -> Profile:
-    """The profile of this name or file (a path with a / or ending in .json).
+def find_profile(name: str) -> Profile:
+    """Return the profile of this name or file (a path with a / or ending in .json).
 
     Raises: UserError if there is none; ScoringError if it cannot be read or was changed.
     """
-    if said == AGENTMETER.name:
+    if name == AGENTMETER.name:
         return AGENTMETER
-    if _is_file(said):
-        return load(Path(said))
-    path = _path(said, "--profile")
-    if not path.exists():
-        known = sorted(each.stem for each in profiles_dir().glob("*.json"))
+    path = _file_of(name, "--profile")
+    if not _is_file(name) and not path.exists():
+        stored = sorted(file.stem for file in profiles_dir().glob("*.json"))
         raise UserError(
-            f"--profile {said}: there is no profile of that name in {profiles_dir()}; "
-            f"there {'are' if known else 'is'} {', '.join([AGENTMETER.name, *known])} (a file: write ./{said})"
+            f"--profile {name}: there is no profile of that name in {profiles_dir()}; "
+            f"profiles are {', '.join([AGENTMETER.name, *stored])} (for a file write ./{name})"
         )
     return load(path)
 
 
-def name_of_new(said: str) -> str:
-    """What a profile to be stored under this name or in this file is called.
+def new_profile_name(name: str) -> str:
+    """Return the name of a profile that is to be stored under this name or in this file.
 
-    Raises: UserError if it cannot be, or is there already.
+    Raises: UserError if the name is invalid or taken.
     """
-    if said == AGENTMETER.name:
-        raise UserError(f"--fit-profile {said}: that is the paper's; choose another name")
-    path = Path(said) if _is_file(said) else _path(said, "--fit-profile")
+    if name == AGENTMETER.name:
+        raise UserError(f"--fit-profile {name}: this is the profile of the paper; choose another name")
+    path = _file_of(name, "--fit-profile")
     if path.exists():
-        raise UserError(
-            f"--fit-profile {said}: {path} is there already, and profiles never change: use --profile {said}"
-        )
+        raise UserError(f"--fit-profile {name}: {path} exists already, and profiles never change: use --profile {name}")
     return path.stem
 
 
-def keep(profile: Profile, said: str) -> Path:
+def store_profile(profile: Profile, name: str) -> Path:
     """Store a profile and return its file.
 
     Raises: UserError, ScoringError.
     """
-    path = Path(said) if _is_file(said) else _path(said, "--fit-profile")
-    if not _is_file(said):
+    path = _file_of(name, "--fit-profile")
+    if not _is_file(name):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"{path.parent}: cannot be made: {error.strerror}") from None
+            raise UserError(f"{path.parent}: cannot be created: {error.strerror}") from None
     store(profile, path)
     return path
 
 
-def _is_file(said: str) -> bool:
-    return "/" in said or said.endswith(".json")
+def _is_file(name: str) -> bool:
+    return "/" in name or name.endswith(".json")
 
 
-def _path(name: str, option: str) -> Path:
+def _file_of(name: str, option: str) -> Path:
+    if _is_file(name):
+        return Path(name)
     if not _NAME.fullmatch(name):
         raise UserError(
-            f"{option} {name!r} is no name of a profile: use letters, digits, '.', '_' and '-' (at most 64)"
+            f"{option} {name!r} is not a valid name of a profile: use letters, digits, '.', '_' and '-' (at most 64)"
         )
     return profiles_dir() / f"{name}.json"

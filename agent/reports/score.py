@@ -1,48 +1,53 @@
-"""Trials to a report: which rows, priced how, over which tasks and budgets. What figures are, `scoring` knows.
+"""From trials to a report: the rows, their prices, tasks and budgets. Formulas are in `scoring`.
 
-Everything comes from the records and from what the caller names; no model, container or network is asked.
+Everything comes from the records and from the choices of the caller, without models, containers or the network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from agent.errors import UserError
+from agent.reports.inputs import (
+    find_tasks,
+    find_tiers,
+    names_trials,
+    read_trials,
+    reference_rows,
+    reference_setups,
+)
+from scoring import rankings
 from scoring.agentmeter.profiles import AGENTMETER, Profile, fit
-from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds, tiers_of
-from scoring.errors import ScoringError
+from scoring.agentmeter.tiers import Tier
+from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, UnreadableRule
 from scoring.pricing import repriced_rows
-from scoring.report import Attempts, RankingRow, Report, UnreadableTrial
-from scoring.rows import CostKind, TrialRow, read_rows
+from scoring.report import Note, RankingRow, Report, UnreadableTrial
+from scoring.rows import TrialRow
 from scoring.score import score
-from scoring.selection import Duplicates, Infrastructure, counted
-from scoring.statistics import denominators, rank_agreement as rankings
+from scoring.selection import select_trials
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
-from trajectories.reading.runs import directories_named
-from trajectories.record.layout import EVENTS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What the caller chose. Of prices, costs and profiles the first makes the tables, each further one a ranking."""
+    """Choices of the caller. The first of prices, costs and profiles makes the tables; each further one is compared by
+    its ranking."""
 
     prices: tuple[str, ...] = ()
-    """Snapshots to price again with; none is what each trial recorded."""
-    costs: tuple[CostKind, ...] = ("computed",)
+    """Snapshots to price trials with again; empty for the recorded prices."""
+    costs: tuple[CostKind, ...] = (CostKind.COMPUTED,)
     profiles: tuple[str, ...] = (AGENTMETER.name,)
     fit_profile: str | None = None
     tiers: str = "recorded"
     """`recorded`, `calibrate`, or a file."""
     tasks: str | None = None
-    """A number, a file, or `tried`; None is the benchmark's published size."""
-    infrastructure: Infrastructure = "exclude"
-    duplicates: Duplicates = "refuse"
-    attempts: Attempts = "latest"
-    unreadable: Literal["refuse", "exclude"] = "refuse"
-    """What a trial of a batch that cannot be read is; one that was named is always an error."""
+    """A number, a file, or `tried`; None is the published size of the benchmark."""
+    infrastructure: InfrastructureRule = InfrastructureRule.EXCLUDE
+    duplicates: DuplicateRule = DuplicateRule.REFUSE
+    attempts: AttemptRule = AttemptRule.LATEST
+    unreadable: UnreadableRule = UnreadableRule.REFUSE
     against: str | None = None
     level: float = LEVEL
     seed: int = SEED
@@ -51,7 +56,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Scored:
-    """A report, and the rows it is of, priced as its tables are."""
+    """A report, and its rows with the prices of its tables."""
 
     report: Report
     rows: list[TrialRow]
@@ -64,195 +69,152 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     """
     if choices.fit_profile is not None and choices.profiles != (AGENTMETER.name,):
         raise UserError("--fit-profile makes the profile that is used; leave out --profile")
-    recorded, unreadable = _read(names, runs, choices)
-    recorded, pairs = _with_others(recorded, unreadable, choices, runs)
-    rows, priced = _priced(recorded, choices, choices.costs[0], *choices.prices[:1])
-    others = set((pairs or {}).values())
-    chosen = counted(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
-    pricing = priced.of(chosen)
-    tiers = _tiers(choices.tiers, chosen)
-    tasks, tasks_note = _tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
-    if tasks is not None or choices.tasks == "tried":  # a file of tiers adds no task to those that were said
-        said = set(tasks) if tasks is not None else {row.task for row in chosen}
-        tiers = {task: tier for task, tier in tiers.items() if task in said}
+    recorded, unreadable = read_trials(names, runs, choices.unreadable)
+    against: str | Mapping[str, str] | None = choices.against
+    references: list[TrialRow] = []
+    if choices.against is not None and names_trials(choices.against, runs):
+        others, also_unreadable = read_trials([choices.against], runs, choices.unreadable)
+        unreadable += also_unreadable
+        references = reference_rows(choices.against, recorded, others)
+        against = reference_setups(choices.against, recorded, others)
+        recorded = recorded + references
+    rows, results = _priced(recorded, choices.costs[0], choices.prices[:1])
+    selected = select_trials(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
+    pricing = results.of(selected)
+    tiers = find_tiers(choices.tiers, selected)
+    denominator = find_tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
+    if (
+        denominator.tasks is not None or choices.tasks == "tried"
+    ):  # a file of tiers adds no task to those that are named
+        tasks = set(denominator.tasks) if denominator.tasks is not None else {row.task for row in selected}
+        tiers = {task: tier for task, tier in tiers.items() if task in tasks}
+    notes = list(_notes_about_inputs(denominator.note, choices))
     profile = _profile(choices.profiles[0])
-    notes = [tasks_note] if tasks_note else []
-    if choices.tiers == "calibrate":
-        notes.append("tiers were calibrated from these trials; --tiers FILE takes a report of another pool's --json")
     if choices.fit_profile is not None:
-        profile = _fitted(choices.fit_profile, [row for row in chosen if row.setup not in others], tiers, names)
-        notes.append(f"the profile {profile.name} was fitted from these trials, and stored before they were scored")
+        reference_names = {row.setup for row in references}
+        profile = _fitted(
+            choices.fit_profile, [row for row in selected if row.setup not in reference_names], tiers, names
+        )
+        text = f"the profile {profile.name} was fitted from these trials, and stored before they were scored"
+        notes.append(Note(text, "profile"))
+    scoring = _Scoring(choices, None if choices.tiers == "recorded" else tiers, denominator.tasks, against)
+    report = scoring.report(rows, profile, choices.costs[0], choices.replicates)
+    notes += repriced_rows.notes(pricing)
+    notes += report.notes
+    notes += _notes_about_costs(report, rows, choices)
+    notes += _notes_about_unreadable(unreadable)
+    additions = {
+        "pricing": pricing,
+        "unreadable": tuple(unreadable),
+        "notes": tuple(notes),
+        "rankings": tuple(_rankings(report, rows, recorded, profile, scoring)),
+    }
+    return Scored(report.model_copy(update=additions), rows)
 
-    def scored(some: Sequence[TrialRow], profile: Profile, replicates: int, kind: CostKind) -> Report:
+
+@dataclass(frozen=True)
+class _Scoring:
+    """All that is the same in every scoring of these trials."""
+
+    choices: Choices
+    tiers: Mapping[str, Tier] | None
+    """None for the tiers that trials record."""
+    tasks: tuple[str, ...] | None
+    against: str | Mapping[str, str] | None
+
+    def report(self, rows: Sequence[TrialRow], profile: Profile, kind: CostKind, replicates: int = 1) -> Report:
+        """Score the rows. One replicate is enough if only the values matter."""
         return score(
-            some,
+            rows,
             profile,
-            tiers=None if choices.tiers == "recorded" else tiers,
-            tasks=tasks,
+            tiers=self.tiers,
+            tasks=self.tasks,
             cost=kind,
-            infrastructure=choices.infrastructure,
-            duplicates=choices.duplicates,
-            attempts=choices.attempts,
-            against=pairs if pairs is not None else choices.against,
-            level=choices.level,
-            seed=choices.seed,
+            infrastructure=self.choices.infrastructure,
+            duplicates=self.choices.duplicates,
+            attempts=self.choices.attempts,
+            against=self.against,
+            level=self.choices.level,
+            seed=self.choices.seed,
             replicates=replicates,
         )
 
-    report = scored(rows, profile, choices.replicates, choices.costs[0])
-    found: list[RankingRow] = rankings.within(report)
-    first = (choices.prices[0] if choices.prices else "recorded prices", choices.costs[0], profile.name)
-    for prices in choices.prices[1:]:
-        again, _ = _priced(recorded, choices, choices.costs[0], prices)
-        other = scored(again, profile, 1, choices.costs[0])
-        found.append(rankings.between(report, other, f"prices {first[0]}", f"prices {prices}"))
-    for kind in choices.costs[1:]:
-        again, _ = _priced(recorded, choices, kind, *choices.prices[:1])
-        found.append(rankings.between(report, scored(again, profile, 1, kind), f"cost {first[1]}", f"cost {kind}"))
+
+def _rankings(
+    report: Report, rows: Sequence[TrialRow], recorded: Sequence[TrialRow], profile: Profile, scoring: _Scoring
+) -> Iterator[RankingRow]:
+    """Compare the ranking of the report with those by further prices, costs and profiles.
+
+    Raises: UserError if profiles are to be compared and there is no AMS.
+    """
+    yield from rankings.within(report)
+    choices = scoring.choices
+    kind, prices = choices.costs[0], choices.prices[0] if choices.prices else "recorded prices"
+    for other_prices in choices.prices[1:]:
+        again, _ = _priced(recorded, kind, (other_prices,))
+        other = scoring.report(again, profile, kind)
+        yield rankings.between(report, other, f"prices {prices}", f"prices {other_prices}")
+    for other_kind in choices.costs[1:]:
+        again, _ = _priced(recorded, other_kind, choices.prices[:1])
+        other = scoring.report(again, profile, other_kind)
+        yield rankings.between(report, other, f"cost {kind}", f"cost {other_kind}")
     for name in choices.profiles[1:]:
-        other = scored(rows, _profile(name), 1, choices.costs[0])
+        other = scoring.report(rows, _profile(name), kind)
         if report.configurations[0].ams is None:
-            why = next((note for note in report.notes if note.startswith("no AMS: ")), "no AMS")
-            raise UserError(f"--profile {name}: profiles differ in AMS only: {why}")
-        found.append(rankings.between(report, other, f"profile {first[2]}", f"profile {name}"))
-    return Scored(
-        report.model_copy(
-            update={
-                "pricing": pricing,
-                "unreadable": tuple(unreadable),
-                "notes": (
-                    *notes,
-                    *repriced_rows.notes(pricing),
-                    *report.notes,
-                    *_ways_out(report, rows, choices),
-                    *_unread(unreadable),
-                ),
-                "rankings": tuple(found),
-            }
-        ),
-        rows,
-    )
-
-
-def _read(names: Sequence[str], runs: Path, choices: Choices) -> tuple[list[TrialRow], list[UnreadableTrial]]:
-    directories, of_batches = directories_named(names, runs)
-    rows, broken = read_rows(directories)
-    for one in broken:
-        if one.directory not in of_batches:
-            raise ScoringError(f"{one.directory}: {one.problem}")
-        if choices.unreadable == "refuse":
-            raise ScoringError(f"{one.directory}: {one.problem} (--unreadable exclude scores the others)")
-    if not rows:
-        raise ScoringError(f"none of {len(broken)} trials can be read; the first: {broken[0].problem}")
-    return rows, [UnreadableTrial(trial=str(one.directory), problem=one.problem) for one in broken]
-
-
-def _with_others(
-    rows: list[TrialRow], unreadable: list[UnreadableTrial], choices: Choices, runs: Path
-) -> tuple[list[TrialRow], Mapping[str, str] | None]:
-    """With the trials of a batch to compare with, as configurations of their own, and which is compared with which."""
-    against = choices.against
-    if against is None or not _is_trials(against, runs):
-        return rows, None
-    others, broken = _read([against], runs, choices)
-    unreadable += broken
-    if both := {row.directory for row in rows} & {row.directory for row in others}:
-        raise UserError(f"--against {against}: {min(both)} is among the trials that are scored, too")
-    if others[0].benchmark != rows[0].benchmark:
-        raise UserError(
-            f"--against {against}: its trials are of {others[0].benchmark!r}, those that are scored of "
-            f"{rows[0].benchmark!r}"
-        )
-    name = Path(against).name
-    marked = [
-        replace(
-            row,
-            setup=f"{row.setup}@{name}",
-            label=f"{row.label} @{name}",
-            identity=f"{row.identity}@{name}",
-            harness=f"{row.harness} @{name}",  # tables by model and harness keep the two apart
-        )
-        for row in others
-    ]
-    theirs = {row.setup for row in others}
-    ours = {row.setup for row in rows}
-    only = next(iter(theirs)) if len(theirs) == 1 else None
-    pairs = {setup: f"{setup if setup in theirs else only}@{name}" for setup in ours if setup in theirs or only}
-    if not pairs:
-        raise UserError(f"--against {against}: none of its {len(theirs)} configurations is among those that are scored")
-    return rows + marked, pairs
-
-
-def _is_trials(name: str, runs: Path) -> bool:
-    return any((place / EVENTS).is_file() or any(place.glob(f"*/{EVENTS}")) for place in (Path(name), runs / name))
+            reason = report.note("no_ams")
+            raise UserError(
+                f"--profile {name}: profiles differ in AMS only: {reason.text if reason is not None else 'no AMS'}"
+            )
+        yield rankings.between(report, other, f"profile {profile.name}", f"profile {name}")
 
 
 def _priced(
-    rows: Sequence[TrialRow], choices: Choices, kind: CostKind, prices: str | None = None
-) -> tuple[list[TrialRow], repriced_rows.Priced]:
-    if prices is None:
-        return repriced_rows.priced(rows, kind)
+    rows: Sequence[TrialRow], kind: CostKind, prices: tuple[str, ...]
+) -> tuple[list[TrialRow], repriced_rows.PricingResults]:
+    """Return the rows with this kind of cost, priced again if a snapshot is named."""
+    if not prices:
+        return repriced_rows.price_rows(rows, kind)
     from agent.reports.prices import find_prices
 
-    return repriced_rows.priced(rows, kind, find_prices(prices))
+    return repriced_rows.price_rows(rows, kind, find_prices(prices[0]))
 
 
-def _tiers(said: str, chosen: Sequence[TrialRow]) -> Mapping[str, Tier]:
-    if said == "recorded":
-        return tiers_of(chosen)
-    if said == "calibrate":
-        return equal_thirds(effort(calibration_of(chosen)))
-    from scoring.given import read_tiers
-
-    return read_tiers(_listed(said, "--tiers", "recorded, calibrate, or a YAML or JSON file"))
-
-
-def _tasks(said: str | None, rows: Sequence[TrialRow], tiers: Collection[str]) -> tuple[tuple[str, ...] | None, str]:
-    if said == "tried":
-        return None, ""
-    from scoring.given import read_tasks
-
-    count = int(said) if said is not None and said.isascii() and said.isdigit() else None
-    wanted = (
-        count
-        if count is not None or said is None
-        else read_tasks(_listed(said, "--tasks", "a number, tried, or a file with an id a line"))
-    )
-    found = denominators.denominator(rows, wanted, tiers)
-    return found.tasks, found.note
-
-
-def _listed(said: str, option: str, choices: str) -> Path:
-    if not Path(said).exists():
-        raise UserError(f"{option} {said}: there is no such file; it is {choices}")
-    return Path(said)
-
-
-def _profile(said: str) -> Profile:
-    if said == AGENTMETER.name:
+def _profile(name: str) -> Profile:
+    if name == AGENTMETER.name:
         return AGENTMETER
     from agent.reports.profiles import find_profile
 
-    return find_profile(said)
+    return find_profile(name)
 
 
-def _fitted(said: str, chosen: Sequence[TrialRow], tiers: Mapping[str, Tier], names: Sequence[str]) -> Profile:
-    from agent.reports.profiles import keep, name_of_new
+def _fitted(name: str, rows: Sequence[TrialRow], tiers: Mapping[str, Tier], names: Sequence[str]) -> Profile:
+    from agent.reports.profiles import new_profile_name, store_profile
 
-    source = f"fitted from {len(chosen)} trials of {chosen[0].benchmark if chosen else '?'} ({', '.join(names)[:200]})"
-    profile = fit(chosen, tiers, name=name_of_new(said), source=source)
-    keep(profile, said)
+    source = f"fitted from {len(rows)} trials of {rows[0].benchmark if rows else '?'} ({', '.join(names)[:200]})"
+    profile = fit(rows, tiers, name=new_profile_name(name), source=source)
+    store_profile(profile, name)
     return profile
 
 
-def _ways_out(report: Report, rows: Sequence[TrialRow], choices: Choices) -> list[str]:
-    """How a cost that is unknown may be had."""
+def _notes_about_inputs(tasks_note: str, choices: Choices) -> Iterator[Note]:
+    if tasks_note:
+        yield Note(tasks_note, "tasks")
+    if choices.tiers == "calibrate":
+        yield Note(
+            "tiers were calibrated from these trials; --tiers FILE takes a report of another pool's --json", "tiers"
+        )
+
+
+def _notes_about_costs(report: Report, rows: Sequence[TrialRow], choices: Choices) -> Iterator[Note]:
+    """Name the ways to learn an unknown cost."""
     if not report.counts.unknown_cost or choices.prices:
-        return []
+        return
     billed = sum(row.cost_usd is None and row.billed_usd is not None for row in rows)
     known = f"; of {billed} the billed cost is known (--cost billed)" if billed else ""
-    return [f"unknown costs: --prices NAME prices trials again (agent prices list names tables){known}"]
+    yield Note(f"unknown costs: --prices NAME prices trials again (agent prices list names tables){known}", "prices")
 
 
-def _unread(unreadable: Sequence[UnreadableTrial]) -> list[str]:
-    return [f"{len(unreadable)} unreadable, left out; the first: {unreadable[0].problem}"] if unreadable else []
+def _notes_about_unreadable(unreadable: Sequence[UnreadableTrial]) -> Iterator[Note]:
+    if unreadable:
+        text = f"{len(unreadable)} unreadable, left out; the first: {unreadable[0].problem}"
+        yield Note(text, "unreadable")

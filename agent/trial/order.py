@@ -104,7 +104,7 @@ def resolve(
     from agent.loop.solution import solution_of
     from agent.models.choose import make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
-    from agent.reports.prices import find_prices, why_no_price
+    from agent.reports.prices import find_prices, price_problem
     from benchmarks.task.registry import PATH
     from benchmarks.task.task import TaskError
     from environments.choose import choose, make
@@ -136,7 +136,7 @@ def resolve(
         limits = _limits(options, task.limits)
         prices = find_prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
-            why = why_no_price(prices, model.info.ref.name)
+            why = price_problem(prices, model.info.ref.name)
             if why:
                 raise UserError(
                     f"--cost-limit {limits.cost_usd:g}: {why}, so a cost limit could not be kept; leave it out and set "

@@ -1,4 +1,4 @@
-"""Mean quality within any budget: CBQ (AgentMeter, arXiv 2606.21140, eq. 3) not only on the grid."""
+"""Mean quality within any budget: CBQ (AgentMeter, arXiv 2606.21140, eq. 3) between the budgets of the grid, too."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from scoring.agentmeter.ams import Outcomes
 
 
 def quality_within_budgets(outcomes: Outcomes, tasks: Collection[str]) -> list[tuple[float, float]]:
-    """(budget in US dollars, CBQ) at each budget where CBQ rises: a step function, 0 below the first.
+    """Return (budget in US dollars, CBQ) at each budget at which CBQ rises: a step function, 0 below the first.
 
-    Over all `tasks`: one that was not tried contributes nothing; several trials of a task count by their mean.
+    It is a mean over all `tasks`. A task that was not tried contributes nothing; several trials of a task are averaged.
     """
     gains = [
-        (one.cost_usd, one.quality / len(outcomes[task]) / len(tasks))
+        (outcome.cost_usd, outcome.quality / len(outcomes[task]) / len(tasks))
         for task in tasks
-        for one in outcomes.get(task, ())
-        if one.cost_usd is not None and one.quality
+        for outcome in outcomes.get(task, ())
+        if outcome.cost_usd is not None and outcome.quality
     ]
     steps: list[tuple[float, float]] = []
     total = 0.0

@@ -1,6 +1,7 @@
-"""What AMS weighs cost by: a budget grid and a threshold of expensive failure for each tier, fixed before scoring.
+"""Profiles: the budgets and thresholds by which AMS weighs costs, fixed before scoring.
 
-A profile is the paper's, or fitted from trials and stored as a file; its content hash goes into every result.
+A profile has, for each tier, a grid of budgets and the threshold of an expensive failure. It comes from the paper, or
+is fitted from trials and stored as a file. Its content hash goes into every result.
 """
 
 from __future__ import annotations
@@ -16,28 +17,29 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import outcome
+from scoring.selection import passed_and_quality
 from trajectories.record.identity import sha256_of
 from trajectories.record.text import quantity
 
 QUANTILES = (0.10, 0.25, 0.50, 0.75, 0.90)
-"""Of a tier's costs, for a fitted grid. The paper says "rounded tier-wise cost quantiles" and not which."""
+"""Quantiles of a tier's costs in a fitted grid. The paper has "rounded tier-wise cost quantiles", without values."""
 FAILED_QUANTILE = 0.90
+"""Quantile of the costs of failed trials that is the threshold in a fitted profile."""
 
 
 class Budgets(BaseModel):
-    """Of one tier, in US dollars."""
+    """Budgets of one tier, in US dollars."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     grid_usd: tuple[float, ...] = Field(min_length=1)
     expensive_failure_usd: float = Field(gt=0)
-    """tau: a failed run that cost more is an expensive failure."""
+    """Threshold tau: a failed trial that cost more is an expensive failure."""
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if self.grid_usd[0] <= 0 or any(b < a for a, b in zip(self.grid_usd, self.grid_usd[1:], strict=False)):
-            raise ValueError("a grid begins above 0 and never falls")
+            raise ValueError("a grid must begin above 0 and never fall")
         return self
 
 
@@ -55,22 +57,22 @@ class Profile(BaseModel):
     @model_validator(mode="after")
     def _all_tiers(self) -> Self:
         if set(self.tiers) != set(TIERS):
-            raise ValueError(f"a profile has budgets for {', '.join(TIERS)}")
+            raise ValueError(f"a profile must have budgets for {', '.join(TIERS)}")
         return self
 
     @property
     def sha256(self) -> str:
-        """Of what scores depend on: alpha and budgets, not name, source or notes."""
+        """Digest of alpha and budgets, the parts that scores depend on; name, source and notes are not part of it."""
         return sha256_of(self.model_dump(mode="json", include={"alpha", "tiers"}))
 
     def scaled(self, factor: float) -> Profile:
-        """The same with all budgets times `factor`, for instance in another currency."""
+        """Return the profile with all budgets times `factor`, for instance in another currency."""
         tiers = {
             tier: Budgets(
-                grid_usd=tuple(budget * factor for budget in one.grid_usd),
-                expensive_failure_usd=one.expensive_failure_usd * factor,
+                grid_usd=tuple(budget * factor for budget in budgets.grid_usd),
+                expensive_failure_usd=budgets.expensive_failure_usd * factor,
             )
-            for tier, one in self.tiers.items()
+            for tier, budgets in self.tiers.items()
         }
         return self.model_copy(update={"tiers": tiers, "name": f"{self.name} x {factor:g}"})
 
@@ -95,11 +97,11 @@ def fit(
     alpha: float = 0.6,
     quantiles: Sequence[float] = QUANTILES,
 ) -> Profile:
-    """A profile from trials that count (`scoring.selection.counted`).
+    """Fit a profile to trials that count (`scoring.selection.select_trials`).
 
-    Budgets are rounded quantiles of a tier's known costs, tau is the P90 of its failed trials' costs; rounded to cents,
-    below a cent to two digits. A tier without a failed trial gets its largest budget as tau, which the profile's notes
-    say, like the number of trials without a cost.
+    Budgets are quantiles of a tier's known costs, tau is the P90 of the costs of its failed trials. Both are rounded to
+    cents, or to two digits below a cent. The tau of a tier without a failed trial is its largest budget. The notes of
+    the profile name such tiers, and the number of trials without a cost.
 
     Raises: ScoringError for a tier without a trial of known cost above 0.
     """
@@ -116,7 +118,7 @@ def fit(
             unknown += 1
             continue
         costs[tier].append(row.cost_usd)
-        if not outcome(row)[0]:
+        if not passed_and_quality(row)[0]:
             failed[tier].append(row.cost_usd)
     notes = [f"fitted without {quantity(unknown, 'trial')} of unknown cost"] if unknown else []
     fitted: dict[Tier, Budgets] = {}
@@ -133,7 +135,7 @@ def fit(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The quantile with linear interpolation between order statistics (type 7, numpy's default)."""
+    """Return a quantile by linear interpolation between order statistics (type 7, the default of numpy)."""
     ordered = sorted(values)
     place = (len(ordered) - 1) * share
     below = math.floor(place)
@@ -142,9 +144,9 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def store(profile: Profile, path: Path) -> None:
-    """Write a profile with its content hash; an existing file is never replaced, since scores may name it.
+    """Write a profile with its content hash. An existing file is never replaced, since scores may name it.
 
-    Raises: ScoringError.
+    Raises: ScoringError if the file exists or cannot be written.
     """
     content = {"sha256": profile.sha256, **profile.model_dump(mode="json")}
     try:
@@ -153,33 +155,33 @@ def store(profile: Profile, path: Path) -> None:
             file.write("\n")
     except FileExistsError:
         raise ScoringError(
-            f"{path}: there is a file already; a profile is fixed once stored, take another name"
+            f"{path}: there is a file already, and a stored profile never changes; choose another name"
         ) from None
     except OSError as error:
         raise ScoringError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def load(path: Path) -> Profile:
-    """A stored profile.
+    """Read a stored profile.
 
-    Raises: ScoringError, naming the file, if it cannot be read or its hash is not that of its content.
+    Raises: ScoringError, naming the file, if it cannot be read or its hash does not match its content.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
-            raise ValueError("it holds no object")
-        said = content.pop("sha256", None)
+            raise ValueError("it is not a JSON object")
+        stored = content.pop("sha256", None)
         profile = Profile.model_validate(content)
     except OSError as error:
         raise ScoringError(f"{path}: cannot be read: {error.strerror}") from None
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
-        raise ScoringError(f"{path}: no profile: {problem['msg']} ({'.'.join(map(str, problem['loc']))})") from None
+        raise ScoringError(f"{path}: not a profile: {problem['msg']} ({'.'.join(map(str, problem['loc']))})") from None
     except ValueError as error:
-        raise ScoringError(f"{path}: no profile: {error}") from None
-    if said is not None and said != profile.sha256:
+        raise ScoringError(f"{path}: not a profile: {error}") from None
+    if stored is not None and stored != profile.sha256:
         raise ScoringError(
-            f"{path}: it was changed after it was stored (content {profile.sha256[:12]}, said {said[:12]})"
+            f"{path}: it was changed after it was stored (sha256 {profile.sha256[:12]}, stored as {str(stored)[:12]})"
         )
     return profile
 

@@ -1,6 +1,6 @@
-"""How hard a task is: AgentMeter's tiers from a calibration pool, ProgramBench's and CLI-Tool-Bench's from sizes.
+"""Tiers of difficulty: recorded, given by a caller, or AgentMeter's from a calibration pool.
 
-Neither cost nor a model's name nor any ranking goes into a tier.
+A tier depends neither on costs, nor on the names of models, nor on a ranking.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import outcome
+from scoring.selection import passed_and_quality
 
 Tier = Literal["easy", "medium", "hard"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -23,22 +23,22 @@ TIERS: tuple[Tier, ...] = get_args(Tier)
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the trials of the calibration pool say of one task: mean over its trials."""
+    """Means over the trials of one task in the calibration pool."""
 
     pass_rate: float
-    """p in [0, 1]."""
+    """p, from 0 to 1."""
     reward: float
-    """r in [0, 1]: mean quality, partial quality included."""
+    """r, from 0 to 1: mean quality, including partial quality."""
     tokens: float
-    """T."""
+    """T, the tokens of a trial."""
     tool_uses: float
-    """U: commands. The issue names T, U and I without saying what they are; this reading is ours."""
+    """U, the commands of a trial. T, U and I are not defined in our source; this reading is ours."""
     interactions: float
-    """I: calls that brought a reply (steps)."""
+    """I, the calls of a trial that brought a reply (steps)."""
 
 
 def tier_named(word: str) -> Tier:
-    """The tier of this name, in any case.
+    """Return the tier of this name, in upper or lower case.
 
     Raises: ScoringError.
     """
@@ -49,9 +49,9 @@ def tier_named(word: str) -> Tier:
 
 
 def calibration_of(rows: Iterable[TrialRow]) -> dict[str, Calibration]:
-    """A calibration pool from trials: by task, means over its trials, whichever setup made them.
+    """Return a calibration pool: for each task, means over its trials of all setups.
 
-    Raises: ScoringError, naming the trial, for one whose tokens are unknown.
+    Raises: ScoringError, naming the trial, if its tokens are unknown.
     """
     pool: defaultdict[str, list[TrialRow]] = defaultdict(list)
     for row in rows:
@@ -60,43 +60,43 @@ def calibration_of(rows: Iterable[TrialRow]) -> dict[str, Calibration]:
         pool[row.task].append(row)
     return {
         task: Calibration(
-            pass_rate=fmean(outcome(row)[0] for row in found),
-            reward=fmean(outcome(row)[1] for row in found),
-            tokens=fmean(row.tokens or 0 for row in found),
-            tool_uses=fmean(row.commands for row in found),
-            interactions=fmean(row.steps for row in found),
+            pass_rate=fmean(passed_and_quality(row)[0] for row in trials),
+            reward=fmean(passed_and_quality(row)[1] for row in trials),
+            tokens=fmean(row.tokens or 0 for row in trials),
+            tool_uses=fmean(row.commands for row in trials),
+            interactions=fmean(row.steps for row in trials),
         )
-        for task, found in sorted(pool.items())
+        for task, trials in sorted(pool.items())
     }
 
 
 def effort(pool: Mapping[str, Calibration]) -> dict[str, float]:
-    """Effort of each task in [0, 100] (AgentMeter, arXiv 2606.21140, eq. 1).
+    """Return the effort of each task, from 0 to 100 (AgentMeter, arXiv 2606.21140, eq. 1).
 
     s = 0.7 p + 0.3 r; E = 55 (1 - s) + 25 q(log(1 + T)) + 10 q(log(1 + U)) + 10 q(log(1 + I)), q the percentile rank
     over the pool: the share of tasks below, plus half of those equal (itself included).
 
-    Raises: ScoringError, naming the task, for a figure that cannot be.
+    Raises: ScoringError, naming the task, for an impossible figure.
     """
-    for task, one in pool.items():
-        shares, counts = (one.pass_rate, one.reward), (one.tokens, one.tool_uses, one.interactions)
+    for task, means in pool.items():
+        shares, counts = (means.pass_rate, means.reward), (means.tokens, means.tool_uses, means.interactions)
         if not all(0 <= share <= 1 for share in shares) or not all(0 <= count < math.inf for count in counts):
-            raise ScoringError(f"{task}: its calibration cannot be: {one}")
+            raise ScoringError(f"{task}: impossible calibration: {means}")
     ranks = [
-        percentile_ranks({task: math.log1p(getattr(one, name)) for task, one in pool.items()})
+        percentile_ranks({task: math.log1p(getattr(means, name)) for task, means in pool.items()})
         for name in ("tokens", "tool_uses", "interactions")
     ]
     return {
-        task: 55 * (1 - (0.7 * one.pass_rate + 0.3 * one.reward))
+        task: 55 * (1 - (0.7 * means.pass_rate + 0.3 * means.reward))
         + 25 * ranks[0][task]
         + 10 * ranks[1][task]
         + 10 * ranks[2][task]
-        for task, one in pool.items()
+        for task, means in pool.items()
     }
 
 
 def percentile_ranks(values: Mapping[str, float]) -> dict[str, float]:
-    """By name, (number below + half the number equal) / number, in (0, 1)."""
+    """Return, by name, (number of values below + half the number of equal ones) / number of values, between 0 and 1."""
     ordered = sorted(values.values())
     return {
         name: (bisect_left(ordered, value) + bisect_right(ordered, value)) / (2 * len(ordered))
@@ -105,9 +105,10 @@ def percentile_ranks(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def equal_thirds(efforts: Mapping[str, float]) -> dict[str, Tier]:
-    """The least effort is easy, the most hard; thirds differ by one at most, the easier get the surplus.
+    """Return the tiers of tasks, from the least effort (easy) to the most (hard).
 
-    Equal efforts are told apart by the task's name.
+    The sizes of the thirds differ by at most one; the easier tiers get the surplus. Equal efforts are ordered by the
+    name of the task.
     """
     ordered = sorted(efforts, key=lambda task: (efforts[task], task))
     third, surplus = divmod(len(ordered), len(TIERS))
@@ -116,38 +117,30 @@ def equal_thirds(efforts: Mapping[str, float]) -> dict[str, Tier]:
     return dict(zip(ordered, tiers, strict=True))
 
 
-def programbench_difficulty(lines: int, dependencies: int) -> float:
-    """ProgramBench's difficulty: clamp(log10(lines) + log10(1 + dependencies) - 2, 0, 10).
+@dataclass(frozen=True)
+class TierGap:
+    """The reason for a missing AMS: tasks without a tier, or tiers without a task."""
 
-    Raises: ScoringError for a program without lines, or a negative number.
-    """
-    if lines < 1 or dependencies < 0:
-        raise ScoringError(f"no difficulty of {lines} lines and {dependencies} dependencies")
-    return min(10.0, max(0.0, math.log10(lines) + math.log10(1 + dependencies) - 2))
-
-
-def programbench_tier(lines: int, dependencies: int) -> Tier:
-    """Easy below 2, medium below 4, else hard."""
-    difficulty = programbench_difficulty(lines, dependencies)
-    return "easy" if difficulty < 2 else "medium" if difficulty < 4 else "hard"
+    tasks: int
+    """Number of all tasks."""
+    untiered: tuple[str, ...]
+    empty: tuple[Tier, ...]
 
 
-def clitool_tier(lines: int) -> Tier:
-    """CLI-Tool-Bench's: easy up to 1,500 lines of the original, hard from 4,000.
-
-    Raises: ScoringError for a negative number.
-    """
-    if lines < 0:
-        raise ScoringError(f"no tier of {lines} lines")
-    return "easy" if lines <= 1500 else "medium" if lines < 4000 else "hard"
+def tier_gap(tiers: Mapping[str, Tier], tasks: Sequence[str]) -> TierGap | None:
+    """Return the reason why these tasks have no AMS; None if they have one."""
+    untiered = tuple(task for task in tasks if task not in tiers)
+    used = set(tiers.values())
+    empty = tuple(tier for tier in TIERS if tier not in used)
+    return TierGap(len(tasks), untiered, empty) if untiered or empty else None
 
 
 def tiers_of(rows: Sequence[TrialRow]) -> dict[str, Tier]:
-    """The tiers that trials record, by task; tasks without one are left out.
+    """Return the tiers that trials record, by task; tasks without a recorded tier are left out.
 
-    Raises: ScoringError, naming the trial, for an unknown tier or a task that two trials put in different ones.
+    Raises: ScoringError, naming the trial, for an unknown tier, or for a task that two trials put in different tiers.
     """
-    found: dict[str, Tier] = {}
+    tiers: dict[str, Tier] = {}
     for row in rows:
         if row.tier is None:
             continue
@@ -155,15 +148,15 @@ def tiers_of(rows: Sequence[TrialRow]) -> dict[str, Tier]:
             tier = tier_named(row.tier)
         except ScoringError as error:
             raise ScoringError(f"{row.directory}: {error}") from None
-        if found.setdefault(row.task, tier) != tier:
+        if tiers.setdefault(row.task, tier) != tier:
             raise ScoringError(
-                f"{row.directory} puts {row.task} in the tier {tier}, another trial in {found[row.task]}"
+                f"{row.directory} puts {row.task} in the tier {tier}, another trial in {tiers[row.task]}"
             )
-    return found
+    return tiers
 
 
-def tiers_given(words: Mapping[str, str]) -> dict[str, Tier]:
-    """Tiers by task, as somebody wrote them.
+def tiers_from_words(words: Mapping[str, str]) -> dict[str, Tier]:
+    """Return tiers by task from the words that a person wrote.
 
     Raises: ScoringError, naming the task, for an unknown tier.
     """

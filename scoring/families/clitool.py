@@ -1,7 +1,7 @@
-"""The tables of CLI-Tool-Bench: Build, Exec, EM, FM, SM over repositories.
+"""CLI-Tool-Bench: its tiers, and its table of Build, Exec, EM, FM and SM over repositories.
 
-What a verdict says of one repository is in its metrics `build`, `exec`, `em`, `fm`, `sm`, each a mean over its command
-classes in [0, 1]; classes themselves in `em:<class>` and the like. A failed build scores 0 everywhere.
+The verdict of one repository has the metrics `build`, `exec`, `em`, `fm` and `sm`, each a mean over command classes
+from 0 to 1, or the classes themselves, such as `em:<class>`. A failed build scores 0 in all of them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict
 
+from scoring.agentmeter.tiers import Tier
+from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 
 METRICS = ("build", "exec", "em", "fm", "sm")
 _Z90 = 1.645
-"""The paper's 90 % interval: mean -+ 1.645 SD / sqrt(n) over tasks."""
+"""Quantile for the 90 % interval of the paper: mean -+ 1.645 SD / sqrt(n) over tasks."""
 
 
 class Figure(BaseModel):
-    """A metric over repositories; `low` and `high` are the paper's 90 % interval, None below two repositories."""
+    """A metric over repositories. `low` and `high` are the 90 % interval of the paper, None below two repositories."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,11 +32,11 @@ class Figure(BaseModel):
     high: float | None
     repositories: int
     missing: int
-    """Repositories whose verdict does not say it (no judge, no verdict)."""
+    """Number of repositories without this metric (no judge, no verdict)."""
 
 
-class Line(BaseModel):
-    """One group of repositories: all, a language, a tier."""
+class SuiteLine(BaseModel):
+    """One group of repositories: all of them, or those of one language or tier."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,17 +44,28 @@ class Line(BaseModel):
     figures: dict[str, Figure]
 
 
-def class_mean(passes: Mapping[str, tuple[int, int]]) -> float | None:
-    """A repository's score: the mean over command classes of passes / valid cases.
+def tier(lines: int) -> Tier:
+    """Return easy up to 1,500 lines of the original program, hard from 4,000 lines, medium in between.
 
-    A class without a valid case (the original fails in all) is dropped, as the published numbers do; None if all are.
+    Raises: ScoringError for a negative number.
+    """
+    if lines < 0:
+        raise ScoringError(f"no tier for {lines} lines")
+    return "easy" if lines <= 1500 else "medium" if lines < 4000 else "hard"
+
+
+def class_mean(passes: Mapping[str, tuple[int, int]]) -> float | None:
+    """Return the score of a repository: the mean over command classes of passes / valid cases.
+
+    A class without a valid case (the original fails in all) is dropped, as in the published numbers. None if there is
+    no other class.
     """
     shares = [passed / valid for passed, valid in passes.values() if valid]
     return fmean(shares) if shares else None
 
 
-def repository(row: TrialRow, metric: str) -> float | None:
-    """One repository's score in a metric; None where its verdict does not say."""
+def repository_score(row: TrialRow, metric: str) -> float | None:
+    """Return the score of one repository in a metric; None if its verdict does not have it."""
     if not row.judged or row.infrastructure:
         return None
     build = row.metrics.get("build")
@@ -64,12 +77,13 @@ def repository(row: TrialRow, metric: str) -> float | None:
     return fmean(classes) if classes else None
 
 
-def table(
+def suite_lines(
     rows: Sequence[TrialRow],
     group: Callable[[TrialRow], str] | None = None,
     metrics: Sequence[str] = METRICS,
-) -> list[Line]:
-    """A line for all repositories of one configuration, then one for each group; one trial a repository."""
+) -> list[SuiteLine]:
+    """Return a line for all repositories of one configuration, then one for each group; one trial for each
+    repository."""
     lines = [_line("all", rows, metrics)]
     if group is not None:
         names = sorted({group(row) for row in rows})
@@ -78,20 +92,21 @@ def table(
 
 
 def figure(values: Sequence[float | None]) -> Figure:
-    """Mean, sample standard deviation and 90 % interval over repositories."""
-    known = [value for value in values if value is not None]
-    mean = fmean(known) if known else None
-    sd = stdev(known) if len(known) > 1 else None
-    half = _Z90 * sd / math.sqrt(len(known)) if sd is not None else None
+    """Return mean, sample standard deviation and 90 % interval over repositories."""
+    scores = [value for value in values if value is not None]
+    mean = fmean(scores) if scores else None
+    sd = stdev(scores) if len(scores) > 1 else None
+    half = _Z90 * sd / math.sqrt(len(scores)) if sd is not None else None
     return Figure(
         mean=mean,
         sd=sd,
         low=mean - half if mean is not None and half is not None else None,
         high=mean + half if mean is not None and half is not None else None,
-        repositories=len(known),
-        missing=len(values) - len(known),
+        repositories=len(scores),
+        missing=len(values) - len(scores),
     )
 
 
-def _line(name: str, rows: Sequence[TrialRow], metrics: Sequence[str]) -> Line:
-    return Line(group=name, figures={metric: figure([repository(row, metric) for row in rows]) for metric in metrics})
+def _line(group: str, rows: Sequence[TrialRow], metrics: Sequence[str]) -> SuiteLine:
+    figures = {metric: figure([repository_score(row, metric) for row in rows]) for metric in metrics}
+    return SuiteLine(group=group, figures=figures)

@@ -1,7 +1,8 @@
-"""The tables of LongCLI-Bench: main, step-score buckets, self-correction by turn, modes of collaboration.
+"""Tables 1 to 3 of LongCLI-Bench: main table, step scores in buckets, self-correction by turn.
 
-A turn is a trial that records its `turn`; what a verdict says of the two test sets is in its metrics `f2p_step`,
-`f2p_pass`, `p2p_step`, `p2p_pass`, else in its groups `F2P` and `P2P`. Missing figures are left out of means, never 0.
+A turn is a trial that records its `turn`. The results of the two test sets are the metrics `f2p_step`, `f2p_pass`,
+`p2p_step` and `p2p_pass` of a verdict, or its groups `F2P` and `P2P` if it has no such metrics. Missing figures are
+left out of means; they are never 0.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from pydantic import BaseModel, ConfigDict
 from scoring.rows import TrialRow
 from scoring.statistics.passes import pass_at_k
 
-BUCKETS = ((0.3, "[0, 0.3)"), (0.6, "[0.3, 0.6)"), (0.8, "[0.6, 0.8)"), (1.0, "[0.8, 1)"))
+BUCKETS: tuple[tuple[float, str], ...] = (
+    (0.3, "[0, 0.3)"),
+    (0.6, "[0.3, 0.6)"),
+    (0.8, "[0.6, 0.8)"),
+    (1.0, "[0.8, 1)"),
+)
 FULL = "[1]"
-MODES = ("base", "self-correction", "plan", "interactive", "plan-and-interactive")
-_WORDS = ("self-correction", "plan", "interactive")
+BUCKET_NAMES = (*(name for _, name in BUCKETS), FULL)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of one attempt at one task; None is "not said"."""
+    """One turn of one attempt at one task; None is unknown."""
 
     task: str
     attempt: tuple[str, str, int]
@@ -40,19 +45,19 @@ class Turn:
 
     @property
     def all_pass(self) -> bool | None:
-        """Both sets; where one is missing, the other's."""
-        known = [value for value in (self.f2p_pass, self.p2p_pass) if value is not None]
-        return all(known) if known else None
+        """True if both test sets pass. If one of them is unknown, only the other counts."""
+        passes = [value for value in (self.f2p_pass, self.p2p_pass) if value is not None]
+        return all(passes) if passes else None
 
     @property
     def step(self) -> float | None:
-        """The mean of both steps, as the table by turn has it."""
-        known = [value for value in (self.f2p_step, self.p2p_step) if value is not None]
-        return fmean(known) if known else None
+        """Mean of both step scores, as in the table by turn."""
+        steps = [value for value in (self.f2p_step, self.p2p_step) if value is not None]
+        return fmean(steps) if steps else None
 
 
-class Main(BaseModel):
-    """The main table: of turn 1, mean over a task's attempts, then over tasks; shares in [0, 1]."""
+class FirstTurns(BaseModel):
+    """A line of the main table: turn 1, mean over a task's attempts, then over tasks; shares from 0 to 1."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,9 +65,9 @@ class Main(BaseModel):
     attempts: int
     pass_rate: float | None
     pass_at_3_paper: float | None
-    """The paper's: F2P in any and P2P in any of the first three attempts, perhaps not the same one."""
+    """Definition of the paper: F2P in any and P2P in any of the first three attempts, maybe not in the same one."""
     pass_at_3: float | None
-    """The unbiased one, over tasks with three attempts and more."""
+    """Unbiased estimate, over tasks with at least three attempts."""
     f2p_pass: float | None
     p2p_pass: float | None
     f2p_step: float | None
@@ -70,7 +75,7 @@ class Main(BaseModel):
     minutes: float | None
 
 
-class AtTurn(BaseModel):
+class TurnState(BaseModel):
     """The state at a turn, not the best so far."""
 
     model_config = ConfigDict(frozen=True)
@@ -85,7 +90,7 @@ class AtTurn(BaseModel):
 
 
 class TurnDifference(BaseModel):
-    """What changed from one turn to another."""
+    """Change from one turn to another."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,23 +100,9 @@ class TurnDifference(BaseModel):
     step: float | None
 
 
-class Mode(BaseModel):
-    """A line of the collaboration table (Table 4): the last turn's state, the time of all turns."""
-
-    model_config = ConfigDict(frozen=True)
-
-    mode: str
-    tasks: int
-    attempts: int
-    pass_rate: float | None
-    f2p_step: float | None
-    minutes: float | None
-    interventions: float | None
-    """Mean a task; None in modes without a person."""
-
-
 def turns_of(rows: Iterable[TrialRow]) -> list[Turn]:
-    """The turns that trials record; a trial without a turn is turn 1. Without a verdict nothing is known of it."""
+    """Return the turns that trials record. A trial without a turn is turn 1; without a verdict its results are
+    unknown."""
     return [
         Turn(
             task=row.task,
@@ -128,142 +119,104 @@ def turns_of(rows: Iterable[TrialRow]) -> list[Turn]:
     ]
 
 
-def main(turns: Iterable[Turn]) -> Main:
-    """Table 1 of one configuration."""
-    first = [one for one in turns if one.turn == 1]
-    by_task = _by_task(first)
+def first_turns(turns: Iterable[Turn]) -> FirstTurns:
+    """Return Table 1 of one configuration."""
+    first = [turn for turn in turns if turn.turn == 1]
+    by_task = turns_by_task(first)
     paper: list[bool] = []
     unbiased: list[float] = []
-    for found in by_task.values():
-        three = sorted(found, key=lambda one: one.attempt)[:3]
-        sets = [[one.f2p_pass for one in three], [one.p2p_pass for one in three]]
-        known = [[value for value in values if value is not None] for values in sets]
-        if any(known):
-            paper.append(all(any(values) for values in known if values))
-        whole = [one.all_pass for one in found if one.all_pass is not None]
-        if len(whole) >= 3:
-            unbiased.append(pass_at_k(len(whole), sum(whole), 3))
-    return Main(
+    for attempts in by_task.values():
+        three = sorted(attempts, key=lambda turn: turn.attempt)[:3]
+        f2p = [turn.f2p_pass for turn in three if turn.f2p_pass is not None]
+        p2p = [turn.p2p_pass for turn in three if turn.p2p_pass is not None]
+        if f2p or p2p:
+            paper.append(all(any(passes) for passes in (f2p, p2p) if passes))
+        passes = [turn.all_pass for turn in attempts if turn.all_pass is not None]
+        if len(passes) >= 3:
+            unbiased.append(pass_at_k(len(passes), sum(passes), 3))
+    return FirstTurns(
         tasks=len(by_task),
         attempts=len(first),
-        pass_rate=_over_tasks(first, lambda one: one.all_pass),
+        pass_rate=mean_over_tasks(first, lambda turn: turn.all_pass),
         pass_at_3_paper=fmean(paper) if paper else None,
         pass_at_3=fmean(unbiased) if unbiased else None,
-        f2p_pass=_over_tasks(first, lambda one: one.f2p_pass),
-        p2p_pass=_over_tasks(first, lambda one: one.p2p_pass),
-        f2p_step=_over_tasks(first, lambda one: one.f2p_step),
-        p2p_step=_over_tasks(first, lambda one: one.p2p_step),
-        minutes=_minutes(_over_tasks(first, lambda one: one.wall_s)),
+        f2p_pass=mean_over_tasks(first, lambda turn: turn.f2p_pass),
+        p2p_pass=mean_over_tasks(first, lambda turn: turn.p2p_pass),
+        f2p_step=mean_over_tasks(first, lambda turn: turn.f2p_step),
+        p2p_step=mean_over_tasks(first, lambda turn: turn.p2p_step),
+        minutes=minutes(mean_over_tasks(first, lambda turn: turn.wall_s)),
     )
 
 
-def step_buckets(turns: Iterable[Turn]) -> dict[str, int]:
-    """Table 2: attempts by their F2P step at turn 1; a negative step is in the first bucket."""
-    counts = {name: 0 for _, name in BUCKETS} | {FULL: 0}
-    for one in turns:
-        if one.turn == 1 and one.f2p_step is not None:
-            step = one.f2p_step
-            counts[next((name for limit, name in BUCKETS if step < limit), FULL)] += 1
+def step_buckets(scores: Iterable[float]) -> dict[str, int]:
+    """Return the number of scores in each bucket; a negative score is in the first."""
+    counts = dict.fromkeys(BUCKET_NAMES, 0)
+    for score in scores:
+        counts[next((name for limit, name in BUCKETS if score < limit), FULL)] += 1
     return counts
 
 
-def by_turn(turns: Sequence[Turn], most: int = 3) -> list[AtTurn]:
-    """Table 3: the state at each turn from 1 to `most`, as far as any trial got."""
-    found: list[AtTurn] = []
+def f2p_step_buckets(turns: Iterable[Turn]) -> dict[str, int]:
+    """Return Table 2: attempts by their F2P step score at turn 1."""
+    return step_buckets(turn.f2p_step for turn in turns if turn.turn == 1 and turn.f2p_step is not None)
+
+
+def states_by_turn(turns: Sequence[Turn], most: int = 3) -> list[TurnState]:
+    """Return Table 3: the state at each turn from 1 to `most` that any trial reached."""
+    states: list[TurnState] = []
     for number in range(1, most + 1):
-        some = [one for one in turns if one.turn == number]
-        if some:
-            found.append(
-                AtTurn(
+        same_turn = [turn for turn in turns if turn.turn == number]
+        if same_turn:
+            states.append(
+                TurnState(
                     turn=number,
-                    tasks=len(_by_task(some)),
-                    attempts=len(some),
-                    pass_rate=_over_tasks(some, lambda one: one.all_pass),
-                    f2p_pass=_over_tasks(some, lambda one: one.f2p_pass),
-                    p2p_pass=_over_tasks(some, lambda one: one.p2p_pass),
-                    step=_over_tasks(some, lambda one: one.step),
+                    tasks=len(turns_by_task(same_turn)),
+                    attempts=len(same_turn),
+                    pass_rate=mean_over_tasks(same_turn, lambda turn: turn.all_pass),
+                    f2p_pass=mean_over_tasks(same_turn, lambda turn: turn.f2p_pass),
+                    p2p_pass=mean_over_tasks(same_turn, lambda turn: turn.p2p_pass),
+                    step=mean_over_tasks(same_turn, lambda turn: turn.step),
                 )
             )
-    return found
+    return states
 
 
-def turn_differences(table: Sequence[AtTurn]) -> list[TurnDifference]:
-    """Table 3's differences: each turn to the next, then the first to the last where that is another pair."""
-    pairs = list(pairwise(table))
-    if len(table) > 2:
-        pairs.append((table[0], table[-1]))
+def turn_differences(states: Sequence[TurnState]) -> list[TurnDifference]:
+    """Return the differences of Table 3: each turn to the next, then the first to the last if that is another pair."""
+    pairs = list(pairwise(states))
+    if len(states) > 2:
+        pairs.append((states[0], states[-1]))
     return [
         TurnDifference(
             before=before.turn,
             after=after.turn,
-            pass_rate=_less(after.pass_rate, before.pass_rate),
-            step=_less(after.step, before.step),
+            pass_rate=_difference(after.pass_rate, before.pass_rate),
+            step=_difference(after.step, before.step),
         )
         for before, after in pairs
     ]
 
 
-def mode_of(row: TrialRow, *, turns: int = 1) -> str:
-    """The mode of a trial whose configuration has so many turns: from its variant, its plan and its turns."""
-    words = {word for word in (row.variant or "").split("+") if word}
-    if row.plan:
-        words.add("plan")
-    if turns > 1:
-        words.add("self-correction")
-    named = [word for word in _WORDS if word in words] + sorted(words.difference(_WORDS))
-    return "-and-".join(named) or "base"
-
-
-def modes(rows: Sequence[TrialRow]) -> list[Mode]:
-    """Table 4 for trials of one harness and model, the paper's modes first. Time is summed over an attempt's turns."""
-    most: defaultdict[str, int] = defaultdict(int)
-    for row in rows:
-        most[row.setup] = max(most[row.setup], row.turn or 1)
-    members: defaultdict[str, list[TrialRow]] = defaultdict(list)
-    for row in rows:
-        members[mode_of(row, turns=most[row.setup])].append(row)
-    order = {name: place for place, name in enumerate(MODES)}
-    return [
-        _mode(name, turns_of(members[name])) for name in sorted(members, key=lambda name: (order.get(name, 99), name))
-    ]
-
-
-def _mode(name: str, turns: Sequence[Turn]) -> Mode:
-    attempts: defaultdict[tuple[str, tuple[str, str, int]], list[Turn]] = defaultdict(list)
-    for one in turns:
-        attempts[one.task, one.attempt].append(one)
-    last = [max(found, key=lambda one: one.turn) for found in attempts.values()]
-    seconds: defaultdict[str, list[float]] = defaultdict(list)
-    hints: defaultdict[str, list[float]] = defaultdict(list)
-    for (task, _), found in attempts.items():
-        known = [one.wall_s for one in found if one.wall_s is not None]
-        if len(known) == len(found):
-            seconds[task].append(sum(known))
-        hints[task].append(sum(one.hints for one in found))
-    return Mode(
-        mode=name,
-        tasks=len(_by_task(turns)),
-        attempts=len(attempts),
-        pass_rate=_over_tasks(last, lambda one: one.all_pass),
-        f2p_step=_over_tasks(last, lambda one: one.f2p_step),
-        minutes=_minutes(fmean(map(fmean, seconds.values())) if seconds else None),
-        interventions=fmean(map(fmean, hints.values())) if "interactive" in name and hints else None,
-    )
-
-
-def _over_tasks(turns: Iterable[Turn], value: Callable[[Turn], float | None]) -> float | None:
+def mean_over_tasks(turns: Iterable[Turn], value: Callable[[Turn], float | None]) -> float | None:
+    """Return the mean over tasks of the mean over each task's turns; unknown values are left out."""
     by_task: defaultdict[str, list[float]] = defaultdict(list)
-    for one in turns:
-        if (figure := value(one)) is not None:
-            by_task[one.task].append(figure)
+    for turn in turns:
+        if (figure := value(turn)) is not None:
+            by_task[turn.task].append(figure)
     return fmean(map(fmean, by_task.values())) if by_task else None
 
 
-def _by_task(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    found: defaultdict[str, list[Turn]] = defaultdict(list)
-    for one in turns:
-        found[one.task].append(one)
-    return found
+def turns_by_task(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    """Return the turns of each task."""
+    by_task: defaultdict[str, list[Turn]] = defaultdict(list)
+    for turn in turns:
+        by_task[turn.task].append(turn)
+    return by_task
+
+
+def minutes(seconds: float | None) -> float | None:
+    """Return seconds as minutes."""
+    return None if seconds is None else seconds / 60
 
 
 def _step(row: TrialRow, kind: str) -> float | None:
@@ -284,9 +237,5 @@ def _passes(row: TrialRow, kind: str) -> bool | None:
     return group.passed == group.total if group is not None and group.total else None
 
 
-def _minutes(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds / 60
-
-
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _difference(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None else after - before

@@ -1,55 +1,74 @@
-"""What tables are made of, and how people read a cell.
+"""Tables as values: columns with a key, a title and a kind, and rows of cells by key.
 
-A cell is a plain value or an `Estimate`; a column's kind says how people read it, files of data hold it raw.
+A cell is a plain value or an `Estimate`. The kind of a column decides how a cell is printed for people; data files
+hold the raw value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from scoring.statistics.intervals import Estimate
 
 Kind = Literal["text", "count", "share", "usd", "score", "difference", "points", "number", "seconds"]
-"""`share` is of 1 and read in percent, `difference` is one of shares and read in percentage points, `score` and
-`points` (its difference) are AMS, in 0 to 1; `seconds` are read in minutes."""
+"""Kinds of cells. `share` is a part of 1 and printed in percent; `difference` is a difference of shares and printed in
+percentage points. `score` and `points` (a difference of scores) are AMS, from 0 to 1. `seconds` are printed in
+minutes."""
 Cell = str | int | float | None | Estimate
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Column:
-    """`name` is what files call it, `title` what people read."""
+    """One column of a table."""
 
-    name: str
-    kind: Kind
+    key: str
+    """Name of the column in data files."""
     title: str
+    """Heading of the column for people."""
+    kind: Kind
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows are as long as columns."""
+class Field(Column, Generic[Item]):
+    """A column, and the function that takes its cell from an item of the report."""
+
+    cell: Callable[[Item], Cell]
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table of a report. Every row has one cell for each column, by the column's key."""
 
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[Mapping[str, Cell], ...]
+
+
+def tabulate(name: str, title: str, fields: Sequence[Field[Item]], items: Iterable[Item]) -> ReportTable:
+    """Return the table that has one row for each item."""
+    rows = tuple({field.key: field.cell(item) for field in fields} for item in items)
+    return ReportTable(name, title, tuple(fields), rows)
 
 
 def text(cell: Cell, kind: Kind) -> str:
-    """As people read it: an estimate with its interval and number of trials; a dash is unknown or not defined."""
+    """Return a cell as people read it: an estimate with its interval and number of trials, a dash for an unknown or
+    undefined value."""
     if not isinstance(cell, Estimate):
-        return "-" if cell is None else _said(cell, kind)
+        return "-" if cell is None else _value_text(cell, kind)
     if cell.value is None:
         return f"- n={cell.trials}"
     interval = ""
     if cell.low is not None and cell.high is not None:
-        low, high = (_said(bound, kind).rstrip("%").lstrip("$") for bound in (cell.low, cell.high))
+        low, high = (_value_text(bound, kind).rstrip("%").lstrip("$") for bound in (cell.low, cell.high))
         interval = f" [{low}, {high}]"
-    return f"{_said(cell.value, kind)}{interval} n={cell.trials}"
+    return f"{_value_text(cell.value, kind)}{interval} n={cell.trials}"
 
 
-def _said(value: str | int | float, kind: Kind) -> str:
+def _value_text(value: str | int | float, kind: Kind) -> str:
     if isinstance(value, str):
         return value
     match kind:
@@ -69,12 +88,3 @@ def _said(value: str | int | float, kind: Kind) -> str:
             return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
         case _:
             return f"{value:,}"
-
-
-def table(name: str, title: str, columns: str, rows: Sequence[Sequence[Cell]]) -> Table:
-    """`columns` is a line each: name, kind, title."""
-    parsed = []
-    for line in columns.strip().splitlines():
-        column, kind, heading = line.split(None, 2)
-        parsed.append(Column(column, kind, heading))  # type: ignore[arg-type]
-    return Table(name, title, tuple(parsed), tuple(map(tuple, rows)))

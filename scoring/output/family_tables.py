@@ -1,127 +1,137 @@
-"""Tables as single benchmarks print them: LongCLI-Bench's four, CLI-Tool-Bench's one."""
+"""Tables of single benchmarks: four of LongCLI-Bench, one of CLI-Tool-Bench."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from scoring.families import clitool, longcli
-from scoring.output.cells import Cell, Table, table
-from scoring.report import Report
+from scoring.families.clitool import SuiteLine
+from scoring.output.cells import Field, ReportTable, tabulate
+from scoring.report import LongCliRow, ModesRow, Report
+
+_MODES: tuple[Field[ModesRow], ...] = (
+    Field("model", "model", "text", lambda row: row.model),
+    Field("harness", "harness", "text", lambda row: row.harness),
+    Field("mode", "mode", "text", lambda row: row.mode.mode),
+    Field("tasks", "tasks", "count", lambda row: row.mode.tasks),
+    Field("attempts", "attempts", "count", lambda row: row.mode.attempts),
+    Field("pass_rate", "passed", "share", lambda row: row.mode.pass_rate),
+    Field("f2p_step", "F2P step", "share", lambda row: row.mode.f2p_step),
+    Field("minutes", "minutes", "number", lambda row: row.mode.minutes),
+    Field("interventions", "interventions", "number", lambda row: row.mode.interventions),
+)
 
 
-def modes(report: Report) -> Table:
-    return table(
-        "modes",
-        "Modes of collaboration (LongCLI-Bench, Table 4)",
-        """
-        model text model
-        harness text harness
-        mode text mode
-        tasks count tasks
-        attempts count attempts
-        pass_rate share passed
-        f2p_step share F2P step
-        minutes number minutes
-        interventions number interventions
-        """,
-        [
-            (
-                one.model,
-                one.harness,
-                it.mode,
-                it.tasks,
-                it.attempts,
-                it.pass_rate,
-                it.f2p_step,
-                it.minutes,
-                it.interventions,
-            )
-            for one in report.modes
-            for it in (one.mode,)
-        ],
-    )
+def longcli_modes(report: Report) -> ReportTable:
+    """Return LongCLI-Bench's Table 4."""
+    return tabulate("modes", "Modes of collaboration (LongCLI-Bench, Table 4)", _MODES, report.modes)
 
 
-def longcli_attempts(report: Report) -> Table:
-    buckets = [*(name for _, name in longcli.BUCKETS), longcli.FULL]
-    columns = """
-        configuration text configuration
-        tasks count tasks
-        attempts count attempts
-        pass_rate share pass@1
-        pass_at_3 share pass@3
-        pass_at_3_paper share pass@3 (paper)
-        f2p_pass share F2P
-        p2p_pass share P2P
-        f2p_step share F2P step
-        p2p_step share P2P step
-        minutes number minutes
-        """ + "\n".join(f"f2p_step_{number} count F2P step {name}" for number, name in enumerate(buckets))
-    return table(
-        "longcli",
-        "LongCLI-Bench, first turns (Tables 1 and 2)",
-        columns,
-        [
-            (
-                one.label,
-                it.tasks,
-                it.attempts,
-                it.pass_rate,
-                it.pass_at_3,
-                it.pass_at_3_paper,
-                it.f2p_pass,
-                it.p2p_pass,
-                it.f2p_step,
-                it.p2p_step,
-                it.minutes,
-                *(one.f2p_steps[name] for name in buckets),
-            )
-            for one in report.longcli
-            for it in (one.main,)
-        ],
-    )
+def _bucket(number: int, name: str) -> Field[LongCliRow]:
+    return Field(f"f2p_step_{number}", f"F2P step {name}", "count", lambda row: row.f2p_steps[name])
 
 
-def turns(report: Report) -> Table:
-    rows: list[Sequence[Cell]] = []
-    for one in report.longcli:
-        if len(one.turns) > 1:
-            rows += [
-                (one.label, str(at.turn), at.tasks, at.attempts, at.pass_rate, at.f2p_pass, at.p2p_pass, at.step)
-                for at in one.turns
-            ]
-            rows += [
-                (one.label, f"{it.before} to {it.after}", None, None, it.pass_rate, None, None, it.step)
-                for it in one.differences
-            ]
-    return table(
-        "turns",
-        "State after each turn of self-correction (LongCLI-Bench, Table 3)",
-        """
-        configuration text configuration
-        turn text turn
-        tasks count tasks
-        attempts count attempts
-        pass_rate share passed
-        f2p_pass share F2P
-        p2p_pass share P2P
-        step share step
-        """,
-        rows,
-    )
+_ATTEMPTS: tuple[Field[LongCliRow], ...] = (
+    Field("configuration", "configuration", "text", lambda row: row.label),
+    Field("tasks", "tasks", "count", lambda row: row.main.tasks),
+    Field("attempts", "attempts", "count", lambda row: row.main.attempts),
+    Field("pass_rate", "pass@1", "share", lambda row: row.main.pass_rate),
+    Field("pass_at_3", "pass@3", "share", lambda row: row.main.pass_at_3),
+    Field("pass_at_3_paper", "pass@3 (paper)", "share", lambda row: row.main.pass_at_3_paper),
+    Field("f2p_pass", "F2P", "share", lambda row: row.main.f2p_pass),
+    Field("p2p_pass", "P2P", "share", lambda row: row.main.p2p_pass),
+    Field("f2p_step", "F2P step", "share", lambda row: row.main.f2p_step),
+    Field("p2p_step", "P2P step", "share", lambda row: row.main.p2p_step),
+    Field("minutes", "minutes", "number", lambda row: row.main.minutes),
+    *(_bucket(number, name) for number, name in enumerate(longcli.BUCKET_NAMES)),
+)
 
 
-def suites(report: Report) -> Table:
-    columns = "configuration text configuration\ngroup text repositories\n"
-    for metric in clitool.METRICS:
-        columns += f"{metric} share {metric.upper() if len(metric) == 2 else metric}\n"
-        columns += (
-            f"{metric}_low share low\n{metric}_high share high\n{metric}_n count n\n{metric}_missing count missing\n"
+def longcli_attempts(report: Report) -> ReportTable:
+    """Return LongCLI-Bench's Tables 1 and 2 in one."""
+    return tabulate("longcli", "LongCLI-Bench, first turns (Tables 1 and 2)", _ATTEMPTS, report.longcli)
+
+
+@dataclass(frozen=True)
+class _TurnLine:
+    """A line of Table 3: the state at a turn, or the difference between two turns."""
+
+    configuration: str
+    turn: str
+    pass_rate: float | None
+    step: float | None
+    tasks: int | None = None
+    attempts: int | None = None
+    f2p_pass: float | None = None
+    p2p_pass: float | None = None
+
+
+_TURNS: tuple[Field[_TurnLine], ...] = (
+    Field("configuration", "configuration", "text", lambda line: line.configuration),
+    Field("turn", "turn", "text", lambda line: line.turn),
+    Field("tasks", "tasks", "count", lambda line: line.tasks),
+    Field("attempts", "attempts", "count", lambda line: line.attempts),
+    Field("pass_rate", "passed", "share", lambda line: line.pass_rate),
+    Field("f2p_pass", "F2P", "share", lambda line: line.f2p_pass),
+    Field("p2p_pass", "P2P", "share", lambda line: line.p2p_pass),
+    Field("step", "step", "share", lambda line: line.step),
+)
+
+
+def longcli_turns(report: Report) -> ReportTable:
+    """Return LongCLI-Bench's Table 3, with a line for each turn and each difference of configurations that have
+    several turns."""
+    title = "State after each turn of self-correction (LongCLI-Bench, Table 3)"
+    lines = (line for row in report.longcli if len(row.turns) > 1 for line in _turn_lines(row))
+    return tabulate("turns", title, _TURNS, lines)
+
+
+def _turn_lines(row: LongCliRow) -> Iterator[_TurnLine]:
+    for state in row.turns:
+        yield _TurnLine(
+            configuration=row.label,
+            turn=str(state.turn),
+            pass_rate=state.pass_rate,
+            step=state.step,
+            tasks=state.tasks,
+            attempts=state.attempts,
+            f2p_pass=state.f2p_pass,
+            p2p_pass=state.p2p_pass,
         )
-    rows: list[Sequence[Cell]] = []
-    for one in report.suites:
-        for line in one.lines:
-            figures = [line.figures[metric] for metric in clitool.METRICS]
-            cells = [cell for it in figures for cell in (it.mean, it.low, it.high, it.repositories, it.missing)]
-            rows.append((one.label, line.group, *cells))
-    return table("suites", "CLI-Tool-Bench (90 % intervals, as its paper has them)", columns, rows)
+    for change in row.differences:
+        yield _TurnLine(
+            configuration=row.label,
+            turn=f"{change.before} to {change.after}",
+            pass_rate=change.pass_rate,
+            step=change.step,
+        )
+
+
+_LabeledLine = tuple[str, SuiteLine]
+"""The label of a configuration, and one of its lines."""
+
+
+def _metric_fields(metric: str) -> list[Field[_LabeledLine]]:
+    """Return the five columns of a metric."""
+    title = metric.upper() if len(metric) == 2 else metric
+    return [
+        Field(metric, title, "share", lambda line: line[1].figures[metric].mean),
+        Field(f"{metric}_low", "low", "share", lambda line: line[1].figures[metric].low),
+        Field(f"{metric}_high", "high", "share", lambda line: line[1].figures[metric].high),
+        Field(f"{metric}_n", "n", "count", lambda line: line[1].figures[metric].repositories),
+        Field(f"{metric}_missing", "missing", "count", lambda line: line[1].figures[metric].missing),
+    ]
+
+
+_SUITES: tuple[Field[_LabeledLine], ...] = (
+    Field("configuration", "configuration", "text", lambda line: line[0]),
+    Field("group", "repositories", "text", lambda line: line[1].group),
+    *(field for metric in clitool.METRICS for field in _metric_fields(metric)),
+)
+
+
+def clitool_suites(report: Report) -> ReportTable:
+    """Return CLI-Tool-Bench's table."""
+    lines = ((row.label, line) for row in report.suites for line in row.lines)
+    return tabulate("suites", "CLI-Tool-Bench (90 % intervals, as its paper has them)", _SUITES, lines)

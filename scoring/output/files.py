@@ -1,6 +1,7 @@
-"""Files of a report, by their suffix: the whole of it (.json), or tables (.csv, .parquet, .tex, .md).
+"""Files of a report. The suffix decides what is written: the whole report (.json) or tables (.csv, .parquet, .tex,
+.md).
 
-A file is written whole or not at all.
+A file is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import ScoringError
 from scoring.extras import load
 from scoring.notes import basis
-from scoring.output.cells import Cell, Column, Table, text
+from scoring.output.cells import Cell, Field, ReportTable, tabulate, text
 from scoring.output.frame import flat, trials_frame
 from scoring.output.tables import NAMES, table_named, tables
 from scoring.report import Report
@@ -28,7 +29,7 @@ TRIALS = "trials"
 TABLES = (TRIALS, *NAMES)
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".md")
 Value = str | int | float | bool | None
-_ENDS = ("", "_low", "_high", "_trials", "_tasks", "_missing")
+_ENDINGS = ("", "_low", "_high", "_trials", "_tasks", "_missing")
 _MARKDOWN = re.compile(r"[\\`*_\[\]|#~$]")
 _MINUS = re.compile(r"-(?=\d)")
 _LATEX = {
@@ -43,21 +44,23 @@ _LATEX = {
 
 
 def check_outputs(paths: Sequence[Path], table: str | None) -> None:
-    """Whether these can be written, before anything is computed.
+    """Check that these files can be written, before anything is computed.
 
-    Raises: ScoringError for an unknown suffix or table, a table that no file would hold, a missing package.
+    Raises: ScoringError for an unknown suffix or table, a table that no file would hold, or a missing package.
     """
     for path in paths:
         _check(path, table)
     if table is not None and all(path.suffix == ".json" for path in paths):
-        raise ScoringError(f"--table {table}: chooses what a .csv, .parquet, .tex or .md holds; name one with --output")
+        raise ScoringError(
+            f"--table {table}: chooses the table of a .csv, .parquet, .tex or .md file; name one with --output"
+        )
 
 
 def _check(path: Path, table: str | None) -> None:
     if table is not None and table not in TABLES:
-        raise ScoringError(f"--table {table}: there is no such table; tables are {', '.join(TABLES)}")
+        raise ScoringError(f"--table {table}: there is no such table; the tables are {', '.join(TABLES)}")
     if path.suffix not in SUFFIXES:
-        raise ScoringError(f"--output {path}: unknown suffix {path.suffix!r}; it is one of {', '.join(SUFFIXES)}")
+        raise ScoringError(f"--output {path}: unknown suffix {path.suffix!r}; use one of {', '.join(SUFFIXES)}")
     if not path.parent.is_dir():
         raise ScoringError(f"--output {path}: cannot be written: there is no directory {path.parent}")
     if path.is_dir():
@@ -68,7 +71,8 @@ def _check(path: Path, table: str | None) -> None:
 
 
 def write_output(path: Path, report: Report, rows: Sequence[TrialRow], table: str | None = None) -> None:
-    """Write one file. Without `table`, CSV and Parquet hold a row a trial, LaTeX and Markdown all tables but that.
+    """Write one file. Without `table`, CSV and Parquet hold one row per trial, LaTeX and Markdown hold all other
+    tables.
 
     Raises: ScoringError as `check_outputs` does, and if the file cannot be written.
     """
@@ -83,33 +87,35 @@ def write_output(path: Path, report: Report, rows: Sequence[TrialRow], table: st
         case suffix:
             write = latex if suffix == ".tex" else markdown
             chosen = tables(report) if table is None else [_table(report, rows, table)]
-            data = write(chosen, (*basis(report), *report.notes)).encode("utf-8", "replace")
+            data = write(chosen, (*basis(report), *(note.text for note in report.notes))).encode("utf-8", "replace")
     _replace(path, data)
 
 
 def _data(report: Report, rows: Sequence[TrialRow], table: str) -> tuple[list[str], list[dict[str, Value]]]:
-    """Names of the columns, and rows by them: an estimate is its value and `_low`, `_high`, `_trials`, `_tasks`,
-    `_missing`."""
+    """Return the names of the columns, and the rows by these names.
+
+    A column with estimates becomes six: its value, then `_low`, `_high`, `_trials`, `_tasks` and `_missing`.
+    """
     if table == TRIALS:
-        found: list[dict[str, Value]] = [flat(row) for row in rows]
-        return list(dict.fromkeys(name for row in found for name in row)), found
-    it = table_named(report, table)
+        trials: list[dict[str, Value]] = [flat(row) for row in rows]
+        return list(dict.fromkeys(name for row in trials for name in row)), trials
+    chosen = table_named(report, table)
     estimates = {
-        column.name for at, column in enumerate(it.columns) if any(isinstance(row[at], Estimate) for row in it.rows)
+        column.key for column in chosen.columns if any(isinstance(row[column.key], Estimate) for row in chosen.rows)
     }
     names = []
-    for column in it.columns:
-        ends = _ENDS if column.name in estimates else ("",)
-        names += [column.name + end for end in ends]
+    for column in chosen.columns:
+        endings = _ENDINGS if column.key in estimates else ("",)
+        names += [column.key + ending for ending in endings]
     lines: list[dict[str, Value]] = []
-    for row in it.rows:
+    for row in chosen.rows:
         line: dict[str, Value] = dict.fromkeys(names)
-        for column, cell in zip(it.columns, row, strict=True):
+        for key, cell in row.items():
             if isinstance(cell, Estimate):
                 values = (cell.value, cell.low, cell.high, cell.trials, cell.tasks, cell.missing)
-                line |= {column.name + end: value for end, value in zip(_ENDS, values, strict=True)}
+                line |= {key + ending: value for ending, value in zip(_ENDINGS, values, strict=True)}
             else:
-                line[column.name] = cell
+                line[key] = cell
         lines.append(line)
     return names, lines
 
@@ -133,20 +139,23 @@ def _parquet(report: Report, rows: Sequence[TrialRow], table: str) -> bytes:
     return file.getvalue()
 
 
-def _table(report: Report, rows: Sequence[TrialRow], name: str) -> Table:
+def _table(report: Report, rows: Sequence[TrialRow], name: str) -> ReportTable:
     if name != TRIALS:
         return table_named(report, name)
     names, lines = _data(report, rows, name)
-    cells = tuple(tuple(_yes_no(line.get(name)) for name in names) for line in lines)
-    return Table(TRIALS, "Trials", tuple(Column(name, "text", name.replace("_", " ")) for name in names), cells)
+    return tabulate(TRIALS, "Trials", [_text_field(name) for name in names], lines)
+
+
+def _text_field(name: str) -> Field[dict[str, Value]]:
+    return Field(name, name.replace("_", " "), "text", lambda line: _yes_no(line.get(name)))
 
 
 def _yes_no(value: Value) -> Cell:
     return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
-def markdown(chosen: Sequence[Table], notes: Sequence[str]) -> str:
-    """Tables with headings, then the notes as a list."""
+def markdown(chosen: Sequence[ReportTable], notes: Sequence[str]) -> str:
+    """Return the tables with headings, then the notes as a list."""
     lines = []
     for table in chosen:
         lines += [f"## {_markdown(table.title)}", ""]
@@ -157,29 +166,31 @@ def markdown(chosen: Sequence[Table], notes: Sequence[str]) -> str:
     return "\n".join([*lines, *(f"- {_markdown(note)}" for note in notes)]).rstrip() + "\n"
 
 
-def latex(chosen: Sequence[Table], notes: Sequence[str]) -> str:
-    """Tables for `booktabs`, each with caption and label, then the notes as comments."""
+def latex(chosen: Sequence[ReportTable], notes: Sequence[str]) -> str:
+    """Return the tables for `booktabs`, each with caption and label, then the notes as comments."""
     lines = ["% needs \\usepackage{booktabs}"]
     for table in chosen:
         lines += ["\\begin{table}", "\\centering", f"\\caption{{{_latex(table.title)}}}"]
         lines.append(f"\\label{{tab:{table.name}}}")
-        lines.append(f"\\begin{{tabular}}{{{''.join('l' if one.kind == 'text' else 'r' for one in table.columns)}}}")
+        lines.append(
+            f"\\begin{{tabular}}{{{''.join('l' if column.kind == 'text' else 'r' for column in table.columns)}}}"
+        )
         lines += ["\\toprule", _row(_latex(column.title) for column in table.columns), "\\midrule"]
         lines += [_row(_latex_cells(table, row)) for row in table.rows]
         lines += ["\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
     return "\n".join([*lines, *(f"% {_plain(note)}" for note in notes)]).rstrip() + "\n"
 
 
-def _texts(table: Table, row: Sequence[Cell]) -> list[str]:
-    return [text(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)]
+def _texts(table: ReportTable, row: Mapping[str, Cell]) -> list[str]:
+    return [text(row[column.key], column.kind) for column in table.columns]
 
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _latex_cells(table: Table, row: Sequence[Cell]) -> list[str]:
-    """Figures have a minus, not a hyphen."""
+def _latex_cells(table: ReportTable, row: Mapping[str, Cell]) -> list[str]:
+    """Return the cells of a row. Negative numbers have a minus sign instead of a hyphen."""
     return [
         _latex(words) if column.kind == "text" else _MINUS.sub("$-$", _latex(words))
         for words, column in zip(_texts(table, row), table.columns, strict=True)
@@ -188,7 +199,8 @@ def _latex_cells(table: Table, row: Sequence[Cell]) -> list[str]:
 
 def _row(cells: Iterable[str]) -> str:
     line = " & ".join(cells)
-    return f"{'{}' * line.startswith(('[', '*'))}{line} \\\\"  # else an option of the line break before it
+    # LaTeX would read a leading [ or * as an option of the previous line break
+    return f"{'{}' * line.startswith(('[', '*'))}{line} \\\\"
 
 
 def _plain(words: str) -> str:
@@ -211,7 +223,7 @@ def _replace(path: Path, data: bytes) -> None:
             file.write(data)
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # as any new file; a temporary one is its owner's alone
+        os.chmod(temporary, 0o666 & ~umask)  # the mode of any new file; a temporary file is private
         os.replace(temporary, path)
     except OSError as error:
         if temporary:

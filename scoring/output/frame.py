@@ -1,4 +1,4 @@
-"""Trials for pandas users: one row a trial. Needs pandas (the extra `scoring`)."""
+"""Trials for pandas users: one row per trial. Needs pandas (the extra `scoring`)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ _DTYPES = {"float": "float64", "int": "Int64", "bool": "boolean"}
 
 
 def flat(row: TrialRow) -> dict[str, Any]:
-    """A row without nesting: `usage_input`, ..., `tokens`, `infrastructure`, `completed`, `metric_<name>`,
-    `fact_<name>`, and of each group `group_<name>_passed` and `_total`."""
-    known: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(row) if field.name not in _NESTED}
-    known |= {f"usage_{name}": value for name, value in row.usage}
-    known |= {"tokens": row.tokens, "infrastructure": row.infrastructure, "completed": row.completed}
-    known |= {f"fact_{name}": value for name, value in row.facts.items()}
-    known |= {f"metric_{name}": value for name, value in row.metrics.items()}
+    """Return a row without nesting.
+
+    Nested fields become `usage_input`, ..., `metric_<name>`, `fact_<name>`, `group_<name>_passed` and
+    `group_<name>_total`; `tokens`, `infrastructure` and `completed` are added.
+    """
+    cells: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(row) if field.name not in _NESTED}
+    cells |= {f"usage_{name}": value for name, value in row.usage}
+    cells |= {"tokens": row.tokens, "infrastructure": row.infrastructure, "completed": row.completed}
+    cells |= {f"fact_{name}": value for name, value in row.facts.items()}
+    cells |= {f"metric_{name}": value for name, value in row.metrics.items()}
     for name, group in row.groups.items():
-        known |= {f"group_{name}_passed": group.passed, f"group_{name}_total": group.total}
-    return known
+        cells |= {f"group_{name}_passed": group.passed, f"group_{name}_total": group.total}
+    return cells
 
 
 def trials_frame(rows: Iterable[TrialRow]) -> pd.DataFrame:
-    """One row a trial, columns as `flat` names them; whole numbers and truths that may be unknown stay so (pd.NA).
+    """Return one row per trial, with the columns of `flat`. Unknown integers and booleans are pd.NA.
 
     Raises: ScoringError if pandas is not installed.
     """
@@ -44,7 +47,7 @@ def trials_frame(rows: Iterable[TrialRow]) -> pd.DataFrame:
 
 
 def _dtype(name: str) -> str:
-    """By the name alone, never by the values: files of two batches fit together, also where one knows no cost."""
+    """Return the type of a column by its name, never by its values, so that the files of two batches fit together."""
     if name.startswith(("usage_", "group_")) or name == "tokens":
         return "Int64"
     if name.startswith("metric_"):

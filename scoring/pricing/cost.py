@@ -1,12 +1,13 @@
 """Usage times prices: the dollars of one call.
 
-Pure functions. A bucket or a price that is unknown makes the figure unknown, never smaller.
+Pure functions. An unknown bucket or price makes the figure unknown, never smaller.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from scoring.pricing.rates import ModelPrice, Rates
 from scoring.pricing.tables import PriceTable
@@ -17,17 +18,27 @@ _RELEASE = r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{8}|\d{6}|\d{3,4}
 
 
 @dataclass(frozen=True)
+class Missing:
+    """One reason for an unknown cost."""
+
+    kind: Literal["usage", "price", "rate", "service_tier"]
+    name: str = ""
+    """Model without a price, bucket without a rate, or service tier without rates; empty for `usage`."""
+    row: str = ""
+    """Row of the price table that lacks the rate or the service tier, if it is known."""
+
+
+@dataclass(frozen=True)
 class Charge:
-    """What one call costs at one model's rates, US dollars; None is unknown, and `missing` says why."""
+    """Costs of one call at the rates of one model, in US dollars. None is unknown; `missing` has the reasons."""
 
     computed: float | None = None
-    """Reads and writes of the cache and reasoning at their own rates."""
+    """Cost with cache reads, cache writes and reasoning at their own rates."""
     list: float | None = None
-    """The whole prompt at the rate of uncached input."""
+    """Cost with the whole prompt at the rate of uncached input."""
     agentmeter: float | None = None
-    """`agentmeter_cost`."""
-    missing: tuple[str, ...] = ()
-    """For instance `usage`, `rate of cache_write_1h`, `service tier flex`."""
+    """Cost by `agentmeter_cost`."""
+    missing: tuple[Missing, ...] = ()
 
 
 def price_call(
@@ -39,21 +50,23 @@ def price_call(
     billed_usd: float | None = None,
     service_tier: str | None = None,
 ) -> Costs:
-    """What a call cost, priced by the served model where it has a row of its own, else by the requested one.
+    """Return the costs of a call at the price of the served model, or of the requested model if the served one has
+    none.
 
-    `computed` and `list` are None without usage or a price, also where the table has none for this service tier.
+    `computed` and `list` are None without usage or a price, and if the table has no price for this service tier.
     """
-    found = find_price(prices, requested, served)
-    if found is None:
+    priced = find_price(prices, requested, served)
+    if priced is None:
         return Costs(billed=billed_usd)
-    charged = charge(usage, found[1], service_tier)
+    charged = charge(usage, priced[1], service_tier)
     return Costs(billed=billed_usd, computed=charged.computed, list=charged.list)
 
 
 def find_price(prices: PriceTable, requested: str, served: str | None) -> tuple[str, ModelPrice] | None:
-    """The price of a call, and the name of its row; None where neither model has one.
+    """Return the name of a row and the price of a call; None if neither model has a price.
 
-    The served model's row under the requested one's provider; a dated name of the requested model is that model.
+    The served model is looked up under the provider of the requested one. A dated name of the requested model is the
+    requested model.
     """
     if not served:
         return prices.find(requested)
@@ -67,22 +80,22 @@ def find_price(prices: PriceTable, requested: str, served: str | None) -> tuple[
 
 
 def same_model(requested: str, served: str) -> bool:
-    """Whether the served name is the requested model's own, perhaps with a provider, a date or a release number.
+    """Return True if the served name is the requested model's, except for a provider, a date or a release number.
 
-    More than that is another model: `gpt-5-mini` is not `gpt-5`, `gpt-4o` not `gpt-4`.
+    Any other difference is another model: `gpt-5-mini` is not `gpt-5`, and `gpt-4o` is not `gpt-4`.
     """
     bare = re.escape(requested.rpartition("/")[2])
     return re.fullmatch(rf"(?:.*[/.:])?{bare}{_RELEASE}", served, re.IGNORECASE) is not None
 
 
 def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = None) -> Charge:
-    """What a call of this usage costs at this price."""
+    """Return the costs of a call with this usage at this price."""
     if usage is None or usage.input is None or usage.output is None:
-        return Charge(missing=("usage",))
+        return Charge(missing=(Missing("usage"),))
     rates = price.rates(usage.prompt, service_tier)
     if rates is None:
-        return Charge(missing=(f"service tier {service_tier}",))
-    reasoning = min(usage.reasoning or 0, usage.output)  # some providers count it beside the output
+        return Charge(missing=(Missing("service_tier", service_tier or ""),))
+    reasoning = min(usage.reasoning or 0, usage.output)  # some providers do not include it in the output
     reasoning_rate = rates.output if rates.reasoning is None else rates.reasoning
     parts = (
         ("input", usage.input, rates.input),
@@ -102,21 +115,21 @@ def charge(usage: Usage | None, price: ModelPrice, service_tier: str | None = No
             usage.output,
             rates,
         ),
-        missing=tuple(f"rate of {bucket}" for bucket, tokens, rate in parts if tokens and rate is None),
+        missing=tuple(Missing("rate", bucket) for bucket, tokens, rate in parts if tokens and rate is None),
     )
 
 
 def agentmeter_cost(prompt: int, created: int, hit: int, output: int, rates: Rates) -> float | None:
-    """AgentMeter's cost (arXiv 2606.21140, eq. 2), US dollars; None where a rate that is needed is unknown.
+    """Return AgentMeter's cost (arXiv 2606.21140, eq. 2) in US dollars; None if a rate that is needed is unknown.
 
     N = max(X - A - H, 0) and C = p_in N + p_out Y + p_create A + p_hit H, with X = `prompt` (all tokens of the prompt),
-    A = `created` (written to the cache), H = `hit` (read from it) and Y = `output` (reasoning included, at the output
-    rate). p_create is one rate: that of 5 minutes. Cache figures that a trajectory does not expose are not imputed: A
-    and H are then 0 and the whole prompt is uncached.
+    A = `created` (written to the cache), H = `hit` (read from it) and Y = `output` (with reasoning, at the output
+    rate). p_create is a single rate: that of 5 minutes. Cache figures that a trajectory does not expose are not
+    imputed: A and H are then 0, and the whole prompt is uncached.
 
-    Retrace applies it to each call and adds up, because rates by the size of a prompt are a matter of one call. At flat
-    rates this equals the formula over a trial's sums, but for calls whose cache exceeds their
-    prompt (N is never below 0).
+    Retrace applies the formula to each call and adds the results, because rates by prompt size concern single calls. At
+    flat rates this equals the formula over a trial's sums, except for calls whose cache exceeds their prompt (N is
+    never below 0).
     """
     uncached = max(prompt - created - hit, 0)
     return _sum(

@@ -1,6 +1,6 @@
-"""What a price snapshot may say, read strictly: rates, sizes of prompts, service tiers, currencies.
+"""The contents of a price snapshot, validated strictly: rates, prompt sizes, service tiers, currencies.
 
-Only the shapes live here; `scoring.pricing.snapshots` keeps them on disk, `scoring.pricing.sources` makes them.
+This module has only the shapes. `scoring.pricing.snapshots` stores them on disk, `scoring.pricing.sources` makes them.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from trajectories.errors import RecordError
 
 SCHEMA = "retrace.prices/1"
 MOST_USD = 0.01
-"""Per token, ten thousand dollars a million: above it somebody wrote dollars a million tokens."""
+"""Highest plausible rate per token: ten thousand dollars per million. A higher one was given per million tokens."""
 _CURRENCY = r"^[A-Z]{3}$"
 _TIER = r"^[a-z][a-z0-9_-]*$"
 
 
 class PriceError(RecordError):
-    """Prices that cannot be read, or are not there: the message names the file, the model and the key."""
+    """Prices are missing or cannot be read. The message names the file, the model and the key."""
 
 
 def _number(value: object) -> float:
-    """A number, also as YAML 1.1 reads `3e-6`: as text."""
+    """Return a number. Text is accepted because YAML 1.1 reads `3e-6` as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("must be a number")
     try:
         number = float(value)
     except (ValueError, OverflowError):
-        raise ValueError(f"{value!r} is no number") from None
+        raise ValueError(f"{value!r} is not a number") from None
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{value} must be finite and not negative")
     return number
@@ -42,19 +42,19 @@ def _number(value: object) -> float:
 def _above_zero(value: object) -> float:
     number = _number(value)
     if number == 0:
-        raise ValueError("an exchange rate of 0 prices nothing: write how many units a US dollar is worth")
+        raise ValueError("an exchange rate of 0 is impossible: write the number of units that one US dollar is worth")
     return number
 
 
 def _day(value: object) -> str:
-    """A date, also as YAML reads it."""
+    """Return a date, given as text or as the date that YAML reads."""
     text = value.isoformat() if type(value) is datetime.date else value
     try:
         if isinstance(text, str) and len(text) == 10:
             return datetime.date.fromisoformat(text).isoformat()
     except ValueError:
         pass
-    raise ValueError(f"{value} is no date: write for instance 2026-06-04")
+    raise ValueError(f"{value} is not a date: write for instance 2026-06-04")
 
 
 Rate = Annotated[float, BeforeValidator(_number)]
@@ -66,7 +66,7 @@ class _Strict(BaseModel):
 
 
 class RatesPart(_Strict):
-    """Money per token by bucket (`scoring.pricing.rates.BUCKETS`); None is not stated."""
+    """Rates per token by bucket (`scoring.pricing.rates.BUCKETS`); None is not stated."""
 
     input: Rate | None = None
     output: Rate | None = None
@@ -82,7 +82,7 @@ class RatesPart(_Strict):
 
 
 class StepPart(RatesPart):
-    """Rates of prompts with more than `above` tokens; what it leaves out is as below."""
+    """Rates of prompts with more than `above` tokens. Buckets that are not stated keep the rate of the step below."""
 
     above: int = Field(gt=0, strict=True)
 
@@ -95,13 +95,13 @@ class TierPart(RatesPart):
     @model_validator(mode="after")
     def _ascending(self) -> TierPart:
         if [step.above for step in self.steps] != sorted({step.above for step in self.steps}):
-            raise ValueError("steps must ascend, each `above` once")
+            raise ValueError("steps must ascend, and each `above` must be different")
         if not (self.stated or self.steps) or any(not step.stated for step in self.steps):
             raise ValueError(f"states no rate; rates are {', '.join(BUCKETS)}")
         return self
 
     def by_step(self, per_usd: float) -> dict[int, dict[str, float]]:
-        """US dollars per token by step (0 is the first) and bucket."""
+        """Return US dollars per token, by step (0 is the first) and bucket."""
         steps = {0: self.stated, **{step.above: step.stated for step in self.steps}}
         if per_usd == 1:
             return steps
@@ -109,35 +109,35 @@ class TierPart(RatesPart):
 
 
 class PriceRow(TierPart):
-    """One model: the standard tier, and other service tiers (`batch`, `flex`, ...) with rates of their own."""
+    """One model: the standard tier, and other service tiers (`batch`, `flex`, ...) with their own rates."""
 
     currency: str | None = Field(default=None, pattern=_CURRENCY)
-    """None: the snapshot's."""
+    """Currency of the rates; None is the currency of the snapshot."""
     tiers: dict[Annotated[str, Field(pattern=_TIER)], TierPart] = Field(default_factory=dict)
 
     def price(self, per_usd: float) -> ModelPrice:
-        """In US dollars, `per_usd` of its currency being worth one."""
+        """Return the price in US dollars; `per_usd` units of its currency are worth one dollar."""
         tiers = {"": self.by_step(per_usd), **{name: tier.by_step(per_usd) for name, tier in self.tiers.items()}}
         return price_of_steps(tiers)
 
 
 class Prices(_Strict):
-    """What a snapshot says, without its name: also the shape of a user's own file."""
+    """The prices of a snapshot without its name; also the shape of a user's own file."""
 
     date: Day | None = None
-    """As of which day the prices are."""
+    """Day of the prices."""
     source: str | None = None
     currency: str = Field(default="USD", pattern=_CURRENCY)
     exchange: dict[Annotated[str, Field(pattern=_CURRENCY)], Annotated[float, BeforeValidator(_above_zero)]] = Field(
         default_factory=dict
     )
-    """How many units of a currency are worth one US dollar, fixed: CNY 6.77."""
+    """Fixed exchange rates: units of a currency that are worth one US dollar, for instance CNY 6.77."""
     models: dict[str, PriceRow]
 
     @model_validator(mode="after")
     def _convertible(self) -> Prices:
         if not self.models:
-            raise ValueError("holds no model")
+            raise ValueError("names no model")
         if self.exchange.get("USD", 1.0) != 1.0:
             raise ValueError("exchange: one USD is worth 1 USD")
         for name, row in self.models.items():
@@ -155,20 +155,20 @@ class Prices(_Strict):
         return self
 
     def per_usd(self, currency: str, model: str = "") -> float:
-        """Units of a currency that are worth one US dollar.
+        """Return the units of a currency that are worth one US dollar.
 
         Raises: ValueError if no rate is stated.
         """
         if currency == "USD":
             return 1.0
         if currency not in self.exchange:
-            where = f"model {model}: " if model else ""
-            raise ValueError(f"{where}no exchange rate for {currency}: state it (--rate {currency}=UNITS_PER_USD)")
+            prefix = f"model {model}: " if model else ""
+            raise ValueError(f"{prefix}no exchange rate for {currency}: add it (--rate {currency}=UNITS_PER_USD)")
         return self.exchange[currency]
 
     @property
     def gaps(self) -> dict[str, tuple[str, ...]]:
-        """By model, which of input and output have no standard rate: calls that use them have no price."""
+        """By model, the buckets among input and output without a standard rate; calls that use them have no price."""
         missing = {
             name: tuple(bucket for bucket in ("input", "output") if bucket not in row.stated)
             for name, row in self.models.items()
@@ -184,42 +184,47 @@ class Snapshot(Prices):
     date: Day
     source: str
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    """Over everything else in the file."""
+    """Digest of everything else in the file."""
 
 
-def prices_of(content: object, where: str) -> Prices:
-    """Validated prices.
+def prices_of(content: object, origin: str) -> Prices:
+    """Validate prices; `origin` names their source in messages.
 
-    Raises: PriceError, one line with the place.
+    Raises: PriceError, one line with the location.
     """
-    return _validated(Prices, content, where)
+    return _validated(Prices, content, origin)
 
 
-def snapshot_of(content: object, where: str) -> Snapshot:
-    """A validated snapshot.
+def snapshot_of(content: object, origin: str) -> Snapshot:
+    """Validate a snapshot; `origin` names its file in messages.
 
-    Raises: PriceError, one line with the place.
+    Raises: PriceError, one line with the location.
     """
-    return _validated(Snapshot, content, where)
+    return _validated(Snapshot, content, origin)
 
 
 Shape = TypeVar("Shape", bound=Prices)
 
 
-def _validated(shape: type[Shape], content: object, where: str) -> Shape:
+def _validated(shape: type[Shape], content: object, origin: str) -> Shape:
     try:
         return shape.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    what = str(first["msg"]).removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        what = f"unknown key; keys are {', '.join(_keys(first['loc']))}"
-    raise PriceError(f"{where}: {place}: {what}" if place else f"{where}: {what}") from None
+    location = ".".join(str(part) for part in first["loc"])
+    match first["type"]:
+        case "extra_forbidden":
+            problem = f"unknown key; keys are {', '.join(_keys(first['loc']))}"
+        case "value_error":
+            problem = str(first["ctx"]["error"])
+        case _:
+            problem = first["msg"]
+    raise PriceError(f"{origin}: {location}: {problem}" if location else f"{origin}: {problem}") from None
 
 
-def _keys(place: tuple[int | str, ...]) -> list[str]:
-    """The keys that are known where an unknown one stands."""
-    if len(place) == 1:
+def _keys(location: tuple[int | str, ...]) -> list[str]:
+    """Return the valid keys at the location of an unknown one."""
+    if len(location) == 1:
         return list(Prices.model_fields)
-    return list((StepPart if "steps" in place[2:-1] else TierPart if "tiers" in place[2:-1] else PriceRow).model_fields)
+    inner = location[2:-1]
+    return list((StepPart if "steps" in inner else TierPart if "tiers" in inner else PriceRow).model_fields)

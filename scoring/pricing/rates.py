@@ -1,6 +1,6 @@
-"""What a token of one model costs: by bucket, by the size of the prompt, by service tier. No tables, no files.
+"""Rates of one model: by bucket, by prompt size, by service tier. No tables, no files.
 
-A rate that is not stated is None: nothing is derived from another rate, and no tier from the standard one.
+A rate that is not stated is None: it is not derived from another rate, and a tier is not derived from the standard one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 BUCKETS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
-"""Those of `trajectories.record.usage.Usage`; `reasoning` only where it is billed otherwise than other output."""
+"""Buckets of `trajectories.record.usage.Usage`; `reasoning` only if its rate differs from that of other output."""
 
 _LITELLM = {
     "input_cost_per_token": "input",
@@ -24,14 +24,14 @@ _LITELLM = {
 _LITELLM_KEY = re.compile(
     rf"({'|'.join(sorted(_LITELLM, key=len, reverse=True))})(?:_above_(\d+)k_tokens)?(?:_([a-z]+))?"
 )
-"""litellm's names of a rate: which, for prompts of more than how many thousand tokens, at which service tier."""
+"""litellm's name of a rate: the bucket, then a prompt size in thousands of tokens, then a service tier."""
 _SAME_TIER = {"batches": "batch"}
 _STANDARD = ("", "auto", "default", "standard", "standard_only")
 
 
 @dataclass(frozen=True)
 class Rates:
-    """US dollars per token of one call; None is unknown."""
+    """Rates of one call in US dollars per token; None is unknown."""
 
     input: float | None = None
     output: float | None = None
@@ -42,7 +42,7 @@ class Rates:
 
 
 Steps = tuple[tuple[int, Mapping[str, float]], ...]
-"""Rates by bucket for prompts of more than so many tokens, ascending, the first above 0."""
+"""Rates by bucket for prompts with more than the given number of tokens; ascending, the first number is 0."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class ModelPrice:
     tiers: Mapping[str, Steps]
 
     def rates(self, prompt_tokens: int, service_tier: str | None = None) -> Rates | None:
-        """What a call with a prompt of this size pays at this service tier; None where the price has no such tier.
+        """Return the rates of a call with this prompt size and service tier; None if the price has no such tier.
 
-        The whole call pays the rate of the highest step that the prompt exceeds; a bucket that this step does not
-        state keeps the rate of the step below.
+        The whole call pays the rate of the highest step that the prompt exceeds. A bucket that this step does not state
+        keeps the rate of the step below.
         """
         steps = self.tiers.get(standard_name(service_tier))
         if steps is None:
@@ -68,21 +68,21 @@ class ModelPrice:
 
     @property
     def base(self) -> Rates:
-        """What a short prompt pays at the standard tier."""
+        """Rates of a short prompt at the standard tier."""
         return self.rates(0) or Rates()
 
 
 def standard_name(service_tier: str | None) -> str:
-    """A service tier as tables name it: "" for the standard one, `batch` also for litellm's `batches`."""
+    """Return the name of a service tier in tables: "" for the standard tier, `batch` for litellm's `batches`."""
     tier = service_tier or ""
     return "" if tier in _STANDARD else _SAME_TIER.get(tier, tier)
 
 
 def price_of_litellm(row: Mapping[str, Any]) -> ModelPrice | None:
-    """The price in a row of litellm's table; None if it has no rate for input tokens.
+    """Return the price in a row of litellm's table; None if it has no rate for input tokens.
 
-    Left out: everything that is not per text token (seconds, images, searches) and rates by the time of the day
-    (`off_peak_pricing`), so that the standing rate is what counts.
+    Rates that are not per text token (seconds, images, searches) and rates by the time of the day (`off_peak_pricing`)
+    are left out, so that the standing rate counts.
     """
     tiers: dict[str, dict[int, dict[str, float]]] = {}
     for key, value in row.items():
@@ -100,5 +100,5 @@ def price_of_litellm(row: Mapping[str, Any]) -> ModelPrice | None:
 
 
 def price_of_steps(tiers: Mapping[str, Mapping[int, Mapping[str, float]]]) -> ModelPrice:
-    """A price from rates by service tier, size of prompt and bucket."""
+    """Return a price from rates by service tier, prompt size and bucket."""
     return ModelPrice({name: tuple(sorted(steps.items(), key=lambda step: step[0])) for name, steps in tiers.items()})

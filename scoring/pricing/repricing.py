@@ -1,15 +1,15 @@
-"""A trial priced again from its record, with any table: call by call, and the totals with what they lack.
+"""A trial priced again from its record with any table: call by call, and totals with the reasons for unknown ones.
 
-Pure: events in, a result out. Unknown is None, never 0; every reason for it is named or counted.
+Pure: events in, a result out. Unknown is None, never 0, and every reason for it is named or counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from scoring.pricing.cost import Charge, charge, find_price, same_model
+from scoring.pricing.cost import Charge, Missing, charge, find_price, same_model
 from scoring.pricing.tables import PriceTable
 from trajectories.errors import RecordError
 from trajectories.reading.tally import MAYBE_BILLED
@@ -17,79 +17,81 @@ from trajectories.record.events import BaseEvent, CallFailed, CallFinished, Call
 from trajectories.record.usage import Costs, Usage
 
 _NOTHING = Charge(computed=0.0, list=0.0, agentmeter=0.0)
+_UNKNOWN_USAGE = Missing("usage")
 
 
 @dataclass(frozen=True)
 class RepricedCall:
-    """One try that was, or may have been, billed. US dollars, None unknown."""
+    """One try that was billed, or may have been. Costs are in US dollars; None is unknown."""
 
     step: int
     try_: int
     outcome: Literal["finished", "failed", "lost"]
-    """Lost: it left, and the record holds no outcome."""
+    """`lost`: the call was sent, and the record has no outcome."""
     requested: str
     served: str | None
     priced_as: str | None
-    """The row of the table; None where there is none, and for models that cost nothing."""
+    """Row of the table; None if there is none, and for models that cost nothing."""
     usage: Usage | None
     costs: Costs
     agentmeter_usd: float | None
     as_requested_usd: float | None
-    """`computed` at the requested model's own price: differs where another model was served."""
-    missing: tuple[str, ...] = ()
-    """Why a figure is None: `usage`, `price of MODEL`, `rate of BUCKET (ROW)`, `service tier TIER (ROW)`."""
+    """`computed` at the price of the requested model; it differs if another model was served."""
+    missing: tuple[Missing, ...] = ()
+    """Reasons for unknown figures."""
 
 
 @dataclass(frozen=True)
 class Substitution:
-    """Calls in which another model than the requested one was served."""
+    """Calls that another model than the requested one served."""
 
     requested: str
     served: str
     priced_as: str | None
-    """The row: the requested model's where the table has no price for the served one."""
+    """Row of the table; the requested model's if the table has no price for the served one."""
     calls: int
     computed_usd: float | None
-    """At the price of that row."""
+    """Cost at the price of that row."""
     as_requested_usd: float | None
-    """The same calls at the requested model's price, as harnesses bill that look at the request only."""
+    """Cost at the price of the requested model, as computed by harnesses that look only at the request."""
 
 
 @dataclass(frozen=True)
 class Repriced:
-    """A trial's calls and their sums; a sum is None as soon as one call's figure is."""
+    """The calls of a trial and their sums; a sum is None if the figure of any call is None."""
 
     prices: PriceRef
     calls: tuple[RepricedCall, ...]
     costs: Costs
-    """`billed` is what the record says, the rest is computed anew."""
+    """`billed` comes from the record, the others are computed again."""
     agentmeter_usd: float | None
     unpriced_models: tuple[str, ...]
-    """Models that the table has no price for."""
-    gaps: tuple[str, ...]
-    """Rates and service tiers that are missing in rows that there are."""
+    """Models without a price in the table."""
+    gaps: tuple[Missing, ...]
+    """Rates and service tiers that rows of the table lack."""
     unknown_usage_calls: int
-    """Calls whose usage nobody knows."""
+    """Number of calls with unknown usage."""
     substitutions: tuple[Substitution, ...]
 
     @property
     def priced_calls(self) -> int:
-        """Calls with a computed cost."""
+        """Number of calls with a computed cost."""
         return sum(call.costs.computed is not None for call in self.calls)
 
 
 def reprice(events: Iterable[BaseEvent], table: PriceTable, *, service_tier: str | None = None) -> Repriced:
-    """Price every billed try of a trial with `table`, by the served model where it has a price, else the requested one.
+    """Price every billed try of a trial with `table`, by the served model if it has a price, otherwise the requested
+    one.
 
-    `service_tier` instead of the one that the record says (`batch`: what the trial would have cost there). Models that
-    cost nothing (script, replay, human) cost nothing with any table.
+    `service_tier` replaces the recorded one; for instance, `batch` gives the cost of the trial at that tier. Models
+    that cost nothing (script, replay, human) cost nothing with any table.
 
     Raises: RecordError if the events do not begin with `trial_started`.
     """
     stream = iter(events)
     start = next(stream, None)
     if not isinstance(start, TrialStarted):
-        raise RecordError("the record does not begin with trial_started, so there is nothing to price")
+        raise RecordError("the record does not begin with trial_started, so it cannot be priced")
     pricer = _Pricer(start, table, service_tier)
     for event in stream:
         pricer.feed(event)
@@ -97,10 +99,12 @@ def reprice(events: Iterable[BaseEvent], table: PriceTable, *, service_tier: str
 
 
 class _Pricer:
+    """Prices the calls of one trial, event by event."""
+
     def __init__(self, start: TrialStarted, table: PriceTable, service_tier: str | None) -> None:
         self._start = start
         self._table = table
-        self._asked_tier = service_tier
+        self._replaced_tier = service_tier
         self._free = start.prices is None and start.imported is None
         self._calls: list[RepricedCall] = []
         self._open: CallStarted | None = None
@@ -108,7 +112,7 @@ class _Pricer:
     def feed(self, event: BaseEvent) -> None:
         match event:
             case CallStarted():
-                self._lose()
+                self._close_lost_call()
                 self._open = event
             case CallFinished():
                 self._price(event, "finished", event.model_requested, event.model_served, event.usage, event.costs)
@@ -120,10 +124,10 @@ class _Pricer:
                 self._open = None
 
     def result(self) -> Repriced:
-        self._lose()
+        self._close_lost_call()
         billed = _total(call.costs.billed for call in self._calls)
         if billed is None and self._start.imported is not None:
-            billed = self._start.imported.billed_usd  # only the whole file's figure is known
+            billed = self._start.imported.billed_usd  # only the total of the imported file is known
         missing = dict.fromkeys(reason for call in self._calls for reason in call.missing)
         return Repriced(
             prices=self._table.ref(self._start.model.name),
@@ -134,15 +138,13 @@ class _Pricer:
                 list=_total(call.costs.list for call in self._calls),
             ),
             agentmeter_usd=_total(call.agentmeter_usd for call in self._calls),
-            unpriced_models=tuple(
-                reason.removeprefix("price of ") for reason in missing if reason.startswith("price of ")
-            ),
-            gaps=tuple(reason for reason in missing if reason.startswith(("rate of ", "service tier "))),
-            unknown_usage_calls=sum("usage" in call.missing for call in self._calls),
+            unpriced_models=tuple(reason.name for reason in missing if reason.kind == "price"),
+            gaps=tuple(reason for reason in missing if reason.kind in ("rate", "service_tier")),
+            unknown_usage_calls=sum(_UNKNOWN_USAGE in call.missing for call in self._calls),
             substitutions=_substitutions(self._calls),
         )
 
-    def _lose(self) -> None:
+    def _close_lost_call(self) -> None:
         if self._open is not None:
             self._price(self._open, "lost", self._start.model.name, None, None, Costs())
             self._open = None
@@ -177,19 +179,20 @@ class _Pricer:
         )
 
     def _charge(self, requested: str, served: str | None, usage: Usage | None) -> tuple[str | None, Charge]:
-        found = find_price(self._table, requested, served)
-        if found is None:
-            known = usage is not None and usage.input is not None and usage.output is not None
-            return None, Charge(missing=(*(() if known else ("usage",)), f"price of {served or requested}"))
-        row, price = found
+        priced = find_price(self._table, requested, served)
+        if priced is None:
+            no_price = Missing("price", served or requested)
+            has_usage = usage is not None and usage.input is not None and usage.output is not None
+            return None, Charge(missing=(no_price,) if has_usage else (_UNKNOWN_USAGE, no_price))
+        row, price = priced
         charged = charge(usage, price, self._tier)
-        named = tuple(reason if reason == "usage" else f"{reason} ({row})" for reason in charged.missing)
-        return row, Charge(charged.computed, charged.list, charged.agentmeter, named)
+        missing = tuple(reason if reason == _UNKNOWN_USAGE else replace(reason, row=row) for reason in charged.missing)
+        return row, replace(charged, missing=missing)
 
     @property
     def _tier(self) -> str | None:
-        if self._asked_tier is not None:
-            return self._asked_tier
+        if self._replaced_tier is not None:
+            return self._replaced_tier
         tier = self._open.parameters.get("service_tier") if self._open is not None else None
         return tier if isinstance(tier, str) else None
 

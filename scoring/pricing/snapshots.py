@@ -1,7 +1,7 @@
 """Price snapshots on disk: dated, named files that are written once and never changed.
 
-`FOLDER/NAME.json` holds the rates of its models as they were published, in their currency, with the fixed exchange
-rates that turn them into US dollars; `sha256` over all of it shows an edit.
+`FOLDER/NAME.json` has the rates of its models as they were published, in their currency, with the fixed exchange rates
+that turn them into US dollars. Its `sha256` over all contents reveals an edit.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ _PER_USD = "per_usd"
 
 
 def path_of(folder: Path, name: str) -> Path:
-    """Where the snapshot of this name is, or would be.
+    """Return the file of the snapshot of this name, which may not exist yet.
 
-    Raises: PriceError for what is no name.
+    Raises: PriceError for an invalid name.
     """
     if not _NAME.fullmatch(name):
-        raise PriceError(f"{name!r} is no name of a snapshot: use letters, digits, '.', '_' and '-' (at most 64)")
+        raise PriceError(
+            f"{name!r} is not a valid name of a snapshot: use letters, digits, '.', '_' and '-' (at most 64)"
+        )
     return folder / f"{name}.json"
 
 
 def write_snapshot(folder: Path, name: str, prices: Prices, *, date: str) -> Path:
-    """Write a snapshot, whole and read-only, and return its file; `date` where the prices do not say theirs.
+    """Write a snapshot as a complete, read-only file and return its path. `date` is used if the prices have no date.
 
     Raises: PriceError if the name is taken (nothing is ever overwritten) or the file cannot be written.
     """
@@ -72,7 +74,7 @@ def write_snapshot(folder: Path, name: str, prices: Prices, *, date: str) -> Pat
 
 
 def read_snapshot(folder: Path, name: str) -> Snapshot:
-    """The snapshot of this name.
+    """Read the snapshot of this name.
 
     Raises: PriceError if there is none, or it was edited.
     """
@@ -80,17 +82,17 @@ def read_snapshot(folder: Path, name: str) -> Snapshot:
     content = _read(path)
     snapshot = snapshot_of(content, str(path))
     if snapshot.name != name:
-        raise PriceError(f"{path}: holds the snapshot {snapshot.name!r}; give the file its own name back")
+        raise PriceError(f"{path}: contains the snapshot {snapshot.name!r}; rename the file to {snapshot.name}.json")
     if digest_of(content) != snapshot.sha256:
         raise PriceError(
-            f"{path}: was edited after it was made (its sha256 says so); make a new snapshot: "
+            f"{path}: was edited after it was made (its sha256 differs); make a new snapshot: "
             f"agent prices snapshot NEW --from {path}"
         )
     return snapshot
 
 
 def table_of(snapshot: Snapshot) -> PriceTable:
-    """The snapshot as a table to price with; a row in another currency says what a US dollar is worth."""
+    """Return the snapshot as a price table. Rows in another currency get the exchange rate to US dollars."""
     rows: dict[str, Row] = snapshot.model_dump(include={"models"}, exclude_defaults=True)["models"]
     if snapshot.exchange:
         for name, row in rows.items():
@@ -108,9 +110,9 @@ def table_of(snapshot: Snapshot) -> PriceTable:
 
 
 def table_of_record(start: TrialStarted) -> PriceTable | None:
-    """The requested model's price as a trial recorded it; None where it recorded none (an import, a free model).
+    """Return the requested model's price as a trial recorded it; None if it recorded none (an import, a free model).
 
-    Raises: PriceError when it prices, if the record's rates cannot be.
+    The table raises PriceError when it prices a call, if the recorded rates are invalid.
     """
     ref = start.prices
     if ref is None:
@@ -126,7 +128,7 @@ def _recorded_price(row: Row) -> ModelPrice | None:
         raise PriceError(f"the prices in the record cannot be read: {' '.join(str(error).split())}") from None
     for steps in price.tiers.values() if price is not None else ():
         if not all(0 <= rate < math.inf for _, rates in steps for rate in rates.values()):
-            raise PriceError("the prices in the record hold a rate that is negative or no number")
+            raise PriceError("the prices in the record have a rate that is negative or not a number")
     return price
 
 
@@ -136,8 +138,8 @@ def _price(row: Row) -> ModelPrice:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """One line of a listing."""
+class ListedSnapshot:
+    """One snapshot of a listing."""
 
     name: str
     date: str
@@ -145,21 +147,21 @@ class Listed:
     models: int
     sha256: str
     problem: str = ""
-    """Why it cannot be used; the file is not read to its end for a listing, so "" is no promise."""
+    """Reason why it cannot be used, or "". A listing does not validate the rates, so "" is not a guarantee."""
 
 
-def list_snapshots(folder: Path) -> Iterator[Listed]:
-    """The snapshots of a folder by name, also those that cannot be used."""
+def list_snapshots(folder: Path) -> Iterator[ListedSnapshot]:
+    """Yield the snapshots of a folder by name, including those that cannot be used."""
     for path in sorted(folder.glob("*.json")):
         try:
             content = _read(path)
             if content.get("schema") != SCHEMA:
-                raise PriceError(f"{path}: is no snapshot of prices")
+                raise PriceError(f"{path}: not a snapshot of prices")
         except PriceError as error:
-            yield Listed(path.stem, "", "", 0, "", str(error))
+            yield ListedSnapshot(path.stem, "", "", 0, "", str(error))
             continue
         models = content.get("models")
-        yield Listed(
+        yield ListedSnapshot(
             name=path.stem,
             date=str(content.get("date", "")),
             source=str(content.get("source", "")),
@@ -169,23 +171,23 @@ def list_snapshots(folder: Path) -> Iterator[Listed]:
 
 
 def digest_of(content: dict[str, Any]) -> str:
-    """sha256 of a snapshot's content: of all of it but the digest itself."""
+    """Return the sha256 of all contents of a snapshot except the digest itself."""
     return sha256_of({key: value for key, value in content.items() if key != "sha256"})
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_reject_constant)
     except FileNotFoundError:
         raise PriceError(f"no price snapshot {path.stem!r} in {path.parent} (agent prices list)") from None
     except OSError as error:
         raise PriceError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
-        raise PriceError(f"{path}: is no JSON ({error})") from None
+        raise PriceError(f"{path}: not valid JSON ({error})") from None
     if not isinstance(content, dict):
-        raise PriceError(f"{path}: is no snapshot of prices")
+        raise PriceError(f"{path}: not a snapshot of prices")
     return content
 
 
-def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
+def _reject_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number")

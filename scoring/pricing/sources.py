@@ -1,6 +1,6 @@
-"""Where a snapshot's prices come from: a table of litellm's, a user's file, or what was typed.
+"""Sources of a snapshot's prices: litellm's table, a user's file, or rates typed on the command line.
 
-All of them end as `scoring.pricing.published.Prices`, validated in one way.
+All of them become `scoring.pricing.published.Prices` and are validated in the same way.
 """
 
 from __future__ import annotations
@@ -17,33 +17,36 @@ from scoring.pricing.rates import BUCKETS, price_of_litellm, standard_name
 from scoring.pricing.tables import PriceTable, Row, spellings
 
 _MOST_BYTES = 64 << 20
-_FORMS = "a mapping with `models`, as a snapshot has it, or a table as litellm's"
+_FORMS = "a mapping with `models` like a snapshot, or a table like litellm's"
 _RESERVED = ("schema", "name", "sha256")
+TypedRow = Mapping[str, object]
+"""A row of a price snapshot as it was typed, before its validation."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """Prices for a snapshot, and what of the source they do not hold."""
+class SourcePrices:
+    """Prices for a snapshot, and the parts of the source that they leave out."""
 
     prices: Prices
     off_peak: tuple[str, ...] = ()
-    """Models that are cheaper at some hours: a snapshot holds their standing rates."""
+    """Models that are cheaper at some hours; a snapshot has their standing rates."""
     left_out: int = 0
-    """Rows of litellm's table without rates for tokens in and out (images, seconds, searches, embeddings)."""
+    """Number of rows of litellm's table without rates for input and output tokens (images, seconds, searches,
+    embeddings)."""
 
 
-def from_table(table: PriceTable, names: Iterable[str] = ()) -> Made:
-    """The rows of a table of litellm's, all of them or those that these models are priced with.
+def from_table(table: PriceTable, names: Iterable[str] = ()) -> SourcePrices:
+    """Return the rows of litellm's table: all of them, or those that give the prices of these models.
 
-    Raises: PriceError for a model that has no price in it.
+    Raises: PriceError for a model without a price in the table.
     """
     return from_litellm_rows(table.rows, table.source, names)
 
 
-def from_litellm_rows(rows: Mapping[str, Row], source: str, names: Iterable[str] = ()) -> Made:
-    """The same of rows as they stand in a file.
+def from_litellm_rows(rows: Mapping[str, Row], source: str, names: Iterable[str] = ()) -> SourcePrices:
+    """Return the rows of litellm's table from a mapping, as `from_table` does.
 
-    Raises: PriceError.
+    Raises: PriceError as `from_table` does, and for an invalid row.
     """
     models: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
@@ -53,33 +56,33 @@ def from_litellm_rows(rows: Mapping[str, Row], source: str, names: Iterable[str]
             raise PriceError(f"{source}: model {name}: {error}") from None
         if priced is not None and "output" in priced:
             models[name] = priced
-    asked = chosen(models, source, names)
-    prices = prices_of({"source": source, "models": {name: models[name] for name in asked}}, source)
-    off_peak = tuple(name for name in asked if "off_peak_pricing" in rows[name])
-    return Made(prices, off_peak, len(rows) - len(models))
+    chosen = rows_for(models, source, names)
+    prices = prices_of({"source": source, "models": {name: models[name] for name in chosen}}, source)
+    off_peak = tuple(name for name in chosen if "off_peak_pricing" in rows[name])
+    return SourcePrices(prices, off_peak, len(rows) - len(models))
 
 
-def chosen(known: Collection[str], source: str, names: Iterable[str]) -> list[str]:
-    """The rows that these models are priced with; all rows without names.
+def rows_for(rows: Collection[str], source: str, models: Iterable[str]) -> list[str]:
+    """Return the names of the rows that give the prices of these models; without models the names of all rows.
 
-    Raises: PriceError naming the model, and names that look like it.
+    Raises: PriceError naming the model, and names that look similar.
     """
-    asked = list(names)
-    found = []
-    for name in asked:
-        match = next((spelling for spelling in spellings(name) if spelling in known), None)
+    matches = []
+    for model in models:
+        match = next((spelling for spelling in spellings(model) if spelling in rows), None)
         if match is None:
-            near = difflib.get_close_matches(name, known, 3, 0.6)
-            hint = f"; is it {' or '.join(near)}?" if near else ""
-            raise PriceError(f"no price for {name!r} in {source}{hint}")
-        found.append(match)
-    return list(dict.fromkeys(found)) if asked else list(known)
+            similar = difflib.get_close_matches(model, rows, 3, 0.6)
+            hint = f"; is it {' or '.join(similar)}?" if similar else ""
+            raise PriceError(f"no price for {model!r} in {source}{hint}")
+        matches.append(match)
+    return list(dict.fromkeys(matches)) if matches else list(rows)
 
 
-def from_file(path: Path, names: Iterable[str] = ()) -> Made:
-    """A user's file, YAML (.yaml, .yml) or JSON: prices as a snapshot has them, a snapshot itself, or litellm's table.
+def from_file(path: Path, names: Iterable[str] = ()) -> SourcePrices:
+    """Read a user's file, YAML (.yaml, .yml) or JSON: prices in the shape of a snapshot, a snapshot, or litellm's
+    table.
 
-    Raises: PriceError with the file, the model and the key.
+    Raises: PriceError, naming the file, the model and the key.
     """
     content = _parse(path)
     if not isinstance(content, dict):
@@ -87,8 +90,8 @@ def from_file(path: Path, names: Iterable[str] = ()) -> Made:
     if "models" in content:
         own = {key: value for key, value in content.items() if key not in _RESERVED or content.get("schema") != SCHEMA}
         prices = prices_of({"source": path.name, **own}, str(path))
-        rows = {name: prices.models[name] for name in chosen(prices.models, str(path), names)}
-        return Made(prices.model_copy(update={"models": rows}))
+        rows = {name: prices.models[name] for name in rows_for(prices.models, str(path), names)}
+        return SourcePrices(prices.model_copy(update={"models": rows}))
     if not any(isinstance(row, dict) and "input_cost_per_token" in row for row in content.values()):
         raise PriceError(f"{path}: must be {_FORMS}")
     bad = next((name for name, row in content.items() if not isinstance(row, dict) or not isinstance(name, str)), None)
@@ -97,10 +100,10 @@ def from_file(path: Path, names: Iterable[str] = ()) -> Made:
     return from_litellm_rows(content, str(path), names)
 
 
-def typed_row(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """A model and its row as typed: `MODEL input=3e-6 output=1.5e-5 input@200000=6e-6 batch.input=1.5e-6 currency=CNY`.
+def typed_row(words: Sequence[str]) -> tuple[str, TypedRow]:
+    """Parse a model and its row: `MODEL input=3e-6 output=1.5e-5 input@200000=6e-6 batch.input=1.5e-6 currency=CNY`.
 
-    `RATE@TOKENS` is for prompts of more than so many tokens, `TIER.RATE` for a service tier.
+    `RATE@TOKENS` is a rate for prompts with more tokens than that, `TIER.RATE` a rate of a service tier.
 
     Raises: PriceError.
     """
@@ -114,40 +117,51 @@ def typed_row(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
         rate, at, tokens = rest.partition("@")
         if not equals or (rate not in BUCKETS and key != "currency") or (at and not tokens.isdecimal()):
             raise PriceError(f"--set {model}: {word!r}: {usage}; rates are {', '.join(BUCKETS)}")
-        place = row if not dot else row.setdefault("tiers", {}).setdefault(standard_name(tier), {})
+        part = row if not dot else row.setdefault("tiers", {}).setdefault(standard_name(tier), {})
         if at:
-            steps = place.setdefault("steps", [])
-            step = next((one for one in steps if one["above"] == int(tokens)), None)
+            steps = part.setdefault("steps", [])
+            above = int(tokens)
+            step = next((step for step in steps if step["above"] == above), None)
             if step is None:
-                steps.append(step := {"above": int(tokens)})
-                steps.sort(key=lambda one: one["above"])
-            place = step
-        if rate in place:
-            raise PriceError(f"--set {model}: {key} is said twice")
-        place[rate] = value
+                steps.append(step := {"above": above})
+                steps.sort(key=lambda step: step["above"])
+            part = step
+        if rate in part:
+            raise PriceError(f"--set {model}: {key} is given twice")
+        part[rate] = value
     return model, row
 
 
-def put_together(made: Made | None, **typed: Any) -> Prices:
-    """Prices of a source with what was typed: `models` (rows, each whole), `exchange`, `currency`, `date`.
+def combine(
+    source: SourcePrices | None,
+    *,
+    models: Mapping[str, TypedRow],
+    exchange: Mapping[str, float],
+    currency: str | None,
+    date: str | None,
+) -> Prices:
+    """Return the prices of a source together with typed rows (each replaces a whole row), rates, currency and date.
 
-    Raises: PriceError; also where an exchange rate or the currency is typed otherwise than the source has it.
+    Raises: PriceError; also if a typed exchange rate or currency contradicts the source.
     """
-    content = {} if made is None else made.prices.model_dump(exclude_defaults=True)
-    for code, rate in typed["exchange"].items():
+    content = {} if source is None else source.prices.model_dump(exclude_defaults=True)
+    for code, rate in exchange.items():
         stated = content.get("exchange", {}).get(code)
         if stated is not None and stated != rate:
             raise PriceError(
                 f"--rate {code}={rate:g}: the source states {stated:g}; leave it out, or change the source"
             )
-    if typed["currency"] is not None and made is not None and made.prices.currency != typed["currency"]:
+    if currency is not None and source is not None and source.prices.currency != currency:
         raise PriceError(
-            f"--currency {typed['currency']}: the source is in {made.prices.currency}; say currency= in each --set"
+            f"--currency {currency}: the source is in {source.prices.currency}; write currency= in each --set"
         )
-    for key in ("models", "exchange"):
-        content[key] = {**content.get(key, {}), **typed[key]}
-    content |= {key: typed[key] for key in ("date", "currency") if typed[key] is not None}
-    by_hand = f"by hand: {', '.join(typed['models'])}" if typed["models"] else ""
+    content["models"] = {**content.get("models", {}), **models}
+    content["exchange"] = {**content.get("exchange", {}), **exchange}
+    if date is not None:
+        content["date"] = date
+    if currency is not None:
+        content["currency"] = currency
+    by_hand = f"by hand: {', '.join(models)}" if models else ""
     content["source"] = "; ".join(part for part in (content.get("source"), by_hand) if part)
     return prices_of(content, "prices")
 
@@ -175,7 +189,7 @@ def _parse(path: Path) -> object:
     except OSError as error:
         raise PriceError(f"{path}: cannot be read ({error.strerror})") from None
     if len(data) > _MOST_BYTES:
-        raise PriceError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB")
+        raise PriceError(f"{path}: larger than {_MOST_BYTES >> 20} MiB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -190,15 +204,15 @@ def _parse(path: Path) -> object:
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise PriceError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
         raise PriceError(f"{path}: not valid JSON: {error}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice!r} is said twice")
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {repeated!r} occurs twice")
     return content

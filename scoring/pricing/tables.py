@@ -1,7 +1,7 @@
-"""Tables of prices by model name, and the one inside the litellm wheel: read as a file, never imported.
+"""Tables of prices by name of the model, and the table inside the litellm wheel, which is read without importing
+litellm.
 
-Snapshots of the user's own become tables in `scoring.pricing.snapshots`; `scoring.pricing.cost` turns usage into
-dollars.
+`scoring.pricing.snapshots` turns the user's own snapshots into tables; `scoring.pricing.cost` turns usage into dollars.
 """
 
 from __future__ import annotations
@@ -26,20 +26,23 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PriceTable:
-    """Rows by model name, as they stand in the source, and how to read one."""
+    """Rows by name of the model, as they are in the source, and the function that reads a row."""
 
     source: str
     sha256: str
     rows: Mapping[str, Row]
     name: str | None = None
-    """What `--prices` takes."""
+    """Name of the table for `--prices`."""
     date: str | None = None
-    """As of which day the prices are; None for the wheel's table, which does not say."""
+    """Day of the prices; None for the wheel's table, which does not state it."""
     read: Callable[[Row], ModelPrice | None] = price_of_litellm
     _read: dict[str, ModelPrice | None] = field(default_factory=dict, repr=False, compare=False)
 
     def find(self, *names: str | None) -> tuple[str, ModelPrice] | None:
-        """The first of these names that has a price, as written or without its provider prefix, as the table has it."""
+        """Return the row name and price of the first of these names that has a price.
+
+        Each name is tried as written, then without its provider prefixes.
+        """
         for name in names:
             for candidate in spellings(name):
                 price = self.price_of_row(candidate)
@@ -48,31 +51,31 @@ class PriceTable:
         return None
 
     def price(self, *names: str | None) -> ModelPrice | None:
-        """The price that `find` finds."""
-        found = self.find(*names)
-        return None if found is None else found[1]
+        """Return the price that `find` returns, without the name of its row."""
+        match = self.find(*names)
+        return None if match is None else match[1]
 
     def price_of_row(self, name: str) -> ModelPrice | None:
-        """The price in the row of exactly this name; None without a row or without a rate for input."""
+        """Return the price in the row of exactly this name; None without a row or without a rate for input."""
         if name not in self._read:
             row = self.rows.get(name)
             self._read[name] = None if row is None else self.read(row)
         return self._read[name]
 
     def row(self, *names: str | None) -> Row | None:
-        """The row that `find` finds, as it stands in the source."""
-        found = self.find(*names)
-        return None if found is None else self.rows[found[0]]
+        """Return the row of the price that `find` returns, as it is in the source."""
+        match = self.find(*names)
+        return None if match is None else self.rows[match[0]]
 
     def ref(self, model: str) -> PriceRef:
-        """What a trial records of the table that it is priced with."""
+        """Return the reference to this table that a trial records, with the rates of its model."""
         row = self.row(model)
         rates = None if row is None else dict(row)
         return PriceRef(name=self.name, source=self.source, date=self.date, sha256=self.sha256, rates=rates)
 
 
 def spellings(name: str | None) -> list[str]:
-    """A model's name as written, and without each part of its provider's prefix."""
+    """Return a model's name as written, then without each part of its provider's prefix."""
     if not name:
         return []
     parts = name.split("/")
@@ -80,7 +83,7 @@ def spellings(name: str | None) -> list[str]:
 
 
 def table_path() -> Path | None:
-    """Where the installed litellm keeps its price table; None if there is none."""
+    """Return the file of the installed litellm's price table; None if there is none."""
     spec = importlib.util.find_spec("litellm")
     folder = Path(spec.origin).parent if spec is not None and spec.origin else None
     path = folder / _TABLE if folder is not None else None
@@ -89,7 +92,7 @@ def table_path() -> Path | None:
 
 @cache
 def wheel_prices() -> PriceTable:
-    """The table of the installed litellm; empty, and named so, where there is none."""
+    """Return the table of the installed litellm; without litellm an empty table whose source is `none`."""
     path = table_path()
     if path is None:
         return PriceTable(source="none (litellm is not installed)", sha256=hashlib.sha256(b"").hexdigest(), rows={})

@@ -1,6 +1,6 @@
-"""Over how many tasks shares are: what the caller says, or the published size of a benchmark.
+"""Denominators of shares: the tasks that the caller names, or the published size of a benchmark.
 
-A task that nobody tried is named `(not tried N)` and contributes nothing to headlines and AMS.
+A task that nobody tried has the name `(not tried N)` and contributes nothing to headlines and AMS.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 
 PUBLISHED: Mapping[str, int] = {"programbench": 200}
-"""Tasks of a benchmark whose headlines are over all of them."""
+"""Number of tasks of each benchmark whose headlines are over all tasks."""
 
 
 @dataclass(frozen=True)
 class Denominator:
-    """All tasks by name, None for those that trials and tiers name; `note` says where a number comes from."""
+    """The names of all tasks, None for those that trials and tiers name. `note` explains a number that nobody gave."""
 
     tasks: tuple[str, ...] | None
     note: str = ""
@@ -25,14 +25,16 @@ class Denominator:
 
 def denominator(
     rows: Iterable[TrialRow],
-    said: int | Collection[str] | None,
+    tasks: int | Collection[str] | None,
     tiers: Collection[str] = (),
     *,
     source: str = "--tasks",
 ) -> Denominator:
-    """The tasks of the benchmark: `said`, else its published size; `tiers` are tasks that a list of tiers names.
+    """Return the tasks of the benchmark: `tasks` (a number or names), or its published size.
 
-    Raises: ScoringError, naming the trial, where the trials have more or other tasks than were said.
+    `tiers` are the tasks that a list of tiers names.
+
+    Raises: ScoringError, naming the trial, if the trials have more or other tasks than `tasks`.
     """
     by_task: dict[str, str] = {}
     benchmark = ""
@@ -40,15 +42,17 @@ def denominator(
         by_task.setdefault(row.task, row.directory)
         benchmark = benchmark or row.benchmark
     named = by_task.keys() | set(tiers)
-    if isinstance(said, int):
-        if said < len(named):
-            raise ScoringError(f"{source} {said}: the trials and tiers are of {len(named)} tasks; say at least as many")
-        return Denominator(_filled(named, said))
-    if said is not None:
+    if isinstance(tasks, int):
+        if tasks < len(named):
+            raise ScoringError(
+                f"{source} {tasks}: the trials and tiers are of {len(named)} tasks; use at least that number"
+            )
+        return Denominator(_filled(named, tasks))
+    if tasks is not None:
         for task, directory in sorted(by_task.items()):
-            if task not in said:
-                raise ScoringError(f"{directory} is a trial of {task}, which is not among the {len(said)} of {source}")
-        return Denominator(tuple(sorted(said)))
+            if task not in tasks:
+                raise ScoringError(f"{directory} is a trial of {task}, which is not among the {len(tasks)} of {source}")
+        return Denominator(tuple(sorted(tasks)))
     size = PUBLISHED.get(benchmark)
     if size is None:
         return Denominator(None)

@@ -1,6 +1,7 @@
-"""What stands beside a score: passes and their price, effort of passed and failed trials, headlines, gaps.
+"""Figures beside a score: passes and their price, effort of passed and failed trials, headlines, gaps.
 
-Every figure says over how many; a total over trials of which one is unknown is None, with the known part beside it.
+Every figure has the number of trials or tasks that it is over. A total over trials is None if one of them is unknown;
+the known part stands beside it.
 """
 
 from __future__ import annotations
@@ -12,43 +13,44 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from scoring.agentmeter.tiers import Tier
+from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import outcome
+from scoring.selection import passed_and_quality
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED, Estimate, mean, rate
 
 ALMOST = 0.95
-"""ProgramBench counts a score from here on as almost resolved; the resolved ones are among them.
-To 1e-9: the mean of attempts at 0.95 is a little less."""
+"""Score from which ProgramBench counts a task as almost resolved; resolved tasks are included. The comparison has a
+tolerance of 1e-9, because the mean of attempts at 0.95 is a little less than 0.95."""
 
 
 class Total(BaseModel):
-    """A sum over trials; None as soon as one is unknown."""
+    """A sum over trials; None if one of them is unknown."""
 
     model_config = ConfigDict(frozen=True)
 
     value: float | None
     known: float
-    """The sum of those that are known: a lower bound."""
+    """Sum of the known values: a lower bound."""
     unknown: int
-    """Trials that do not say."""
+    """Number of trials with an unknown value."""
 
     @classmethod
     def of(cls, values: Sequence[float | None]) -> Total:
-        """Over these trials."""
-        known = [value for value in values if value is not None]
-        total = float(sum(known))
-        return cls(value=total if len(known) == len(values) else None, known=total, unknown=len(values) - len(known))
+        """Add up the values of trials."""
+        numbers = [value for value in values if value is not None]
+        total = float(sum(numbers))
+        unknown = len(values) - len(numbers)
+        return cls(value=None if unknown else total, known=total, unknown=unknown)
 
     def per(self, count: int) -> float | None:
-        """Divided by so many; None where there are none, or the total is unknown."""
+        """Return the total divided by a count; None if the count is 0 or the total is unknown."""
         return self.value / count if count and self.value is not None else None
 
 
 class Passed(BaseModel):
-    """Passes of one configuration and what they cost: AgentMeter's Tok./Pass and USD/Pass divide what all its trials
-    used, the failed ones too, by the number that passed."""
+    """Passes of one configuration and their costs. AgentMeter's Tok./Pass and USD/Pass divide the usage of all its
+    trials, including the failed ones, by the number of passes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -56,7 +58,7 @@ class Passed(BaseModel):
     pass_rate: Estimate
     quality: Estimate
     cost: Estimate
-    """Mean US dollars of a task's trial, over those that are known."""
+    """Mean cost of a task's trial in US dollars, over known costs."""
     tokens: Total
     usd: Total
     tokens_per_pass: float | None
@@ -64,7 +66,7 @@ class Passed(BaseModel):
 
 
 class Spread(BaseModel):
-    """Over the `n` trials that say."""
+    """Mean and median over the `n` trials with a known value."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -74,13 +76,15 @@ class Spread(BaseModel):
 
     @classmethod
     def of(cls, values: Sequence[float | None]) -> Spread:
-        """Over these trials."""
-        known = [value for value in values if value is not None]
-        return cls(n=len(known), mean=fmean(known) if known else None, median=median(known) if known else None)
+        """Return mean and median over the values of trials."""
+        numbers = [value for value in values if value is not None]
+        return cls(
+            n=len(numbers), mean=fmean(numbers) if numbers else None, median=median(numbers) if numbers else None
+        )
 
 
 class Effort(BaseModel):
-    """What passed or failed trials of a tier took."""
+    """Effort of the passed or of the failed trials of a tier."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,7 +99,8 @@ class Effort(BaseModel):
 
 
 class Headline(BaseModel):
-    """Resolved, almost and mean score over a fixed number of tasks; one that was not tried, or not judged, scores 0."""
+    """Resolved, almost and mean score over a fixed number of tasks. A task that was not tried or not judged scores
+    0."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -112,14 +117,16 @@ def passed(
     seed: int = SEED,
     replicates: int = REPLICATES,
 ) -> Passed:
-    """Of one configuration's trials that count. Rate and quality are over judged trials, and infrastructure failures
-    among `rows` as failed ones; `missing` tasks have no trial."""
+    """Return the passes of one configuration's trials that count; `missing` tasks have no trial.
+
+    Rate and quality are over judged trials; infrastructure failures among `rows` count as failed.
+    """
     passes: defaultdict[str, list[bool]] = defaultdict(list)
     qualities: defaultdict[str, list[float]] = defaultdict(list)
     costs: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
         if row.judged or row.infrastructure:
-            success, quality = outcome(row)
+            success, quality = passed_and_quality(row)
             passes[row.task].append(success)
             qualities[row.task].append(quality)
         if row.cost_usd is not None:
@@ -142,28 +149,31 @@ def passed(
 
 
 def effort_by_tier(rows: Sequence[TrialRow], tiers: Mapping[str, Tier]) -> list[Effort]:
-    """Mean and median effort of passed and of failed trials, over all and by tier; without a verdict is neither."""
+    """Return mean and median effort of passed and of failed trials, over all tiers and by tier.
+
+    Trials without a verdict are left out.
+    """
     judged = [row for row in rows if row.judged and not row.infrastructure]
     groups: list[tuple[Tier | Literal["all"], list[TrialRow]]] = [("all", judged)]
-    groups += [(tier, [row for row in judged if tiers.get(row.task) == tier]) for tier in ("easy", "medium", "hard")]
-    found: list[Effort] = []
+    groups += [(tier, [row for row in judged if tiers.get(row.task) == tier]) for tier in TIERS]
+    efforts: list[Effort] = []
     for tier, members in groups:
-        for wanted in (True, False):
-            some = [row for row in members if bool(row.passed) == wanted]
-            if some:
-                found.append(
+        for success in (True, False):
+            trials = [row for row in members if bool(row.passed) == success]
+            if trials:
+                efforts.append(
                     Effort(
                         tier=tier,
-                        passed=wanted,
-                        trials=len(some),
-                        steps=Spread.of([row.steps for row in some]),
-                        commands=Spread.of([row.commands for row in some]),
-                        tokens=Spread.of([row.tokens for row in some]),
-                        cost_usd=Spread.of([row.cost_usd for row in some]),
-                        wall_s=Spread.of([row.wall_s for row in some]),
+                        passed=success,
+                        trials=len(trials),
+                        steps=Spread.of([row.steps for row in trials]),
+                        commands=Spread.of([row.commands for row in trials]),
+                        tokens=Spread.of([row.tokens for row in trials]),
+                        cost_usd=Spread.of([row.cost_usd for row in trials]),
+                        wall_s=Spread.of([row.wall_s for row in trials]),
                     )
                 )
-    return found
+    return efforts
 
 
 def headline(
@@ -174,14 +184,14 @@ def headline(
     seed: int = SEED,
     replicates: int = REPLICATES,
 ) -> Headline:
-    """ProgramBench's three figures over a fixed denominator (its 200): score >= 1, score >= 0.95, mean score.
+    """Return ProgramBench's three figures over a fixed denominator (its 200): score >= 1, score >= 0.95, mean score.
 
-    `scores` are by task, None for a trial without a verdict.
+    `scores` has the score of each task, None for a trial without a verdict.
 
     Raises: ScoringError if there are more scores than tasks, or a score outside of [0, 1].
     """
     if len(scores) > tasks:
-        raise ScoringError(f"{len(scores)} tasks have a score, more than the {tasks} that the benchmark has")
+        raise ScoringError(f"{len(scores)} tasks have a score, more than the {tasks} of the benchmark")
     for task, value in scores.items():
         if value is not None and not 0 <= value <= 1:
             raise ScoringError(f"{task}: its score is {value}; it must lie in 0 to 1")
@@ -199,14 +209,15 @@ def headline(
             replicates=replicates,
         ),
     )
-    resolved, almost, average = (one.model_copy(update={"trials": tasks - unscored}) for one in estimates)
+    resolved, almost, average = (estimate.model_copy(update={"trials": tasks - unscored}) for estimate in estimates)
     return Headline(resolved=resolved, almost=almost, mean=average)
 
 
 def best_gaps(scores: Mapping[str, tuple[str, float | None]]) -> dict[str, float | None]:
-    """By configuration, how far its score is below the best of the same model (AgentMeter Table 2, the last column).
+    """Return, for each configuration, the distance of its score to the best of the same model.
 
-    `scores` maps a configuration to its model and score; an unknown score has no gap and sets none.
+    This is the last column of AgentMeter's Table 2. `scores` has the model and score of each configuration; an unknown
+    score has no gap and is never the best.
     """
     best: dict[str, float] = {}
     for model, score in scores.values():

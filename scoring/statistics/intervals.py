@@ -1,7 +1,8 @@
-"""How sure a figure is: Wilson's interval for rates, a bootstrap clustered by task for everything else.
+"""Intervals: Wilson's for rates, a bootstrap clustered by task for everything else.
 
-An `Estimate` always says over how many trials and tasks it is, and how many are missing. The bootstrap needs numpy
-(the extra `scoring`); without it, or with fewer than two tasks, there is a value without interval: `method` says why.
+An `Estimate` always has the number of trials and tasks that it is over, and the number of missing ones. The bootstrap
+needs numpy (the extra `scoring`). Without it, or with fewer than two tasks, there is a value without interval, and
+`method` has the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib.util
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist, fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,11 +28,11 @@ LEVEL = 0.95
 REPLICATES = 1000
 SEED = 20261120
 _PIECE = 1 << 20
-"""Drawn tasks in one piece, so that 10,000 tasks need no more memory than 100."""
+"""Number of tasks that are drawn in one piece, so that 10,000 tasks need no more memory than 100."""
 
 
 class Estimate(BaseModel):
-    """A figure with its interval; `low` and `high` None if there is none, which `method` then explains."""
+    """A figure with its interval; `low` and `high` are None if there is none, and `method` then has the reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,11 +44,11 @@ class Estimate(BaseModel):
     trials: int
     tasks: int
     missing: int = 0
-    """Tasks (of a paired difference: tasks of only one side) that have no figure."""
+    """Number of tasks without a figure; for a paired difference, tasks of only one side."""
 
 
 def wilson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson's score interval (Wilson 1927): (p + z2/2n -+ z sqrt(p(1-p)/n + z2/4n2)) / (1 + z2/n).
+    """Return Wilson's score interval (Wilson 1927): (p + z2/2n -+ z sqrt(p(1-p)/n + z2/4n2)) / (1 + z2/n).
 
     Raises: ScoringError if there are no trials, or more successes than trials.
     """
@@ -63,7 +64,8 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, fl
 
 
 def rate(passed: Mapping[str, Sequence[bool]], *, missing: int = 0, level: float = LEVEL) -> Estimate:
-    """The share of trials that passed, given them by task. Wilson's interval takes trials as independent."""
+    """Return the share of trials that passed, from the passes of each task. Wilson's interval assumes independent
+    trials."""
     trials = sum(map(len, passed.values()))
     tasks = sum(1 for values in passed.values() if values)
     if not trials:
@@ -90,20 +92,19 @@ def mean(
     seed: int = SEED,
     replicates: int = REPLICATES,
 ) -> Estimate:
-    """The mean over tasks of each task's mean over its trials: more attempts at one task do not weigh more.
+    """Return the mean over tasks of each task's mean over its trials; more attempts at a task do not weigh more.
 
-    The interval draws tasks with replacement, all of a task's trials with it (clustered bootstrap, percentiles).
+    The interval draws tasks with replacement, each with all of its trials (clustered bootstrap, percentiles).
     """
-    means = {task: fmean(found) for task, found in sorted(values.items()) if found}
+    means = {task: fmean(trials) for task, trials in sorted(values.items()) if trials}
     trials = sum(map(len, values.values()))
-    value = fmean(means.values()) if means else None
-    low, high, method = interval_of_mean(means, level=level, seed=seed, replicates=replicates)
+    interval = interval_of_mean(means, level=level, seed=seed, replicates=replicates)
     return Estimate(
-        value=value,
-        low=low,
-        high=high,
+        value=fmean(means.values()) if means else None,
+        low=interval.low,
+        high=interval.high,
         level=level,
-        method=method,
+        method=interval.method,
         trials=trials,
         tasks=len(means),
         missing=missing + len(values) - len(means),
@@ -111,45 +112,51 @@ def mean(
 
 
 def difference(
-    one: Mapping[str, Sequence[float]],
-    other: Mapping[str, Sequence[float]],
+    left: Mapping[str, Sequence[float]],
+    right: Mapping[str, Sequence[float]],
     *,
     level: float = LEVEL,
     seed: int = SEED,
     replicates: int = REPLICATES,
 ) -> Estimate:
-    """The mean of `one` less that of `other` over the tasks that both have, paired by task."""
-    both = sorted(task for task in one.keys() & other.keys() if one[task] and other[task])
-    pairs = {task: fmean(one[task]) - fmean(other[task]) for task in both}
-    low, high, method = interval_of_mean(pairs, level=level, seed=seed, replicates=replicates)
+    """Return the mean of `left` less that of `right` over the tasks that both have, paired by task."""
+    both = sorted(task for task in left.keys() & right.keys() if left[task] and right[task])
+    pairs = {task: fmean(left[task]) - fmean(right[task]) for task in both}
+    interval = interval_of_mean(pairs, level=level, seed=seed, replicates=replicates)
     return Estimate(
         value=fmean(pairs.values()) if pairs else None,
-        low=low,
-        high=high,
+        low=interval.low,
+        high=interval.high,
         level=level,
-        method=method if not method.startswith("bootstrap") else f"paired {method}",
-        trials=sum(len(one[task]) + len(other[task]) for task in both),
+        method=interval.method if interval.low is None else f"paired {interval.method}",
+        trials=sum(len(left[task]) + len(right[task]) for task in both),
         tasks=len(both),
-        missing=len(one.keys() | other.keys()) - len(both),
+        missing=len(left.keys() | right.keys()) - len(both),
     )
 
 
-def interval_of_mean(
-    by_task: Mapping[str, float], *, level: float, seed: int, replicates: int
-) -> tuple[float | None, float | None, str]:
-    """(low, high, method) of the mean of one figure a task."""
+class Interval(NamedTuple):
+    """Bounds of an interval, and its method; without bounds, `method` has the reason."""
+
+    low: float | None
+    high: float | None
+    method: str
+
+
+def interval_of_mean(by_task: Mapping[str, float], *, level: float, seed: int, replicates: int) -> Interval:
+    """Return the interval of the mean of one figure per task."""
     tasks = sorted(by_task)
-    if why := no_bootstrap(len(tasks)):
-        return None, None, why
+    if reason := no_bootstrap(len(tasks)):
+        return Interval(None, None, reason)
     import numpy as np
 
     sums = resampled_sums(tasks, np.array([[by_task[task]] for task in tasks]), seed=seed, replicates=replicates)
     low, high = percentiles(sums[:, 0] / len(tasks), level)
-    return low, high, f"bootstrap by task, {replicates} replicates, seed {seed}"
+    return Interval(low, high, f"bootstrap by task, {replicates} replicates, seed {seed}")
 
 
 def no_bootstrap(tasks: int) -> str:
-    """Why there is no bootstrap over so many tasks; empty if there is one."""
+    """Return the reason why there is no bootstrap over this number of tasks; empty if there is one."""
     if tasks < 2:
         return "no interval: fewer than 2 tasks"
     if importlib.util.find_spec("numpy") is None:
@@ -158,10 +165,10 @@ def no_bootstrap(tasks: int) -> str:
 
 
 def resampled_sums(tasks: Sequence[str], columns: Array, *, seed: int, replicates: int) -> Array:
-    """(replicates, columns): sums of `columns` (a row a task, as `tasks` is ordered) over tasks drawn with replacement.
+    """Return sums over tasks drawn with replacement, as an array of shape (replicates, columns).
 
-    The draw depends on the seed and the names of the tasks alone, so that two configurations over the same tasks are
-    drawn alike: their differences are paired.
+    `columns` has a row for each task, in the order of `tasks`. The draw depends only on the seed and the names of the
+    tasks: two configurations over the same tasks are drawn alike, so their differences are paired.
     """
     import numpy as np
 
@@ -182,7 +189,7 @@ def resampled_sums(tasks: Sequence[str], columns: Array, *, seed: int, replicate
 
 
 def percentiles(replicates: Array | Iterable[float], level: float) -> tuple[float, float]:
-    """The central share `level` of the replicates."""
+    """Return the bounds of the central share `level` of the replicates."""
     import numpy as np
 
     low, high = np.quantile(np.asarray(replicates), [(1 - level) / 2, (1 + level) / 2])

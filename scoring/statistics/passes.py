@@ -1,4 +1,4 @@
-"""Several attempts at a task: the chance that one of k passes, and that all of k do."""
+"""Several attempts at a task: the chances that at least one of k passes, and that all k pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scoring.errors import ScoringError
 
 
 class Passes(BaseModel):
-    """Means over the tasks with at least k trials; None if there is none."""
+    """Means over the tasks with at least k trials; None if there is no such task."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -21,11 +21,13 @@ class Passes(BaseModel):
     pass_hat_k: float | None
     tasks: int
     missing: int
-    """Tasks with fewer than k trials."""
+    """Number of tasks with fewer than k trials."""
 
 
 def pass_at_k(trials: int, passed: int, k: int) -> float:
-    """1 - C(n - c, k) / C(n, k): at least one of k passes, unbiased (Chen et al. 2021, arXiv 2107.03374, eq. 1).
+    """Return 1 - C(n - c, k) / C(n, k), the unbiased chance that at least one of k trials passes.
+
+    Chen et al. 2021, arXiv 2107.03374, eq. 1.
 
     Raises: ScoringError unless 0 <= c <= n and 1 <= k <= n.
     """
@@ -34,7 +36,9 @@ def pass_at_k(trials: int, passed: int, k: int) -> float:
 
 
 def pass_hat_k(trials: int, passed: int, k: int) -> float:
-    """C(c, k) / C(n, k): all of k pass, unbiased (pass^k; Yao et al. 2024, arXiv 2406.12045).
+    """Return C(c, k) / C(n, k), the unbiased chance that all k trials pass (pass^k).
+
+    Yao et al. 2024, arXiv 2406.12045.
 
     Raises: ScoringError unless 0 <= c <= n and 1 <= k <= n.
     """
@@ -43,12 +47,12 @@ def pass_hat_k(trials: int, passed: int, k: int) -> float:
 
 
 def passes(by_task: Mapping[str, Sequence[bool]], k: int) -> Passes:
-    """Both over tasks, given whether each trial passed."""
-    enough = [found for found in by_task.values() if len(found) >= k]
+    """Return pass@k and pass^k over tasks, from the passes of the trials of each task."""
+    enough = [trials for trials in by_task.values() if len(trials) >= k]
     return Passes(
         k=k,
-        pass_at_k=fmean(pass_at_k(len(found), sum(found), k) for found in enough) if enough else None,
-        pass_hat_k=fmean(pass_hat_k(len(found), sum(found), k) for found in enough) if enough else None,
+        pass_at_k=fmean(pass_at_k(len(trials), sum(trials), k) for trials in enough) if enough else None,
+        pass_hat_k=fmean(pass_hat_k(len(trials), sum(trials), k) for trials in enough) if enough else None,
         tasks=len(enough),
         missing=len(by_task) - len(enough),
     )

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from scoring.agentmeter import ams
 from scoring.agentmeter.ams import Outcome
+from scoring.agentmeter.bootstrap import sample
 from scoring.agentmeter.profiles import AGENTMETER, Budgets, Profile
 from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
@@ -66,7 +67,7 @@ def test_a_tier_without_tasks_leaves_no_ams() -> None:
     found = ams.score({}, {"a": "easy", "b": "hard"}, AGENTMETER)
     assert found.ams is None
     assert [tier.tier for tier in found.tiers] == ["easy", "hard"]
-    assert ams.draw({}, {"a": "easy", "b": "hard"}, AGENTMETER).estimate().method == "no AMS: a tier has no tasks"
+    assert sample({}, {"a": "easy", "b": "hard"}, AGENTMETER).estimate().method == "no AMS: a tier has no tasks"
 
 
 def test_a_task_in_no_tier_is_refused_by_name() -> None:
@@ -156,7 +157,7 @@ def _scaled(outcomes: ams.Outcomes, factor: float) -> ams.Outcomes:
 @settings(max_examples=20, deadline=None)
 @given(batches)
 def test_the_interval_holds_the_value_of_the_same_tasks(outcomes: ams.Outcomes) -> None:
-    drawn = ams.draw(outcomes, TASKS, AGENTMETER, replicates=200)
+    drawn = sample(outcomes, TASKS, AGENTMETER, replicates=200)
     found = drawn.estimate()
     assert found.value is not None
     assert found.low is not None
@@ -173,7 +174,7 @@ def test_a_paired_difference_is_surer_than_two_intervals() -> None:
     """One configuration is a little better at every task; tasks differ much more than that."""
     worse = {task: [Outcome(False, 0.1 * (number % 9), 0.001)] for number, task in enumerate(TASKS)}
     better = {task: [replace(found[0], quality=found[0].quality + 0.05)] for task, found in worse.items()}
-    one, other = (ams.draw(side, TASKS, AGENTMETER) for side in (better, worse))
+    one, other = (sample(side, TASKS, AGENTMETER) for side in (better, worse))
     apart = one.less(other)
     assert apart.low is not None
     assert apart.low > 0
@@ -187,13 +188,13 @@ def test_ams_over_other_budgets_are_not_compared() -> None:
         tiers={tier: Budgets(grid_usd=(0.001,), expensive_failure_usd=0.001) for tier in TIERS},
     )
     with pytest.raises(ScoringError, match="cannot be compared"):
-        ams.draw({}, TASKS, AGENTMETER).less(ams.draw({}, TASKS, cheap))
+        sample({}, TASKS, AGENTMETER).less(sample({}, TASKS, cheap))
 
 
 def test_where_all_tasks_are_alike_every_replicate_is_the_value() -> None:
     """The bootstrap reckons with the same formula: success, quality within budgets, expensive failures."""
     alike = [Outcome(True, 1.0, 0.05), Outcome(False, 0.5, 7.0)]
-    drawn = ams.draw(dict.fromkeys(TASKS, alike), TASKS, AGENTMETER, replicates=5)
+    drawn = sample(dict.fromkeys(TASKS, alike), TASKS, AGENTMETER, replicates=5)
     assert drawn.ams.tiers[0].expensive_failure_rate == 0.5
     assert drawn.replicates is not None
     assert drawn.replicates == pytest.approx([drawn.ams.ams] * 5)

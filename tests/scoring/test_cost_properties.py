@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring.pricing.cost import agentmeter_cost, charge
+from scoring.pricing.cost import Missing, agentmeter_cost, charge
 from scoring.pricing.rates import BUCKETS, Rates, price_of_steps
 from trajectories.record.usage import Usage
 
@@ -52,7 +52,7 @@ def test_a_rate_that_is_needed_and_missing_makes_the_cost_unknown_and_is_named(
     counted = usage.output - usage.reasoning if gone == "output" else getattr(usage, gone)
     if counted and gone != "reasoning":
         assert charged.computed is None
-        assert charged.missing == (f"rate of {gone}",)
+        assert charged.missing == (Missing("rate", gone),)
     elif gone != "output":
         assert charged.computed is not None
 
@@ -79,7 +79,7 @@ def test_agentmeter_bills_reasoning_as_output_and_every_write_at_one_rate() -> N
     usage = Usage(input=0, output=10, reasoning=10, cache_write_1h=5)
     charged = charge(usage, price)
     assert charged.agentmeter == pytest.approx(10 * 2e-6 + 5 * 3e-6)
-    assert charged.missing == ("rate of cache_write_1h",)
+    assert charged.missing == (Missing("rate", "cache_write_1h"),)
     assert charged.computed is None
 
 
@@ -95,6 +95,6 @@ def test_a_service_tier_has_rates_of_its_own_or_none() -> None:
     usage = Usage(input=100, output=10)
     assert charge(usage, price, "batches").computed == pytest.approx(120e-6)
     assert charge(usage, price, "default").computed == pytest.approx(240e-6)
-    assert charge(usage, price, "priority").missing == ("service tier priority",)
+    assert charge(usage, price, "priority").missing == (Missing("service_tier", "priority"),)
     cached = Usage(input=100, cache_read=1, output=10)
     assert charge(cached, price, "batch").computed is None

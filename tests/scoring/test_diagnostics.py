@@ -7,7 +7,7 @@ import math
 import pytest
 
 from scoring.errors import ScoringError
-from scoring.families import clitool, longcli
+from scoring.families import clitool, longcli, longcli_modes
 from scoring.families.longcli import Turn
 from scoring.statistics.diagnostics import best_gaps, effort_by_tier, headline, passed
 from tests.scoring.trials import trial
@@ -79,7 +79,7 @@ def turn(task: str = "t", attempt: int = 1, number: int = 1, **known: object) ->
 
 def test_the_papers_pass_at_3_joins_two_attempts() -> None:
     """One attempt passes F2P only, another P2P only: a pass for the paper, none for the unbiased figure."""
-    found = longcli.main(
+    found = longcli.first_turns(
         [
             turn("t", 1, f2p_pass=True, p2p_pass=False),
             turn("t", 2, f2p_pass=False, p2p_pass=True),
@@ -91,7 +91,7 @@ def test_the_papers_pass_at_3_joins_two_attempts() -> None:
 
 
 def test_means_are_over_attempts_then_tasks_and_missing_ones_are_left_out() -> None:
-    found = longcli.main(
+    found = longcli.first_turns(
         [
             turn("a", 1, f2p_pass=True, f2p_step=1.0, wall_s=60.0),
             turn("a", 2, f2p_pass=False, f2p_step=0.5, wall_s=120.0),
@@ -105,7 +105,7 @@ def test_means_are_over_attempts_then_tasks_and_missing_ones_are_left_out() -> N
 
 def test_buckets_of_steps() -> None:
     steps = [-0.775, 0.0, 0.2999, 0.3, 0.6, 0.8, 0.999, 1.0, None]
-    assert longcli.step_buckets([turn(str(step), f2p_step=step) for step in steps]) == {
+    assert longcli.f2p_step_buckets([turn(str(step), f2p_step=step) for step in steps]) == {
         "[0, 0.3)": 3,
         "[0.3, 0.6)": 1,
         "[0.6, 0.8)": 1,
@@ -120,18 +120,18 @@ def test_a_turn_shows_its_own_state_and_differences() -> None:
         turn("t", 1, 2, f2p_pass=True, p2p_pass=True, f2p_step=1.0, p2p_step=1.0),
         turn("t", 1, 3, f2p_pass=True, p2p_pass=False, f2p_step=1.0, p2p_step=0.5),
     ]
-    table = longcli.by_turn(turns)
+    table = longcli.states_by_turn(turns)
     assert [(one.turn, one.pass_rate, one.step) for one in table] == [(1, 0, 0.5), (2, 1, 1.0), (3, 0, 0.75)]
     apart = [(one.before, one.after, one.pass_rate, one.step) for one in longcli.turn_differences(table)]
     assert apart == [(1, 2, 1, 0.5), (2, 3, -1, -0.25), (1, 3, 0, 0.25)]
 
 
 def test_modes_are_read_off_variant_plan_and_turns() -> None:
-    assert longcli.mode_of(trial("a")) == "base"
-    assert longcli.mode_of(trial("a", plan=True)) == "plan"
-    assert longcli.mode_of(trial("a", variant="interactive", plan=True)) == "plan-and-interactive"
-    assert longcli.mode_of(trial("a"), turns=3) == "self-correction"
-    assert longcli.mode_of(trial("a", variant="no-docs")) == "no-docs"
+    assert longcli_modes.mode_of(trial("a")) == "base"
+    assert longcli_modes.mode_of(trial("a", plan=True)) == "plan"
+    assert longcli_modes.mode_of(trial("a", variant="interactive", plan=True)) == "plan-and-interactive"
+    assert longcli_modes.mode_of(trial("a"), turns=3) == "self-correction"
+    assert longcli_modes.mode_of(trial("a", variant="no-docs")) == "no-docs"
 
 
 def test_two_configurations_in_one_mode_are_attempts_of_their_own() -> None:
@@ -140,7 +140,7 @@ def test_two_configurations_in_one_mode_are_attempts_of_their_own() -> None:
         trial("a", setup, plan=True, quality=q, wall_s=60.0, metrics={"f2p_pass": q})
         for setup, q in (("s", 1.0), ("t", 0.0))
     ]
-    (found,) = longcli.modes(rows)
+    (found,) = longcli_modes.modes(rows)
     assert (found.attempts, found.pass_rate, found.minutes) == (2, 0.5, 1)
 
 
@@ -164,7 +164,7 @@ def test_the_table_of_a_suite() -> None:
         trial("b", metrics={"build": 0, "exec": 0.9, "sm": 0.9}, facts={"language": "python"}),
         trial("c", verdict="error", passed=None, quality=None, facts={"language": "python"}),
     ]
-    every, go, python = clitool.table(rows, group=lambda row: row.facts["language"])
+    every, go, python = clitool.suite_lines(rows, group=lambda row: row.facts["language"])
     assert (every.group, go.group, python.group) == ("all", "go", "python")
     assert every.figures["build"].mean == 0.5
     assert every.figures["exec"].mean == pytest.approx(0.4), "what was not built scores 0"

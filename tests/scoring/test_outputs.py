@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from scoring.errors import ScoringError
-from scoring.output.cells import Column, Table, text
+from scoring.output.cells import Column, ReportTable, text
 from scoring.output.files import TABLES, check_outputs, latex, markdown, write_output
 from scoring.output.frame import trials_frame
 from scoring.output.tables import NAMES, table_named, tables
@@ -70,7 +70,7 @@ def test_latex_and_markdown_hold_the_same_cells(tmp_path: Path) -> None:
         assert f"\\label{{tab:{table.name}}}" in tex
         assert f"## {table.title}" in md.replace("\\", "")
         for row in table.rows:
-            cells = [text(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)]
+            cells = [text(row[column.key], column.kind) for column in table.columns]
             escaped = " & ".join(cells).replace("%", r"\%").replace("$", r"\$").replace("_", r"\_")
             assert escaped in re.sub(r"\$-\$(?=\d)", "-", tex)
             assert f"| {' | '.join(cells)} |" in md.replace("\\", "")
@@ -92,7 +92,7 @@ def test_names_made_to_break_a_table_break_none(tmp_path: Path) -> None:
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
-    table = Table("t", "T", (Column("a", "text", "A"), Column("b", "text", "B")), ((one, other),))
+    table = ReportTable("t", "T", (Column("a", "A", "text"), Column("b", "B", "text")), ({"a": one, "b": other},))
     (line,) = (line for line in latex([table], []).splitlines() if line.endswith(r"\\") and line != r"A & B \\")
     assert len(re.findall(r"(?<!\\)&", line)) == 1
     assert not re.search(r"(?<!\\)[%#$_]", line)
@@ -106,7 +106,8 @@ def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
 
 
 def test_latex_figures_have_a_minus_and_rows_are_no_arguments() -> None:
-    table = Table("t", "T", (Column("a", "text", "A"), Column("b", "points", "B")), (("[x-1", -0.5), ("*", None)))
+    columns = (Column("a", "A", "text"), Column("b", "B", "points"))
+    table = ReportTable("t", "T", columns, ({"a": "[x-1", "b": -0.5}, {"a": "*", "b": None}))
     lines = latex([table], []).splitlines()
     assert r"{}[x-1 & $-$0.500 \\" in lines
     assert r"{}* & - \\" in lines
@@ -140,7 +141,7 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
     path.write_text("before")
     with pytest.raises(ScoringError, match="there is no such table"):
         write_output(tmp_path / "r.csv", REPORT, ROWS, "none")
-    with pytest.raises(ScoringError, match=r"unknown suffix ''; it is one of \.json, \.csv, \.parquet, \.tex, \.md"):
+    with pytest.raises(ScoringError, match=r"unknown suffix ''; use one of \.json, \.csv, \.parquet, \.tex, \.md"):
         write_output(tmp_path / "r", REPORT, ROWS)
     assert json.loads(written(path))["benchmark"] == "bench"
     (tmp_path / "taken.json").mkdir()
@@ -149,5 +150,8 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["r.json", "taken.json"]
 
 
-def test_tables_are_named_once() -> None:
+def test_tables_and_their_columns_have_unique_names() -> None:
     assert len(set(TABLES)) == len(TABLES) == 1 + len(NAMES)
+    for name in NAMES:
+        keys = [column.key for column in table_named(REPORT, name).columns]
+        assert len(set(keys)) == len(keys), name

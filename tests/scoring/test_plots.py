@@ -12,8 +12,9 @@ from hypothesis import given, strategies as st
 
 from scoring.agentmeter import ams
 from scoring.agentmeter.curves import quality_within_budgets
-from scoring.output import plots, trial_plots as plots_of_trials
-from scoring.output.plot_parts import Drawing
+from scoring.families import longcli
+from scoring.output import report_pictures
+from scoring.output.drawing import Drawing
 from scoring.output.plots import write_plots
 from scoring.score import score
 from tests.scoring.trials import synthetic, trial
@@ -48,7 +49,7 @@ def test_points_are_where_the_report_has_them() -> None:
     rows = [trial("a", f"s{number}", quality=number / 4, cost_usd=cost) for number, cost in enumerate((1.0, 2.0, 1.5))]
     report = score(rows)
     drawn = figure()
-    plots._quality_cost(drawn, Drawing.of(report, rows))
+    report_pictures.quality_cost(drawn, Drawing.of(report, rows))
     found = {
         (round(float(line.get_xdata()[0]), 9), round(float(line.get_ydata()[0]), 9))
         for line in drawn.axes[0].get_lines()
@@ -88,7 +89,7 @@ def test_a_curve_never_falls_and_ends_at_the_quality_of_known_costs(trials: list
 
 
 def test_buckets_of_scores() -> None:
-    assert plots_of_trials._buckets([0.0, 0.29, 0.3, 0.6, 0.8, 0.99, 1.0]) == {
+    assert longcli.step_buckets([0.0, 0.29, 0.3, 0.6, 0.8, 0.99, 1.0]) == {
         "[0, 0.3)": 2,
         "[0.3, 0.6)": 1,
         "[0.6, 0.8)": 1,
@@ -111,7 +112,7 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path, rows: list) -> None:
     files = write_plots(tmp_path, report, rows)
     assert sorted(path.stem for path in files) == PICTURES
     drawn = figure()
-    plots._tier_bars(drawn, Drawing.of(report, rows))
+    report_pictures.tier_bars(drawn, Drawing.of(report, rows))
     assert "no AMS: not every task has a tier" in [each.get_text() for each in drawn.axes[0].texts]
 
 
@@ -119,11 +120,11 @@ def test_what_cost_nothing_is_not_on_the_edge_and_what_has_no_verdict_is_named()
     free = [trial("a", "s", quality=0.5, cost_usd=0.0)]
     unjudged = [trial("a", "u", verdict=None, passed=None, quality=None, cost_usd=1.0)]
     drawn = figure()
-    plots._quality_cost(drawn, Drawing.of(score(free + unjudged), free + unjudged))
+    report_pictures.quality_cost(drawn, Drawing.of(score(free + unjudged), free + unjudged))
     assert drawn.axes[0].get_xlim()[0] < 0
     assert drawn.axes[0].get_title() == "Quality against cost (not shown, without a verdict: 1)"
     drawn = figure()
-    plots._quality_cost(drawn, Drawing.of(score(unjudged), unjudged))
+    report_pictures.quality_cost(drawn, Drawing.of(score(unjudged), unjudged))
     assert "no trial has a verdict" in [each.get_text() for each in drawn.axes[0].texts]
 
 

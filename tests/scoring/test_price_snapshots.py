@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring.pricing.cost import charge
+from scoring.pricing.cost import Missing, charge
 from scoring.pricing.diff import diff_prices, rates_by_name
 from scoring.pricing.published import PriceError, prices_of
 from scoring.pricing.rates import BUCKETS
 from scoring.pricing.snapshots import list_snapshots, read_snapshot, table_of, write_snapshot
-from scoring.pricing.sources import from_file, from_table, put_together, typed_row
+from scoring.pricing.sources import combine, from_file, from_table, typed_row
 from scoring.pricing.tables import PriceTable, wheel_prices
 from trajectories.record.usage import Usage
 
@@ -79,11 +79,11 @@ def test_the_same_content_has_the_same_digest_and_another_one_another(tmp_path: 
         ({"models": {"m": {"input": float("inf")}}}, "inf must be finite"),
         ({"models": {"m": {"input": -1e-6}}}, "not negative"),
         ({"models": {"m": {"input": True}}}, "must be a number"),
-        ({"models": {"m": {"input": "3 dollars"}}}, "is no number"),
+        ({"models": {"m": {"input": "3 dollars"}}}, "is not a number"),
         ({"models": {"m": {"input": 3}}}, "3 US dollars per token; rates are per token"),
         ({"models": {"m": {"inputs": 3e-6}}}, "models.m.inputs: unknown key; keys are input, output"),
         ({"models": {"m": {}}}, "states no rate"),
-        ({"models": {}}, "holds no model"),
+        ({"models": {}}, "names no model"),
         ({"models": {" m": ROW}}, "spaces around it"),
         ({"modles": {}, "models": {"m": ROW}}, "modles: unknown key; keys are date"),
         ({"models": {"m": {**ROW, "currency": "CNY"}}}, "model m: no exchange rate for CNY"),
@@ -91,7 +91,7 @@ def test_the_same_content_has_the_same_digest_and_another_one_another(tmp_path: 
         ({"currency": "CNY", "exchange": {"CNY": 0}, "models": {"m": ROW}}, "exchange.CNY: an exchange rate of 0"),
         ({"currency": "CNY", "exchange": {"CNY": float("nan")}, "models": {"m": ROW}}, "exchange.CNY: nan"),
         ({"exchange": {"USD": 2}, "models": {"m": ROW}}, "one USD is worth 1 USD"),
-        ({"date": "2026-02-30", "models": {"m": ROW}}, "is no date"),
+        ({"date": "2026-02-30", "models": {"m": ROW}}, "is not a date"),
         ({"models": {"m": {**ROW, "steps": [{"above": 5, "input": 1e-6}, {"above": 5, "input": 2e-6}]}}}, "ascend"),
         ({"models": {"m": {**ROW, "steps": [{"above": 5}]}}}, "states no rate"),
         ({"models": {"m": {**ROW, "tiers": {"batch": {"input": -1}}}}}, "models.m.tiers.batch.input: -1"),
@@ -110,7 +110,7 @@ def test_a_gap_is_named_and_prices_nothing(tmp_path: Path) -> None:
     assert prices.gaps == {"m": ("output",)}
     table = kept(tmp_path, {"models": {"m": {"input": 3e-6}}})
     charged = charge(Usage(input=10, output=1), table.price("m"))
-    assert (charged.computed, charged.missing) == (None, ("rate of output",))
+    assert (charged.computed, charged.missing) == (None, (Missing("rate", "output"),))
 
 
 def test_litellms_table_prices_the_same_as_a_snapshot_of_it(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_files_of_three_kinds(tmp_path: Path) -> None:
     [
         ("p.yaml", "models:\n  m: {input: .nan}\n", "models.m.input: nan"),
         ("p.yaml", "models:\n  m: {input: 1e-6}\n  m: {input: 2e-6}\n", "'m' occurs twice"),
-        ("p.json", '{"models": {"m": {"input": 1e-6, "input": 2e-6}}}', "'input' is said twice"),
+        ("p.json", '{"models": {"m": {"input": 1e-6, "input": 2e-6}}}', "'input' occurs twice"),
         ("p.json", '{"models": {"m": {"input": NaN}}}', "models.m.input: nan"),
         ("p.json", '{"models": ', "not valid JSON"),
         ("p.json", "[]", "must be a mapping"),
@@ -176,9 +176,7 @@ def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, name: str, text: 
 
 def test_what_is_typed_is_a_row() -> None:
     words = "m input=3e-6 output=1.5e-5 input@200000=6e-6 batches.input=1.5e-6 batch.output@200000=2e-5 currency=CNY"
-    prices = put_together(
-        None, models=dict([typed_row(words.split())]), exchange={"CNY": 6.77}, currency=None, date=None
-    )
+    prices = combine(None, models=dict([typed_row(words.split())]), exchange={"CNY": 6.77}, currency=None, date=None)
     row = prices.models["m"]
     assert rates_by_name(row.price(1.0)) == {
         "input": 3e-6,
@@ -231,4 +229,4 @@ def test_a_listing_names_what_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "torn.json").write_text("{")
     one, torn = list_snapshots(tmp_path)
     assert (one.name, one.models, one.problem) == ("one", 1, "")
-    assert "torn.json: is no JSON" in torn.problem
+    assert "torn.json: not valid JSON" in torn.problem

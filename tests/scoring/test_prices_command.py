@@ -60,8 +60,8 @@ def test_a_snapshot_of_litellms_table_names_aliases_and_what_it_leaves_out(work:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (("snapshot", "litellm-9"), "are those of litellm's own tables"),
-        (("snapshot", "../x", "--set", "m input=1e-6"), "is no name of a snapshot"),
+        (("snapshot", "litellm-9"), "are reserved for litellm's own tables"),
+        (("snapshot", "../x", "--set", "m input=1e-6"), "is not a valid name of a snapshot"),
         (("snapshot", "x", "--set", "m input=1e-6 output=-1"), "not negative"),
         (("snapshot", "x", "--set", "m input=1e-6 currency=CNY"), "no exchange rate for CNY"),
         (("snapshot", "x", "--set", "m input=1e-6", "--rate", "CNY=0"), "an exchange rate of 0"),
@@ -70,7 +70,7 @@ def test_a_snapshot_of_litellms_table_names_aliases_and_what_it_leaves_out(work:
         (("snapshot", "x", "--from", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
         (("snapshot", "x", "--model", "opuss"), "no price for 'opuss'"),
         (("list", "nothing"), "there is no snapshot of that name"),
-        (("list", "litellm-0.1"), "the installed litellm's table is litellm-"),
+        (("list", "litellm-0.1"), "the table of the installed litellm is litellm-"),
         (("list", "--model", "m"), "name the table"),
         (("diff", "a", "b"), "there is no snapshot of that name"),
     ],
@@ -136,11 +136,11 @@ def test_a_trial_goes_on_with_its_snapshot_or_not_at_all(work: Path) -> None:
         for argv in (("resume", trial), ("fork", trial, "--at", "1")):
             gone = agent(work, *argv)
             assert (gone.status, gone.err.count("\n")) == (2, 1)
-            assert "was priced with the snapshot 'mine', which cannot be had" in gone.err
+            assert "was priced with the snapshot 'mine', which cannot be used" in gone.err
         assert agent(work, *MINE, "--rate", "CNY=7").status == 0
         other = agent(work, "resume", trial)
         assert other.status == 2
-        assert "that is another one now" in other.err
+        assert "which has changed" in other.err
         kept.unlink()
         moved.rename(kept)
         child = agent(work, "fork", trial, "--at", "1", "--json")

@@ -66,7 +66,11 @@ def test_a_stored_profile_is_read_back_never_replaced_and_never_changed(tmp_path
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [("{", "no profile"), ("[]", "no profile"), ('{"name": "x", "source": "y", "tiers": {}}', "budgets for easy")],
+    [
+        ("{", "not a profile"),
+        ("[]", "not a profile"),
+        ('{"name": "x", "source": "y", "tiers": {}}', "budgets for easy"),
+    ],
 )
 def test_a_file_that_is_no_profile_is_refused_by_name(tmp_path: Path, content: str, why: str) -> None:
     path = tmp_path / "odd.json"

@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from scoring.agentmeter.profiles import AGENTMETER
-from scoring.families.longcli import MODES, modes
+from scoring.families.longcli_modes import MODES, modes
 from scoring.statistics.diagnostics import best_gaps, headline
 from scoring.statistics.intervals import mean
 from scoring.statistics.pareto import front

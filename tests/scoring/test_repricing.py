@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scoring.pricing.cost import same_model
+from scoring.pricing.cost import Missing, same_model
 from scoring.pricing.published import PriceError
 from scoring.pricing.repricing import reprice
 from scoring.pricing.snapshots import table_of_record
@@ -111,10 +111,10 @@ def test_failed_tries_count_where_they_may_have_been_billed() -> None:
 
 def test_gaps_are_named_with_their_row() -> None:
     found = reprice([began(), left(1), came(1, Usage(input=1, cache_write_1h=5, output=1))], TABLE)
-    assert (found.costs.computed, found.gaps) == (None, ("rate of cache_write_1h (m)",))
+    assert (found.costs.computed, found.gaps) == (None, (Missing("rate", "cache_write_1h", "m"),))
     assert found.costs.list == pytest.approx(6e-6 + 2e-6)
     found = reprice([began(), left(1, service_tier="priority"), came(1)], TABLE)
-    assert (found.costs.list, found.gaps) == (None, ("service tier priority (m)",))
+    assert (found.costs.list, found.gaps) == (None, (Missing("service_tier", "priority", "m"),))
 
 
 def test_the_service_tier_is_the_records_or_the_one_that_is_asked_for() -> None:

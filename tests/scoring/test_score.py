@@ -12,7 +12,7 @@ from scoring.agentmeter import ams
 from scoring.agentmeter.profiles import AGENTMETER
 from scoring.agentmeter.tiers import TIERS
 from scoring.errors import ScoringError
-from scoring.report import Report
+from scoring.report import Note, Report
 from scoring.score import score
 from tests.scoring.trials import synthetic, trial
 
@@ -51,7 +51,7 @@ def test_a_report_by_hand() -> None:
         1,
     )
     assert compared.quality.value == pytest.approx(-5 / 8)
-    assert [note.split(":")[0] for note in report.notes] == ["bootstrap over few tasks (8)"]
+    assert [note.text.split(":")[0] for note in report.notes] == ["bootstrap over few tasks (8)"]
     assert report.profile_sha256 == AGENTMETER.sha256
 
 
@@ -67,7 +67,7 @@ def test_few_tasks_are_said_to_be_few() -> None:
 
     def said(tasks: int) -> bool:
         report = score([trial(f"t{number}", quality=number / tasks) for number in range(tasks)])
-        return any("over few tasks" in note for note in report.notes)
+        return report.note("few_tasks") is not None
 
     assert [said(tasks) for tasks in (1, 2, 9, 10)] == [False, True, True, False]
 
@@ -104,7 +104,7 @@ def test_what_is_left_out_or_unknown_is_said() -> None:
         trial("easy-0", "never", exit_reason="user", exit_cause="interrupted"),
     ]
     report = score(rows, tiers=TIERS_OF)
-    assert report.notes[:-1] == (
+    assert tuple(note.text for note in report.notes[:-1]) == (
         "1 trial ended by the infrastructure or its evaluator: left out",
         "2 trials not finished (running, crashed or interrupted): left out",
         "1 trial without a verdict: no part of rates and means, 0 in AMS and headlines",
@@ -115,7 +115,9 @@ def test_what_is_left_out_or_unknown_is_said() -> None:
     assert (good.infrastructure, good.unfinished, good.unjudged, good.passed.usd.value) == (1, 1, 1, None)
     assert not good.pareto, "its cost is unknown"
     counted = score(rows, tiers=TIERS_OF, infrastructure="count")
-    assert "1 trial ended by the infrastructure or its evaluator: counted as failed" in counted.notes
+    assert counted.note("infrastructure") == Note(
+        "1 trial ended by the infrastructure or its evaluator: counted as failed"
+    )
     assert counted.configurations[0].passed.pass_rate.trials == 9
 
 
@@ -143,9 +145,10 @@ def test_a_task_with_fewer_attempts_is_counted_and_the_others_keep_their_pass_at
 def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
     report = score(batch())
     assert (report.configurations[0].ams, report.tiers) == (None, ())
-    assert report.notes[0] == "no AMS: no trial records a tier, and none were given (--tiers calibrate or FILE)"
+    assert report.notes[0].text == "no AMS: no trial records a tier, and none were given (--tiers calibrate or FILE)"
+    assert report.note("no_ams") == report.notes[0]
     part = {task: tier for task, tier in TIERS_OF.items() if task != "easy-0"}
-    assert score(batch(), tiers=part).notes[0] == "no AMS: 1 of 9 tasks are in no tier (easy-0)"
+    assert score(batch(), tiers=part).notes[0].text == "no AMS: 1 of 9 tasks are in no tier (easy-0)"
 
 
 def test_recorded_tiers_are_used() -> None:

@@ -78,14 +78,14 @@ def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
         (("one", "--profile", "a/none.json"), "a/none.json: cannot be read"),
         (("one", "--profile", "x", "--fit-profile", "y"), "leave out --profile"),
         (("one", "--fit-profile", "agentmeter"), "choose another name"),
-        (("one", "--tiers", "none.yaml"), "--tiers none.yaml: there is no such file; it is recorded, calibrate, or"),
+        (("one", "--tiers", "none.yaml"), "--tiers none.yaml: there is no such file; use recorded, calibrate, or"),
         (("one", "--tasks", "2"), "--tasks 2: the trials and tiers are of 3 tasks"),
-        (("one", "--tasks", "none.txt"), "--tasks none.txt: there is no such file; it is a number, tried, or"),
+        (("one", "--tasks", "none.txt"), "--tasks none.txt: there is no such file; use a number, tried, or"),
         (("one", "--against", "none"), "no configuration 'none' to compare with: there are 'm', 'n'"),
-        (("one", "--against", "one"), "is among the trials that are scored, too"),
+        (("one", "--against", "one"), "is also among the scored trials"),
         (
             ("one", "--against", "other"),
-            "--against other: its trials are of 'elsewhere', those that are scored of 'bench'",
+            "--against other: its trials are of 'elsewhere', the scored ones of 'bench'",
         ),
         (
             ("other", "--profile", "agentmeter", "--profile", "agentmeter"),
@@ -98,7 +98,7 @@ def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
         (("one", "--output", "no/x.csv"), "no/x.csv: cannot be written"),
         (("one", "--table", "tiers"), "name one with --output"),
         (("one", "--table", "none", "--output", "x.csv"), "there is no such table"),
-        (("one", "--format", "svg"), "say where they go with --plots DIR"),
+        (("one", "--format", "svg"), "choose their directory with --plots DIR"),
     ],
 )
 def test_mistakes_are_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:

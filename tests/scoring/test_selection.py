@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from scoring.errors import ScoringError
-from scoring.selection import counted, labels, latest_completed, mixed_conditions, outcome
+from scoring.selection import (
+    MixedConditions,
+    labels,
+    latest_completed,
+    mixed_conditions,
+    passed_and_quality,
+    select_trials,
+)
 from tests.scoring.trials import trial
 
 
@@ -18,18 +25,18 @@ def test_what_does_not_count_is_counted() -> None:
         trial("e", exit_reason=None, exit_cause=None),
         trial("f", verdict="error", passed=None, quality=None),
     ]
-    left_out = counted(rows, infrastructure="exclude")
+    left_out = select_trials(rows, infrastructure="exclude")
     assert [row.task for row in left_out.rows] == ["a", "b"]
     assert (left_out.infrastructure, left_out.unfinished, left_out.unjudged, left_out.unknown_cost) == (2, 2, 1, 1)
-    as_failed = counted(rows, infrastructure="count")
+    as_failed = select_trials(rows, infrastructure="count")
     assert [row.task for row in as_failed.rows] == ["a", "b", "c", "f"]
     assert (as_failed.infrastructure, as_failed.unfinished) == (2, 2)
 
 
 def test_an_infrastructure_failure_counts_as_nothing_even_with_a_verdict() -> None:
-    assert outcome(trial("a", quality=1.0, exit_reason="infrastructure")) == (False, 0.0)
-    assert outcome(trial("a", verdict=None, passed=None, quality=None)) == (False, 0.0)
-    assert outcome(trial("a", quality=1.0)) == (True, 1.0)
+    assert passed_and_quality(trial("a", quality=1.0, exit_reason="infrastructure")) == (False, 0.0)
+    assert passed_and_quality(trial("a", verdict=None, passed=None, quality=None)) == (False, 0.0)
+    assert passed_and_quality(trial("a", quality=1.0)) == (True, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -46,36 +53,36 @@ def test_an_infrastructure_failure_counts_as_nothing_even_with_a_verdict() -> No
 )
 def test_a_figure_that_cannot_be_is_refused_with_its_trial(fields: dict[str, object], why: str) -> None:
     with pytest.raises(ScoringError) as caught:
-        counted([trial("good", quality=1.0), trial("bad", **fields)], infrastructure="exclude")
+        select_trials([trial("good", quality=1.0), trial("bad", **fields)], infrastructure="exclude")
     assert str(caught.value).startswith(f"runs/b/bad.s.1: {why}")
 
 
 def test_two_benchmarks_are_refused() -> None:
     with pytest.raises(ScoringError, match=r"runs/b/b\.s\.1 is a trial of 'other', runs/b/a\.s\.1 one of 'bench'"):
-        counted([trial("a"), trial("b", benchmark="other")], infrastructure="exclude")
+        select_trials([trial("a"), trial("b", benchmark="other")], infrastructure="exclude")
 
 
 def test_nothing_finished_is_refused() -> None:
     running = trial("a", exit_reason=None)
     lost = trial("b", exit_reason="infrastructure")
     with pytest.raises(ScoringError, match=r"none of 2 trials has finished .*runs/b/a\.s\.1"):
-        counted([running, lost], infrastructure="exclude")
-    assert len(counted([running, lost], infrastructure="count").rows) == 1
+        select_trials([running, lost], infrastructure="exclude")
+    assert len(select_trials([running, lost], infrastructure="count").rows) == 1
     with pytest.raises(ScoringError, match="no trials"):
-        counted([], infrastructure="exclude")
+        select_trials([], infrastructure="exclude")
 
 
 def test_two_trials_that_claim_one_attempt() -> None:
     first = trial("a", finished="2026-11-20T10:00:00Z")
     copy = trial("a", directory="runs/copy/a.s.1", batch="copy", finished="2026-11-20T11:00:00Z")
     with pytest.raises(ScoringError, match=r"runs/b/a\.s\.1 and runs/copy/a\.s\.1 both claim attempt 1 of s/a/1"):
-        counted([first, copy], infrastructure="exclude")
-    latest = counted([first, copy], infrastructure="exclude", duplicates="latest")
+        select_trials([first, copy], infrastructure="exclude")
+    latest = select_trials([first, copy], infrastructure="exclude", duplicates="latest")
     assert [row.directory for row in latest.rows] == ["runs/copy/a.s.1"]
     assert latest.superseded == 1
-    assert len(counted([first, copy], infrastructure="exclude", duplicates="all").rows) == 2
+    assert len(select_trials([first, copy], infrastructure="exclude", duplicates="all").rows) == 2
     other_turn = trial("a", turn=2, directory="runs/b/a.s.1.2")
-    assert len(counted([first, other_turn], infrastructure="exclude").rows) == 2
+    assert len(select_trials([first, other_turn], infrastructure="exclude").rows) == 2
 
 
 def test_the_latest_completed_trial_is_taken() -> None:
@@ -96,4 +103,4 @@ def test_setups_of_one_name_are_told_apart() -> None:
 
 def test_trials_of_one_task_under_other_limits_are_named() -> None:
     rows = [trial("a"), trial("a", attempt=2, configuration="s/a/other limits"), trial("b")]
-    assert mixed_conditions(rows) == ["s: its trials of a were made under 2 different limits, images or environments"]
+    assert mixed_conditions(rows) == [MixedConditions("s", "a", 2)]

@@ -12,16 +12,14 @@ from scoring.agentmeter.tiers import (
     TIERS,
     Calibration,
     calibration_of,
-    clitool_tier,
     effort,
     equal_thirds,
     percentile_ranks,
-    programbench_difficulty,
-    programbench_tier,
     tier_named,
     tiers_of,
 )
 from scoring.errors import ScoringError
+from scoring.families import clitool, programbench
 from tests.scoring.trials import trial
 from trajectories.record.usage import Usage
 
@@ -72,7 +70,7 @@ def test_a_pool_is_made_of_trials_and_knows_no_cost_and_no_model() -> None:
 
 
 def test_a_calibration_that_cannot_be_is_refused_by_name() -> None:
-    with pytest.raises(ScoringError, match="odd: its calibration cannot be"):
+    with pytest.raises(ScoringError, match="odd: impossible calibration"):
         effort({"odd": Calibration(0.5, 0.5, float("nan"), 1, 1)})
 
 
@@ -88,15 +86,15 @@ def test_a_calibration_that_cannot_be_is_refused_by_name() -> None:
     ],
 )
 def test_programbench(lines: int, dependencies: int, difficulty: float, tier: str) -> None:
-    assert programbench_difficulty(lines, dependencies) == pytest.approx(difficulty, abs=1e-4)
-    assert programbench_tier(lines, dependencies) == tier
+    assert programbench.difficulty(lines, dependencies) == pytest.approx(difficulty, abs=1e-4)
+    assert programbench.tier(lines, dependencies) == tier
 
 
 @pytest.mark.parametrize(
     ("lines", "tier"), [(0, "easy"), (1500, "easy"), (1501, "medium"), (3999, "medium"), (4000, "hard")]
 )
 def test_clitool(lines: int, tier: str) -> None:
-    assert clitool_tier(lines) == tier
+    assert clitool.tier(lines) == tier
 
 
 def test_recorded_tiers_must_be_known_and_agree() -> None:

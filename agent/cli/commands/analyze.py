@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import JsonOption, PlotFormat, PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
+from agent.cli.options import JsonOption, PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
 
 if TYPE_CHECKING:
     from agent.roles.judges import Bench
@@ -111,9 +111,10 @@ def analyze(
     if csv is not None:
         write_csv(csv, analysis.trials)
     if plots is not None:
+        from scoring.choices import PlotFormat
         from trajectories.analysis.plots import write_plots
 
-        formats = format or [PlotFormat.png]
+        formats = format or [PlotFormat.PNG]
         for path in write_plots(plots, analysis.trials, [plot_format.value for plot_format in formats]):
             typer.echo(path, err=True)
     if json:

@@ -1,4 +1,4 @@
-"""`agent prices`: dated snapshots of what tokens cost."""
+"""`agent prices`: dated snapshots of token prices."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import typer
 
 from agent.cli.group import command_group
 
-app = command_group("List, take and compare snapshots of what tokens cost.")
+app = command_group("List, make and compare snapshots of token prices.")
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _MODELS = Annotated[
-    list[str] | None, typer.Option("--model", help="Only this model, an alias or a litellm name; may be repeated.")
+    list[str] | None, typer.Option("--model", help="Model to include: an alias or a litellm name; repeatable.")
 ]
 
 _TEXT_COLUMNS = ("name", "model", "source", "problem", "date", "rate", "tier", "sha256")
@@ -21,20 +21,21 @@ _TEXT_COLUMNS = ("name", "model", "source", "problem", "date", "rate", "tier", "
 @app.command("list")
 def list_prices(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A snapshot: show its rates.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Name of the table whose rates are shown.", show_default=False),
     ] = None,
     model: _MODELS = None,
     json: _JSON = False,
 ) -> None:
-    """List the price tables that there are, or the rates in one."""
+    """List all price tables, or the rates in one of them."""
     from agent.cli.output import emit_json, stdout
     from agent.cli.tables import rows_table
     from agent.errors import UserError
     from agent.reports.prices import price_rows, table_rows
 
     if name is None and model:
-        raise UserError("--model chooses rows of a table: name the table (agent prices list names them all)")
-    rows = table_rows() if name is None else price_rows(name, model or ())
+        raise UserError("--model chooses rows of one table: name the table (agent prices list shows all names)")
+    rows = table_rows() if name is None else price_rows(name, model or (), _names_by_alias() if model else {})
     if json:
         emit_json({"tables": rows} if name is None else {"name": name, "usd_per_million_tokens": rows})
         return
@@ -43,16 +44,19 @@ def list_prices(
             row["sha256"] = row["sha256"][:12]
     stdout().print(rows_table(rows, text=_TEXT_COLUMNS, unbroken=("name", "model"), missing=""))
     if name is not None:
-        typer.echo("US dollars per million tokens; above: for longer prompts, in tokens", err=True)
+        typer.echo("US dollars per million tokens; above: rates for prompts with more tokens than this", err=True)
 
 
 @app.command("snapshot")
 def snapshot(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What --prices will take.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new snapshot, for use with --prices.")],
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="litellm|FILE", help="litellm's table, or a YAML or JSON file.", show_default=False
+            "--from",
+            metavar="litellm|FILE",
+            help="Source of the prices: litellm's table, or a YAML or JSON file [litellm].",
+            show_default=False,
         ),
     ] = None,
     model: _MODELS = None,
@@ -61,37 +65,46 @@ def snapshot(
         typer.Option(
             "--set",
             metavar="'MODEL RATE=X ...'",
-            help="A model by hand, per token: 'm input=3e-6 output=1.5e-5 input@200000=6e-6 batch.input=1.5e-6'.",
+            help="Rates of one model per token, such as 'm input=3e-6 output=1.5e-5 input@200000=6e-6 "
+            "batch.input=1.5e-6'; repeatable.",
         ),
     ] = None,
     rate: Annotated[
-        list[str] | None, typer.Option(metavar="CNY=6.77", help="Units of a currency worth one US dollar.")
+        list[str] | None,
+        typer.Option(
+            metavar="CNY=6.77", help="Exchange rate: units of a currency that are worth one US dollar; repeatable."
+        ),
     ] = None,
-    currency: Annotated[str | None, typer.Option(help="Of the rates of --set [USD].", show_default=False)] = None,
+    currency: Annotated[
+        str | None, typer.Option(help="Currency of the rates of --set [USD].", show_default=False)
+    ] = None,
     date: Annotated[
-        str | None, typer.Option(help="As of which day the prices are [today].", show_default=False)
+        str | None, typer.Option(help="Day of the prices, such as 2026-06-04 [today].", show_default=False)
     ] = None,
     json: _JSON = False,
 ) -> None:
-    """Keep prices under a name: of the installed litellm, of a file, or typed. It never changes again."""
+    """Store prices under a name, from the installed litellm, a file, or --set. A snapshot never changes."""
     from agent.cli.output import emit_json
     from agent.reports.prices import make_snapshot
     from trajectories.record.text import printable, quantity
 
+    names = _names_by_alias() if model else {}
     made = make_snapshot(
         name,
         source=source,
-        models=model or (),
+        models=[names.get(alias, alias) for alias in model or ()],
         rows=set_ or (),
         rates=rate or (),
         currency=currency,
         date=date,
     )
-    for gap, buckets in made["gaps"].items():
-        typer.echo(printable(f"note: {gap} has no rate of {' and '.join(buckets)}: its calls have no price"), err=True)
+    for gapped, buckets in made["gaps"].items():
+        typer.echo(
+            printable(f"note: {gapped} has no rate of {' and '.join(buckets)}: its calls have no price"), err=True
+        )
     if made["off_peak"]:
         few = ", ".join(made["off_peak"][:3])
-        typer.echo(f"note: cheaper at some hours, kept at the standing rates: {few}, ...", err=True)
+        typer.echo(f"note: cheaper at some hours, stored with their standing rates: {few}, ...", err=True)
     if json:
         emit_json(made)
         return
@@ -100,28 +113,35 @@ def snapshot(
 
 @app.command("diff")
 def diff(
-    old: Annotated[str, typer.Argument(metavar="A", help="A table's name.")],
-    new: Annotated[str, typer.Argument(metavar="B", help="Another's.")],
+    old: Annotated[str, typer.Argument(metavar="A", help="Name of a table.")],
+    new: Annotated[str, typer.Argument(metavar="B", help="Name of the table to compare it with.")],
     json: _JSON = False,
 ) -> None:
-    """Compare two tables: models that came and went, rates that changed."""
+    """Compare two tables: models that were added or removed, rates that changed."""
     from agent.cli.output import emit_json, stdout
     from agent.cli.tables import rows_table
     from agent.reports.prices import compare
     from trajectories.record.text import quantity
 
-    found = compare(old, new)
+    difference = compare(old, new)
     if json:
-        emit_json(found)
+        emit_json(difference)
         return
     console = stdout()
     for mark, key in (("+", "added"), ("-", "removed")):
-        for model in found[key]:
+        for model in difference[key]:
             console.print(f"{mark} {model}")
-    if found["changed"]:
-        console.print(rows_table(found["changed"], text=_TEXT_COLUMNS, unbroken=("name", "model")))
+    if difference["changed"]:
+        console.print(rows_table(difference["changed"], text=_TEXT_COLUMNS, unbroken=("name", "model")))
     typer.echo(
-        f"{len(found['added'])} added, {len(found['removed'])} removed, {len(found['changed'])} rates changed, "
-        f"{quantity(found['same'], 'model')} the same; US dollars per million tokens",
+        f"{len(difference['added'])} added, {len(difference['removed'])} removed, "
+        f"{len(difference['changed'])} rates changed, "
+        f"{quantity(difference['same'], 'model')} the same; US dollars per million tokens",
         err=True,
     )
+
+
+def _names_by_alias() -> dict[str, str]:
+    from agent.models.aliases import load_aliases
+
+    return {alias: target.name for alias, target in load_aliases().items()}

@@ -1,76 +1,32 @@
-"""`agent score`: what trials cost and what they were worth."""
+"""`agent score`: costs and scores of trials."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Cost(StrEnum):
-    """Which cost counts."""
-
-    computed = "computed"
-    billed = "billed"
-    list = "list"
-    agentmeter = "agentmeter"
-
-
-class Infrastructure(StrEnum):
-    """What a trial that the infrastructure ended is."""
-
-    EXCLUDE = "exclude"
-    COUNT = "count"
-
-
-class Duplicates(StrEnum):
-    """What two trials with one identity and attempt are."""
-
-    refuse = "refuse"
-    latest = "latest"
-    all = "all"
-
-
-class Unreadable(StrEnum):
-    """What a trial of a batch that cannot be read is."""
-
-    refuse = "refuse"
-    exclude = "exclude"
-
-
-class Attempts(StrEnum):
-    """Which trials of a task count in AMS and headlines."""
-
-    latest = "latest"
-    all = "all"
-
-
-class PlotFormat(StrEnum):
-    """How a picture is stored."""
-
-    png = "png"
-    svg = "svg"
+from agent.cli.options import PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
+from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, UnreadableRule
 
 
 def score(
-    trials: Annotated[
-        list[str],
-        typer.Argument(metavar="TRIAL", help="Trials, by directory or beginning of the id, or directories of batches."),
-    ],
+    trials: TrialsArgument,
     prices: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Price every trial again with this snapshot [as recorded]; a second one is compared by ranking.",
+            help="Price snapshot that all calls are priced with again [recorded prices]. A second one is compared by "
+            "its ranking.",
             show_default=False,
         ),
     ] = None,
     cost: Annotated[
-        list[Cost] | None,
+        list[CostKind] | None,
         typer.Option(
-            help="Which cost counts [computed]; agentmeter is its eq. 2. A second one is compared by ranking.",
+            help="Kind of cost: from the price snapshot, billed by the provider, without cache discounts, or by "
+            "AgentMeter's equation 2 [computed]. A second one is compared by its ranking.",
             show_default=False,
         ),
     ] = None,
@@ -78,49 +34,55 @@ def score(
         list[str] | None,
         typer.Option(
             metavar="agentmeter|NAME|FILE",
-            help="Budgets of AMS [agentmeter]; a second one is compared by ranking.",
+            help="Profile with the budgets of AMS [agentmeter]. A second one is compared by its ranking.",
             show_default=False,
         ),
     ] = None,
     fit_profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="Fit budgets to these trials, store them, then use them."),
+        typer.Option(metavar="NAME|FILE", help="Fit a profile to these trials, store it under this name, and use it."),
     ] = None,
-    tiers: Annotated[str, typer.Option(metavar="recorded|calibrate|FILE", help="How hard each task is.")] = "recorded",
+    tiers: Annotated[
+        str, typer.Option(metavar="recorded|calibrate|FILE", help="Source of the tasks' tiers of difficulty.")
+    ] = "recorded",
     tasks: Annotated[
         str | None,
         typer.Option(
             metavar="N|FILE|tried",
-            help="All tasks of the benchmark: those not tried count as failed [its published size, else tried].",
+            help="All tasks of the benchmark; those without a trial count as failed [published size, or tried tasks].",
             show_default=False,
         ),
     ] = None,
     infrastructure: Annotated[
-        Infrastructure, typer.Option(help="Leave infrastructure failures out, or count them as failed.")
-    ] = Infrastructure.EXCLUDE,
+        InfrastructureRule, typer.Option(help="Exclude infrastructure failures, or count them as failed trials.")
+    ] = InfrastructureRule.EXCLUDE,
     duplicates: Annotated[
-        Duplicates, typer.Option(help="Two trials with one identity and attempt.")
-    ] = Duplicates.refuse,
+        DuplicateRule,
+        typer.Option(help="Treatment of trials with the same identity and attempt: an error, the latest, or all."),
+    ] = DuplicateRule.REFUSE,
     attempts: Annotated[
-        Attempts, typer.Option(help="Of several trials of a task: the latest completed one, or the mean of all.")
-    ] = Attempts.latest,
+        AttemptRule,
+        typer.Option(help="Trials of a task in AMS and headlines: the latest completed one, or the mean of all."),
+    ] = AttemptRule.LATEST,
     unreadable: Annotated[
-        Unreadable, typer.Option(help="A trial of a batch whose record cannot be read.")
-    ] = Unreadable.refuse,
+        UnreadableRule, typer.Option(help="Treatment of unreadable records in a batch: an error, or left out.")
+    ] = UnreadableRule.REFUSE,
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="CONFIGURATION|BATCH", help="Compare all with this, paired by task [the best].", show_default=False
+            metavar="CONFIGURATION|BATCH",
+            help="Configuration or batch that all others are compared with, paired by task [the best configuration].",
+            show_default=False,
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Of intervals.")] = 0.95,
-    replicates: Annotated[int, typer.Option(help="Of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 20261120,
+    level: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
+    replicates: Annotated[int, typer.Option(help="Number of replicates of the bootstrap.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 20261120,
     output: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Write a .json, .csv, .parquet, .tex or .md file; may be repeated.",
+            help="Write the report to a .json, .csv, .parquet, .tex or .md file; repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -128,16 +90,14 @@ def score(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Which table files hold [trials in .csv and .parquet, all others in .tex and .md].",
+            help="Table that files contain [trials in .csv and .parquet, all other tables in .tex and .md].",
             show_default=False,
         ),
     ] = None,
-    plots: Annotated[Path | None, typer.Option(help="Draw pictures into this directory.", show_default=False)] = None,
-    format: Annotated[
-        list[PlotFormat] | None, typer.Option(help="Of the pictures; may be given twice [png].", show_default=False)
-    ] = None,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: the whole report.")] = False,
+    plots: PlotsOption = None,
+    format: PlotFormatOption = None,
+    runs: RunsOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the whole report as one JSON object.")] = False,
 ) -> None:
     """Score trials from their records: pass rates, AMS, costs, intervals, comparisons."""
     from agent.cli.output import emit_json, stdout
@@ -147,21 +107,21 @@ def score(
 
     choices = Choices(
         prices=tuple(prices or ()),
-        costs=tuple(each.value for each in cost or [Cost.computed]),
+        costs=tuple(cost or [CostKind.COMPUTED]),
         profiles=tuple(profile or ("agentmeter",)),
         fit_profile=fit_profile,
         tiers=tiers,
         tasks=tasks,
-        infrastructure=infrastructure.value,
-        duplicates=duplicates.value,
-        attempts=attempts.value,
-        unreadable=unreadable.value,
+        infrastructure=infrastructure,
+        duplicates=duplicates,
+        attempts=attempts,
+        unreadable=unreadable,
         against=against,
         level=level,
         seed=seed,
         replicates=replicates,
     )
-    files = Files(tuple(output or ()), table, plots, tuple(each.value for each in format or ()))
+    files = Files(tuple(output or ()), table, plots, tuple(format or ()))
     files.check()
     scored = score_trials(trials, runs_dir(runs), choices)
     for path in files.write(scored):

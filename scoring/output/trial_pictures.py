@@ -1,4 +1,4 @@
-"""Pictures that need the trials themselves: curves over budgets, step scores, scores by the number of steps."""
+"""Pictures that need single trials: curves over budgets, step scores, scores by the number of steps."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from typing import Any
 from scoring.agentmeter.curves import quality_within_budgets
 from scoring.agentmeter.tiers import TIERS
 from scoring.families import longcli
-from scoring.output.plot_parts import Drawing, legend_or_note, plain_dollars
-from scoring.selection import outcome
+from scoring.output.drawing import Drawing, legend_or_note, plain_dollars
+from scoring.selection import passed_and_quality
 from scoring.statistics.intervals import wilson
 from trajectories.record.text import quantity
 
 _STEPS = (10, 25, 50, 100, 200, 400)
-_FEWEST = 1e-4
-"""US dollars: where a logarithmic axis of budgets begins at the earliest."""
+"""Upper limits of the groups of trials by number of steps."""
+_LEAST_USD = 1e-4
+"""Lowest start of a logarithmic axis of budgets, in US dollars."""
 
 
 def budget_curves(figure: Any, drawing: Drawing) -> None:
-    """Mean quality within a budget, a panel a tier: dots on the grid, a dashed line at the threshold tau."""
+    """Draw mean quality within a budget, one panel per tier: dots on the grid, a dashed line at the threshold tau."""
     figure.set_size_inches(9.5, 4)
     panels = figure.subplots(1, 3, sharey=True)
     tiers = drawing.report.task_tiers
     curves = {(row.setup, row.score.tier): row.score.curve for row in drawing.report.tiers}
     highest = 0.0
     for axes, tier in zip(panels, TIERS, strict=True):
-        tasks = [task for task, each in tiers.items() if each == tier]
+        tasks = [task for task, task_tier in tiers.items() if task_tier == tier]
         budgets = drawing.report.profile.tiers[tier]
-        least = max(_FEWEST, budgets.grid_usd[0] / 3)
+        least = max(_LEAST_USD, budgets.grid_usd[0] / 3)
         most = max(budgets.grid_usd[-1], budgets.expensive_failure_usd) * 2
-        for one in drawing.configurations:
-            grid = curves.get((one.setup, tier))
+        for configuration in drawing.configurations:
+            setup = configuration.setup
+            grid = curves.get((setup, tier))
             if grid is None:
                 continue
-            steps = quality_within_budgets(drawing.outcomes[one.setup], tasks)
+            steps = quality_within_budgets(drawing.outcomes[setup], tasks)
             before = max((quality for cost, quality in steps if cost <= least), default=0.0)
             inside = [(cost, quality) for cost, quality in steps if least < cost <= most]
             xs = [least, *(cost for cost, _ in inside), most]
             ys = [100 * quality for quality in (before, *(quality for _, quality in inside))]
             ys.append(ys[-1])
             highest = max(highest, ys[-1])
-            colour, name = drawing.colour(one.setup), drawing.name(one.setup)
-            axes.step(
-                xs, ys, where="post", color=colour, linestyle=drawing.dashes(one.setup), label=name, linewidth=1.4
-            )
+            color, name = drawing.color(setup), drawing.name(setup)
+            axes.step(xs, ys, where="post", color=color, linestyle=drawing.dashes(setup), label=name, linewidth=1.4)
             axes.plot(
                 [point.budget_usd for point in grid],
                 [100 * point.quality for point in grid],
                 "o",
-                color=colour,
+                color=color,
                 markersize=3,
             )
         tau = budgets.expensive_failure_usd
@@ -74,18 +74,17 @@ def budget_curves(figure: Any, drawing: Drawing) -> None:
 
 
 def step_scores(figure: Any, drawing: Drawing) -> None:
-    """Trials by their step score, as LongCLI-Bench's Table 2 has it; of other benchmarks, by their quality."""
+    """Draw trials by their step score, as in LongCLI-Bench's Table 2; trials of other benchmarks by their quality."""
     axes = figure.subplots()
-    names = [*(name for _, name in longcli.BUCKETS), longcli.FULL]
     by_f2p = {row.setup: row.f2p_steps for row in drawing.report.longcli}
     shades = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
-    shown = [one for one in drawing.configurations if any(row.judged for row in drawing.members[one.setup])][::-1]
-    for at, one in enumerate(shown):
-        counts = by_f2p.get(one.setup) or _buckets(
-            [outcome(row)[1] for row in drawing.members[one.setup] if row.judged or row.infrastructure]
+    shown = [line for line in drawing.configurations if any(row.judged for row in drawing.members[line.setup])][::-1]
+    for at, line in enumerate(shown):
+        counts = by_f2p.get(line.setup) or longcli.step_buckets(
+            passed_and_quality(row)[1] for row in drawing.members[line.setup] if row.judged or row.infrastructure
         )
         total, left = sum(counts.values()) or 1, 0.0
-        for name, shade in zip(names, shades, strict=True):
+        for name, shade in zip(longcli.BUCKET_NAMES, shades, strict=True):
             width = 100 * counts[name] / total
             axes.barh(at, width, 0.75, left=left, color=shade, label=name)
             if width >= 4:
@@ -100,27 +99,20 @@ def step_scores(figure: Any, drawing: Drawing) -> None:
                     color="white" if dark else "black",
                 )
             left += width
-    axes.set_yticks(range(len(shown)), [drawing.name(one.setup) for one in shown])
+    axes.set_yticks(range(len(shown)), [drawing.name(line.setup) for line in shown])
     kind = "F2P step score" if by_f2p else "quality"
     axes.set(xlabel="share of trials, % (numbers: trials)", xlim=(0, 100), title=f"Trials by {kind}")
     axes.grid(False)
     legend_or_note(figure, drawing, len(shown), "no trial has a verdict")
 
 
-def _buckets(scores: list[float]) -> dict[str, int]:
-    counts = {name: 0 for _, name in longcli.BUCKETS} | {longcli.FULL: 0}
-    for score in scores:
-        counts[next((name for limit, name in longcli.BUCKETS if score < limit), longcli.FULL)] += 1
-    return counts
-
-
 def score_by_steps(figure: Any, drawing: Drawing) -> None:
-    """Quality and passes by the number of steps that trials took, over all configurations."""
+    """Draw quality and passes by the number of steps of the trials, over all configurations."""
     axes = figure.subplots()
     rows = [
         row
-        for one in drawing.configurations
-        for row in drawing.members[one.setup]
+        for configuration in drawing.configurations
+        for row in drawing.members[configuration.setup]
         if row.judged and not row.infrastructure
     ]
     most = max((row.steps for row in rows), default=0)
@@ -129,15 +121,15 @@ def score_by_steps(figure: Any, drawing: Drawing) -> None:
     ticks = []
     for at, limit in enumerate(limits):
         least = limits[at - 1] if at else 0
-        some = [outcome(row) for row in rows if least < row.steps <= limit or (not at and row.steps == 0)]
+        group = [passed_and_quality(row) for row in rows if least < row.steps <= limit or (not at and row.steps == 0)]
         words = f"> {least:g}" if limit == float("inf") else f"{least + (at > 0):g} to {limit:g}"
-        ticks.append(f"{words}\nn={len(some)}")
-        if some:
-            passes = sum(passed for passed, _ in some)
-            share = 100 * passes / len(some)
-            low, high = (100 * bound for bound in wilson(passes, len(some), drawing.report.level))
+        ticks.append(f"{words}\nn={len(group)}")
+        if group:
+            passes = sum(passed for passed, _ in group)
+            share = 100 * passes / len(group)
+            low, high = (100 * bound for bound in wilson(passes, len(group), drawing.report.level))
             axes.bar(
-                at - 0.19, 100 * fmean(quality for _, quality in some), 0.36, color="#56B4E9", label="mean quality"
+                at - 0.19, 100 * fmean(quality for _, quality in group), 0.36, color="#56B4E9", label="mean quality"
             )
             axes.bar(at + 0.19, share, 0.36, color="#0072B2", label="passed")
             axes.errorbar(

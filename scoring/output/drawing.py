@@ -1,4 +1,4 @@
-"""What all pictures share: colours, markers, names, legends, and the trials they draw."""
+"""Parts that all pictures share: colors, markers, names, legends, and the trials to draw."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.agentmeter.ams import Outcomes, outcomes_of
+from scoring.choices import AttemptRule
 from scoring.report import Configuration, Report
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, counted, labels, latest_completed
+from scoring.selection import by_setup, labels, latest_completed, select_trials
 from scoring.statistics.intervals import Estimate
 from trajectories.record.text import printable
 
@@ -24,12 +25,13 @@ STYLE = {
     "legend.frameon": False,
     "hatch.linewidth": 0.6,
 }
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999933")
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999933")
 _MARKERS = "osD^vPX*"
 _HATCHES = ("", "//", "..", "xx")
-_NAMED = 24
-"""More configurations than these (the best) are not drawn."""
+_MOST_DRAWN = 24
+"""Largest number of configurations that are drawn: the best ones."""
 _LENGTH = 34
+"""Longest name in a legend, in characters."""
 
 
 @dataclass(frozen=True)
@@ -38,55 +40,56 @@ class Drawing:
 
     report: Report
     configurations: tuple[Configuration, ...]
-    """Those that are drawn, best first."""
+    """Configurations that are drawn, best first."""
     members: Mapping[str, Sequence[TrialRow]]
-    """By setup, its trials that count."""
+    """Trials that count, by setup."""
     outcomes: Mapping[str, Outcomes]
-    """By setup, what AMS is made of."""
+    """Outcomes that AMS is computed from, by setup."""
     _names: Mapping[str, str]
     _order: Mapping[str, int]
 
     @classmethod
     def of(cls, report: Report, rows: Sequence[TrialRow]) -> Drawing:
-        """As the report chose: infrastructure, duplicates, attempts."""
-        some = counted(rows, infrastructure=report.infrastructure, duplicates=report.duplicates).rows
-        members = by_setup(some)
-        latest = latest_completed(some)
-        drawn = report.configurations[:_NAMED]
+        """Select the trials by the choices of the report: infrastructure, duplicates, attempts."""
+        selected = select_trials(rows, infrastructure=report.infrastructure, duplicates=report.duplicates).rows
+        members = by_setup(selected)
+        latest = latest_completed(selected)
+        drawn = report.configurations[:_MOST_DRAWN]
+        every = report.attempts == AttemptRule.ALL
         return cls(
             report=report,
             configurations=drawn,
             members=members,
             outcomes={
-                setup: outcomes_of([row for row in found if report.attempts == "all" or latest[setup, row.task] is row])
-                for setup, found in members.items()
+                setup: outcomes_of([row for row in trials if every or latest[setup, row.task] is row])
+                for setup, trials in members.items()
             },
-            _names=labels(some),
-            _order={one.setup: place for place, one in enumerate(drawn)},
+            _names=labels(selected),
+            _order={configuration.setup: place for place, configuration in enumerate(drawn)},
         )
 
     def name(self, setup: str) -> str:
-        """What a configuration is called in a legend."""
+        """Return the name of a configuration in a legend."""
         return short(self._names[setup])
 
-    def colour(self, setup: str) -> str:
-        """Of eight; `marker`, `hatch` and `dashes` tell apart those that share one."""
-        return _COLOURS[self._order[setup] % len(_COLOURS)]
+    def color(self, setup: str) -> str:
+        """Return one of eight colors. Configurations with the same color differ in marker, hatch and dashes."""
+        return _COLORS[self._order[setup] % len(_COLORS)]
 
     def hatch(self, setup: str) -> str:
-        """Of a bar."""
-        return _HATCHES[self._order[setup] // len(_COLOURS) % len(_HATCHES)]
+        """Return the hatch of a bar."""
+        return _HATCHES[self._order[setup] // len(_COLORS) % len(_HATCHES)]
 
     def dashes(self, setup: str) -> str:
-        """Of a line."""
-        return ("-", "--", ":")[self._order[setup] // len(_COLOURS) % 3]
+        """Return the style of a line."""
+        return ("-", "--", ":")[self._order[setup] // len(_COLORS) % 3]
 
     def marks(self, setup: str) -> dict[str, Any]:
-        """Colour, marker and name of a point."""
+        """Return color, marker and name of a point."""
         order = self._order[setup]
         return {
-            "color": self.colour(setup),
-            "marker": _MARKERS[(order + order // len(_COLOURS)) % len(_MARKERS)],
+            "color": self.color(setup),
+            "marker": _MARKERS[(order + order // len(_COLORS)) % len(_MARKERS)],
             "markersize": 6,
             "markeredgecolor": "white",
             "markeredgewidth": 0.5,
@@ -96,7 +99,7 @@ class Drawing:
 
 
 def arms(estimate: Estimate, scale: float) -> list[list[float]] | None:
-    """Lengths of an error bar below and above; None without an interval."""
+    """Return the lengths of an error bar below and above its point; None without an interval."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     low, high = estimate.value - estimate.low, estimate.high - estimate.value
@@ -104,7 +107,10 @@ def arms(estimate: Estimate, scale: float) -> list[list[float]] | None:
 
 
 def legend_or_note(figure: Any, drawing: Drawing, drawn: int, note: str) -> None:
-    """Names to the right of the picture; where nothing is drawn, why. How many are not drawn is above the names."""
+    """Put a legend to the right of the picture, or a note into the picture if nothing is drawn.
+
+    If there are more configurations than are drawn, the title of the legend has both numbers.
+    """
     if not drawn:
         axes = figure.axes[len(figure.axes) // 2]
         axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes, color="0.3")
@@ -113,7 +119,7 @@ def legend_or_note(figure: Any, drawing: Drawing, drawn: int, note: str) -> None
     for axes in figure.axes:
         handles, names = axes.get_legend_handles_labels()
         unique = dict(zip(names, handles, strict=True)) | unique
-    order = {drawing.name(one.setup): place for place, one in enumerate(drawing.configurations)}
+    order = {drawing.name(line.setup): place for place, line in enumerate(drawing.configurations)}
     unique = dict(sorted(unique.items(), key=lambda item: order.get(item[0], -1)))
     every = len(drawing.report.configurations)
     title = f"best {len(drawing.configurations)} of {every}" if every > len(drawing.configurations) else None
@@ -121,7 +127,7 @@ def legend_or_note(figure: Any, drawing: Drawing, drawn: int, note: str) -> None
 
 
 def plain_dollars(axes: Any) -> None:
-    """Ticks of a logarithmic axis of dollars as people write them."""
+    """Write the ticks of a logarithmic axis of dollars as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=12))
@@ -130,6 +136,7 @@ def plain_dollars(axes: Any) -> None:
 
 
 def short(text: str) -> str:
-    """Safe for a label: matplotlib takes text between dollar signs for mathematics, and a leading _ for no label."""
+    """Return a safe label: matplotlib reads text between dollar signs as mathematics, and ignores labels with a leading
+    _."""
     cut = printable(text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1]}…").replace("\t", " ").replace("$", r"\$")
     return f" {cut}" if cut.startswith("_") else cut

@@ -1,0 +1,126 @@
+"""Inputs of a scoring: which trials, compared with which, and the tiers and tasks that the caller names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agent.errors import UserError
+from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds, tiers_of
+from scoring.choices import UnreadableRule
+from scoring.errors import ScoringError
+from scoring.report import UnreadableTrial
+from scoring.rows import TrialRow, read_rows
+from scoring.statistics.denominators import Denominator, denominator
+from trajectories.reading.runs import directories_named
+from trajectories.record.layout import EVENTS
+
+
+def read_trials(
+    names: Sequence[str], runs: Path, unreadable: UnreadableRule
+) -> tuple[list[TrialRow], list[UnreadableTrial]]:
+    """Read the rows of trials and batches, and list the trials of batches whose records cannot be read.
+
+    Raises: RecordError (ScoringError), naming the trial, for a record that cannot be read, unless the trial is part of
+    a batch and `unreadable` excludes it.
+    """
+    directories, of_batches = directories_named(names, runs)
+    rows, broken = read_rows(directories)
+    for trial in broken:
+        if trial.directory not in of_batches:
+            raise ScoringError(f"{trial.directory}: {trial.problem}")
+        if unreadable == UnreadableRule.REFUSE:
+            raise ScoringError(f"{trial.directory}: {trial.problem} (--unreadable exclude scores the others)")
+    if not rows:
+        raise ScoringError(f"none of {len(broken)} trials can be read; the first: {broken[0].problem}")
+    return rows, [UnreadableTrial(trial=str(trial.directory), problem=trial.problem) for trial in broken]
+
+
+def names_trials(name: str, runs: Path) -> bool:
+    """Return True if this is the name of a trial or a batch rather than of a configuration."""
+    places = (Path(name), runs / name)
+    return any((place / EVENTS).is_file() or any(place.glob(f"*/{EVENTS}")) for place in places)
+
+
+def reference_rows(against: str, rows: Sequence[TrialRow], references: Sequence[TrialRow]) -> list[TrialRow]:
+    """Return the trials of a batch to compare with, as configurations of their own.
+
+    Raises: UserError if a trial is in both batches, or the batches are of different benchmarks.
+    """
+    if both := {row.directory for row in rows} & {row.directory for row in references}:
+        raise UserError(f"--against {against}: {min(both)} is also among the scored trials")
+    if references[0].benchmark != rows[0].benchmark:
+        raise UserError(
+            f"--against {against}: its trials are of {references[0].benchmark!r}, the scored ones of "
+            f"{rows[0].benchmark!r}"
+        )
+    name = Path(against).name
+    return [
+        replace(
+            row,
+            setup=_reference_setup(row.setup, against),
+            label=f"{row.label} @{name}",
+            identity=f"{row.identity}@{name}",
+            harness=f"{row.harness} @{name}",  # keeps the two batches apart in tables by model and harness
+        )
+        for row in references
+    ]
+
+
+def reference_setups(against: str, rows: Sequence[TrialRow], references: Sequence[TrialRow]) -> dict[str, str]:
+    """Return the setup that each setup is compared with: the same one, or the only one of the other batch.
+
+    Raises: UserError if no setup has a counterpart.
+    """
+    theirs = {row.setup for row in references}
+    only = next(iter(theirs)) if len(theirs) == 1 else None
+    pairs = {}
+    for setup in {row.setup for row in rows}:
+        counterpart = setup if setup in theirs else only
+        if counterpart is not None:
+            pairs[setup] = _reference_setup(counterpart, against)
+    if not pairs:
+        raise UserError(f"--against {against}: none of its {len(theirs)} configurations is among the scored ones")
+    return pairs
+
+
+def _reference_setup(setup: str, against: str) -> str:
+    return f"{setup}@{Path(against).name}"
+
+
+def find_tiers(source: str, rows: Sequence[TrialRow]) -> Mapping[str, Tier]:
+    """Return the tiers by task that trials record, that are calibrated from them, or that a file lists.
+
+    Raises: UserError, ScoringError.
+    """
+    if source == "recorded":
+        return tiers_of(rows)
+    if source == "calibrate":
+        return equal_thirds(effort(calibration_of(rows)))
+    from scoring.input_lists import read_tiers
+
+    return read_tiers(_existing(source, "--tiers", "recorded, calibrate, or a YAML or JSON file"))
+
+
+def find_tasks(source: str | None, rows: Sequence[TrialRow], tiers: Collection[str]) -> Denominator:
+    """Return the tasks of the benchmark: a number, the lines of a file, those that were tried, or the published ones.
+
+    Raises: UserError, ScoringError.
+    """
+    if source == "tried":
+        return Denominator(None)
+    if source is None:
+        return denominator(rows, None, tiers)
+    if source.isascii() and source.isdigit():
+        return denominator(rows, int(source), tiers)
+    from scoring.input_lists import read_tasks
+
+    path = _existing(source, "--tasks", "a number, tried, or a file with an id per line")
+    return denominator(rows, read_tasks(path), tiers)
+
+
+def _existing(name: str, option: str, choices: str) -> Path:
+    if not Path(name).exists():
+        raise UserError(f"{option} {name}: there is no such file; use {choices}")
+    return Path(name)

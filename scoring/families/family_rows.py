@@ -1,0 +1,67 @@
+"""Rows of the tables that only one benchmark prints, present if its trials record the figures that they need.
+
+LongCLI-Bench's tables need a step score or pass of a test set, or a mode; CLI-Tool-Bench's table needs its metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scoring.families import clitool, longcli, longcli_modes
+from scoring.report import LongCliRow, ModesRow, SuiteRow
+from scoring.rows import TrialRow
+from scoring.selection import latest_completed
+
+Members = Mapping[str, Sequence[TrialRow]]
+"""By setup, its trials."""
+
+
+def mode_rows(rows: Sequence[TrialRow]) -> list[ModesRow]:
+    """Return a line for each mode, model and harness, if a trial records a turn, a plan, or a variant that names a
+    mode."""
+    if not any(row.turn or row.plan or longcli_modes.mode_of(row) in longcli_modes.MODES[1:] for row in rows):
+        return []
+    pairs = sorted({(row.model, row.harness) for row in rows})
+    return [
+        ModesRow(model=model, harness=harness, mode=mode)
+        for model, harness in pairs
+        for mode in longcli_modes.modes([row for row in rows if (row.model, row.harness) == (model, harness)])
+    ]
+
+
+def longcli_rows(members: Members, names: Mapping[str, str]) -> list[LongCliRow]:
+    """Return Tables 1 to 3 of each configuration whose trials have an F2P or P2P result."""
+    table = []
+    for setup, rows in members.items():
+        turns = longcli.turns_of(rows)
+        if any(turn.all_pass is not None or turn.step is not None for turn in turns):
+            states = longcli.states_by_turn(turns)
+            table.append(
+                LongCliRow(
+                    setup=setup,
+                    label=names[setup],
+                    main=longcli.first_turns(turns),
+                    f2p_steps=longcli.f2p_step_buckets(turns),
+                    turns=tuple(states),
+                    differences=tuple(longcli.turn_differences(states)),
+                )
+            )
+    return table
+
+
+def suite_rows(members: Members, names: Mapping[str, str]) -> list[SuiteRow]:
+    """Return Build, Exec, EM, FM and SM of each configuration whose trials have any of them, also by language if known.
+
+    If a repository has several trials, the latest completed one counts.
+    """
+    table = []
+    for setup, rows in members.items():
+        if any(clitool.repository_score(row, metric) is not None for row in rows for metric in clitool.METRICS):
+            group = _language if any("language" in row.facts for row in rows) else None
+            latest = list(latest_completed(rows).values())
+            table.append(SuiteRow(setup=setup, label=names[setup], lines=tuple(clitool.suite_lines(latest, group))))
+    return table
+
+
+def _language(row: TrialRow) -> str:
+    return row.facts.get("language", "unknown")
