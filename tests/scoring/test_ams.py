@@ -63,6 +63,15 @@ def test_an_unknown_cost_is_within_no_budget_and_no_expensive_failure_and_is_cou
     assert (easy.unknown_cost, easy.success_rate, easy.cost_aubqc, easy.expensive_failure_rate) == (2, 0.25, 0, 0)
 
 
+def test_an_expensive_success_is_not_an_expensive_failure() -> None:
+    """Both trials cost more than tau (0.12); only the one that failed is an expensive failure."""
+    easy = ams.score(
+        {"easy-0": [Outcome(True, 1.0, 5.0)], "easy-1": [Outcome(False, 0.5, 5.0)]}, TASKS, AGENTMETER
+    ).tiers[0]
+    assert (easy.success_rate, easy.expensive_failure_rate) == (0.25, 0.25)
+    assert easy.score == pytest.approx(0.6 * 0.25 * 0.75)
+
+
 def test_a_tier_without_tasks_leaves_no_ams() -> None:
     found = ams.score({}, {"a": "easy", "b": "hard"}, AGENTMETER)
     assert found.ams is None

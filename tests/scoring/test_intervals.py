@@ -83,6 +83,18 @@ def test_the_bootstrap_is_seeded_and_blind_to_order() -> None:
     assert mean(values, seed=1) != mean(values, seed=2)
 
 
+def test_tasks_with_different_names_are_drawn_differently() -> None:
+    """The draw depends on the names of the tasks, so two benchmarks of the same size do not share their errors."""
+    chance = random.Random(2)
+    qualities = [chance.random() for _ in range(30)]
+    first, second = (
+        mean({f"{benchmark}/{number:02}": [quality] for number, quality in enumerate(qualities)})
+        for benchmark in ("first", "second")
+    )
+    assert first.value == second.value
+    assert (first.low, first.high) != (second.low, second.high)
+
+
 def test_attempts_at_one_task_are_drawn_together() -> None:
     """Ten attempts that always agree are worth no more than one: the interval does not shrink."""
     once = {f"t{number}": [float(number % 2)] for number in range(20)}
