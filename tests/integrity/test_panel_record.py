@@ -58,14 +58,14 @@ def test_a_whole_panel_is_consistent(trial: Path) -> None:
 
 
 BREAKS: dict[str, tuple[Callable[[Events], object], str]] = {
-    "no panel": (lambda e: e.pop(2), "was not begun"),
-    "a judge that is none": (lambda e: e[4].update(judge=3), "judge 3 in a panel of 2"),
+    "no panel": (lambda e: e.pop(2), "has not begun"),
+    "a judge that is none": (lambda e: e[4].update(judge=3), "judge 3 of a panel of 2"),
     "twice": (lambda e: e[4].update(judge=1), "votes twice"),
-    "half an answer": (lambda e: e[3]["answers"].pop("tracing"), "valid has 3 answers"),
-    "an answer of no vote": (lambda e: e[3].update(outcome="failed"), "failed has 4 answers"),
-    "asked after all": (lambda e: e[3].update(outcome="not_asked", answers={}), "was not asked, and has 1"),
-    "a vote from nowhere": (lambda e: e[3].update(asks=[]), "has a vote and no reply"),
-    "out of order": (lambda e: [each.update(panel=2) for each in e[2:]], "panel 2 where 1"),
+    "half an answer": (lambda e: e[3]["answers"].pop("tracing"), "outcome valid has 3 answers"),
+    "an answer of no vote": (lambda e: e[3].update(outcome="failed"), "outcome failed has 4 answers"),
+    "asked after all": (lambda e: e[3].update(outcome="not_asked", answers={}), "was not asked, but has 1"),
+    "a vote from nowhere": (lambda e: e[3].update(asks=[]), "has a vote, but no reply"),
+    "out of order": (lambda e: [each.update(panel=2) for each in e[2:]], "panel 2 instead of 1"),
     "before the end": (lambda e: e.append(e.pop(1)), "before the exit"),
     "nobody": (lambda e: [e[2].update(judges=[]), e.pop(), e.pop()], "no judges"),
 }

@@ -1,4 +1,5 @@
-"""The rules of a consistent record, one concern a file; `trajectories.checks.check` runs them.
+"""The rules of a consistent record, one concern in each file. `trajectories.checks.check` runs them.
 
-A rule is fed every event in order and says in words what cannot be. It never raises, whatever the record holds.
+A rule takes in every event in order and describes each inconsistency in words. It never raises, whatever the record
+holds.
 """

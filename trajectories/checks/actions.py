@@ -1,4 +1,4 @@
-"""Commands: each starts once, finishes once, is observed once, and its output is what its hash says."""
+"""Commands: each starts once, finishes once and is observed once, and its output has the recorded hash."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trajectories.record.events import (
 
 _ADDRESS = re.compile(r"([1-9]\d{0,8})\.([1-9]\d{0,8})")
 _CUT_SHORT = frozenset({"interrupted", "disk_full", "harness_defect", "environment_lost"})
-"""Exits at which a command may have been left running."""
+"""Causes of an exit at which a command may still run."""
 
 
 class Actions:
@@ -37,15 +37,15 @@ class Actions:
         self._answered: set[str] = set()
         self._started: set[str] = set()
         self._finished: dict[str, str | None] = {}
-        """Address to tool call."""
+        """Tool call of each action, by the action's address."""
         self._observed: set[str] = set()
         self._unobserved: set[str] = set()
         self._running: ActionStarted | None = None
         self._again: set[str] = set()
-        """What may start, or be finished, a second time."""
+        """Actions that may start, or finish, a second time."""
         self._cut_off: set[str] = set()
         self._imported = False
-        """The submitting command of another harness ran, and its file does not say how it ended."""
+        """In an imported trial the submitting command may have no end, because its file lacks it."""
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
@@ -81,7 +81,7 @@ class Actions:
         action = event.action[:40]
         address = _ADDRESS.fullmatch(event.action)
         if address is None or int(address[1]) != event.step:
-            yield f"action {action!r} is no address of step {event.step}"
+            yield f"action {action!r} is not an address of step {event.step}"
         if self._running is not None:
             yield f"action {action} starts while {self._running.action} is running"
         if event.action in self._again:
@@ -90,7 +90,7 @@ class Actions:
         elif event.action in self._started:
             yield f"action {action} starts a second time"
         elif event.step != self._step:
-            yield f"action {action} starts in step {self._step}"
+            yield f"action {action} starts during step {self._step}"
         elif address is not None:
             if int(address[2]) <= self._index:
                 yield f"action {action} starts after number {self._index} of its step"
@@ -107,13 +107,13 @@ class Actions:
             if event.action in self._finished:
                 yield f"action {action} finishes a second time"
             else:
-                yield f"action {action} finishes without having started"
+                yield f"action {action} finishes, but has not started"
         elif (running.tool_call_id, running.step) != (event.tool_call_id, event.step):
             yield f"action {action} finishes with another step or tool call than it started with"
         if event.ended == "exited" and (event.exit_code is None) == (event.signal is None):
-            yield f"action {action} exited with exit_code {event.exit_code} and signal {event.signal}"
+            yield f"action {action} exited, but has the exit_code {event.exit_code} and the signal {event.signal}"
         if (event.stderr is not None) != (event.streams == "separate"):
-            yield f"action {action}: {event.streams} streams {'without' if event.stderr is None else 'with'} stderr"
+            yield f"action {action} has {event.streams} streams, but {'no' if event.stderr is None else 'a'} stderr"
         for output in (event.output, event.stderr):
             if output is not None and (problem := self._contents.output_problem(output)):
                 yield f"action {action}: {problem}"
@@ -127,13 +127,13 @@ class Actions:
     def _message(self, event: Message) -> Iterator[str]:
         call = event.tool_call_id
         if (call is not None) != (event.role == "tool"):
-            yield f"message {event.id[:40]!r}: role {event.role} with the tool call {call!r}"
+            yield f"message {event.id[:40]!r} has the role {event.role}, but the tool call {call!r}"
         if event.action is not None:
             action = event.action[:40]
             if event.action not in self._finished:
-                yield f"an observation of action {action}, which has not finished"
+                yield f"an observation is of action {action}, which has not finished"
             elif self._finished[event.action] != call:
-                yield f"the observation of action {action} answers the tool call {call!r}, and not the action's"
+                yield f"the observation of action {action} answers the tool call {call!r} instead of the action's"
             if event.action in self._observed:
                 yield f"action {action} has two observations"
             self._observed.add(event.action)

@@ -1,4 +1,4 @@
-"""Calls and the conversation: every outcome has its call, every request is what the messages before it give."""
+"""Calls and the conversation: every outcome has its call, and every request holds exactly the messages before it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Calls:
             case CallFinished():
                 yield from self._outcome(event)
                 if event.step != self._steps + 1:
-                    yield f"step {event.step} finished where {self._steps + 1} should be"
+                    yield f"step {event.step} finishes instead of step {self._steps + 1}"
                 self._steps = max(self._steps, event.step)
                 self._failed = None
                 yield from self._add(event)
@@ -56,7 +56,7 @@ class Calls:
 
     def _add(self, turn: Message | CallFinished | InheritedReply) -> Iterator[str]:
         if turn.id in self._ids:
-            yield f"message id {turn.id!r} used twice"
+            yield f"message id {turn.id!r} is used twice"
         self._ids.add(turn.id)
         self._turns += 1
         self._conversation.add(turn)
@@ -65,15 +65,15 @@ class Calls:
         if self._in_flight is not None and not self._resumed:
             yield f"a call of step {call.step} begins while that of step {self._in_flight.step} has no outcome"
         if call.step != self._steps + 1:
-            yield f"a call of step {call.step} where step {self._steps + 1} should be"
+            yield f"a call of step {call.step} begins instead of one of step {self._steps + 1}"
         yield from self._try(call)
         new = self._conversation.take_new_ids()
         if call.message_ids != new:
-            yield f"message_ids {_ids(call.message_ids)} where the messages since the call before are {_ids(new)}"
+            yield f"message_ids are {_ids(call.message_ids)}, but the messages since the call before are {_ids(new)}"
         if call.messages != self._turns:
-            yield f"messages is {call.messages}, and there are {self._turns} so far"
+            yield f"messages is {call.messages}, but there are {self._turns} so far"
         if call.messages_sha256 != self._conversation.sha256:
-            yield f"messages_sha256 {call.messages_sha256[:16]!r}... is not what the messages so far give"
+            yield f"messages_sha256 {call.messages_sha256[:16]!r}... is not the hash of the messages so far"
         self._in_flight = self._last = call
         self._failed, self._resumed = None, False
 
@@ -82,14 +82,14 @@ class Calls:
         last_try = self._last.try_ if self._last is not None and again else 0
         allowed = {last_try + 1} | ({1, max(1, last_try)} if self._resumed else set())
         if call.try_ not in allowed:
-            yield f"try {call.try_} of step {call.step} where {last_try + 1} should be"
+            yield f"try {call.try_} of step {call.step} instead of {last_try + 1}"
         if self._failed is not None and not self._failed.retry and not self._resumed:
-            yield f"step {call.step} is tried again after a failure that said it would not be"
+            yield f"step {call.step} is tried again after a failure that excludes a retry"
 
     def _outcome(self, event: CallFinished | CallFailed) -> Iterator[str]:
         call = self._in_flight
         if call is None or (call.step, call.try_) != (event.step, event.try_):
-            yield f"{event.type} of step {event.step}, try {event.try_}, without its call_started"
+            yield f"{event.type} of step {event.step}, try {event.try_}, has no call_started"
         self._in_flight = None
 
 
@@ -100,4 +100,4 @@ def _bad_costs(costs: Costs) -> Iterator[str]:
 
 
 def _ids(ids: tuple[str, ...]) -> str:
-    return f"{', '.join(repr(one)[:40] for one in ids[:_SHOWN]) or 'none'}{', ...' if len(ids) > _SHOWN else ''}"
+    return f"{', '.join(repr(id)[:40] for id in ids[:_SHOWN]) or 'none'}{', ...' if len(ids) > _SHOWN else ''}"

@@ -1,7 +1,7 @@
-"""The validator: reads a whole record and names what cannot be, first things first.
+"""Checks a whole record and reports each inconsistency, in the order of the record.
 
-Reads on after what is wrong, so that all of it is named; nothing of a record makes it fail. A torn last line is what a
-crash leaves, and a warning.
+It continues after an inconsistency and never fails because of a record. A torn last line is a warning, because a crash
+leaves one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,31 @@ _MOST_CONVENIENCE_BYTES = 64 << 20
 
 
 class Finding(BaseModel):
-    """One thing that cannot be, or that a reader should know (`warning`)."""
+    """An inconsistency, or a fact that a reader should know."""
 
     rule: str
+    """Name of the rule."""
     place: str
     """File and line, or the file."""
     text: str
+    """Description in one line."""
     warning: bool = False
+    """True for a fact that does not make the record inconsistent."""
 
 
 class Checked(BaseModel):
-    """All that was found; `consistent` if there are warnings at most. `finished` False: it has no exit (yet)."""
+    """The result of checking a record."""
 
     trial: str
+    """Directory of the trial."""
     consistent: bool
+    """True if there are at most warnings."""
     finished: bool
+    """False if the record has no exit (yet)."""
     events: int
+    """Number of events."""
     findings: list[Finding]
+    """Inconsistencies and warnings, in the order of the record."""
 
     @property
     def first(self) -> Finding | None:
@@ -65,7 +73,7 @@ def check(trial: Path) -> Checked:
     for finding in checking.run():
         findings.append(finding)
         if len(findings) >= _MOST_FINDINGS:
-            findings.append(Finding(rule="order", place=path.name, text="and more", warning=True))
+            findings.append(Finding(rule="order", place=path.name, text="there are more", warning=True))
             break
     return Checked(
         trial=str(path.parent),
@@ -109,7 +117,7 @@ class _Checking:
                 kept.append(event)
                 self.finished |= isinstance(event, Exited)
                 if isinstance(event, Unknown):
-                    text = f"an event of the type {event.type[:40]!r}, which this version does not know"
+                    text = f"the type of event {event.type[:40]!r} is unknown to this version"
                     yield Finding(rule="event", place=place, text=text, warning=True)
                 for rule in self._rules:
                     for text in rule.feed(event):
@@ -118,7 +126,7 @@ class _Checking:
             yield Finding(rule="event", place=self._path.name, text=str(error))
             readable = False
         if not self.events:
-            yield Finding(rule="event", place=self._path.name, text="the record holds no event")
+            yield Finding(rule="event", place=self._path.name, text="the record has no events")
         yield from self._end()
         if readable and kept and self.finished:
             yield from self._conveniences(kept)
@@ -128,14 +136,14 @@ class _Checking:
             for text in rule.end():
                 yield Finding(rule=rule.name, place=self._path.name, text=text)
         if parent := self._parentage.missing_parent():
-            text = f"the parent {parent[:80]!r} is not among the trials here"
+            text = f"the parent {parent[:80]!r} is not among the trials of these batches"
             yield Finding(rule="parentage", place=self._path.name, text=text, warning=True)
         if _is_torn(self._path):
-            text = "the last line is torn: its writer died while writing it"
+            text = "the last line is torn: its writer ended while it was writing it"
             yield Finding(rule="event", place=f"{self._path.name}:{self.events + 1}", text=text, warning=True)
 
     def _conveniences(self, events: list[Event]) -> Iterator[Finding]:
-        """What is derived differs from the events: somebody changed one of them, or forgot `agent show --rebuild`."""
+        """Yield derived files that differ from the events: somebody changed one, or `agent show --rebuild` is due."""
         if not isinstance(events[0], TrialStarted):
             return
         for name, content in derived(self._path.parent, events).items():
@@ -143,23 +151,23 @@ class _Checking:
             try:
                 if path.stat().st_size > _MOST_CONVENIENCE_BYTES:
                     raise ValueError("it is too large")
-                there = type(content).model_validate_json(path.read_bytes())
+                stored = type(content).model_validate_json(path.read_bytes())
             except FileNotFoundError:
                 continue
             except (OSError, ValidationError, ValueError) as error:
                 problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
                 if problems and all(problem["type"] == "missing" for problem in problems):
-                    text = "an older version wrote it (`agent show --rebuild` writes it anew)"
+                    text = "it was written by an older version (`agent show --rebuild` rewrites it)"
                     yield Finding(rule="conveniences", place=name, text=text, warning=True)
                     continue
-                why = problems[0]["msg"] if problems else str(error)
-                text = f"cannot be read: {' '.join(why.split())[:200]}"
+                reason = problems[0]["msg"] if problems else str(error)
+                text = f"it cannot be read: {' '.join(reason.split())[:200]}"
                 yield Finding(rule="conveniences", place=name, text=text)
                 continue
-            own, derived_ones = there.model_dump(exclude={"trial"}), content.model_dump(exclude={"trial"})
-            differing = [key for key in derived_ones if own[key] != derived_ones[key]]
+            before, after = stored.model_dump(exclude={"trial"}), content.model_dump(exclude={"trial"})
+            differing = [key for key in after if before[key] != after[key]]
             if differing:
-                text = f"differs from the events in {', '.join(differing)} (`agent show --rebuild` writes it anew)"
+                text = f"it differs from the events in {', '.join(differing)} (`agent show --rebuild` rewrites it)"
                 yield Finding(rule="conveniences", place=name, text=text)
 
 

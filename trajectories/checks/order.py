@@ -1,4 +1,4 @@
-"""Numbers, clocks and places of events: nothing is missing, repeated, back in time or after the end."""
+"""Numbers, clocks and positions of events: none is missing, repeated, back in time, or after the end."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Order:
         self._exited = False
         self._imported = False
         self._resumable = False
-        """Whether the exit was not the loop's own end, so that the trial may go on after it."""
+        """True if the exit was not the agent's own, so that the trial may be resumed after it."""
 
     def feed(self, event: Event) -> Iterator[str]:
         expected = self._seq + 1
         if event.seq > expected:
-            yield f"sequence gap: seq {event.seq} where {expected} should be"
+            yield f"sequence gap: seq {event.seq} instead of {expected}"
         elif event.seq < expected:
-            yield f"sequence repeat: seq {event.seq} where {expected} should be"
+            yield f"sequence repeat: seq {event.seq} instead of {expected}"
         self._seq = event.seq if event.seq >= 0 else expected
         if isinstance(event, TrialStarted) and expected > 0:
             yield "a second trial_started"
@@ -66,14 +66,14 @@ class Order:
             if isinstance(value, float) and not (math.isfinite(value) and value >= 0):
                 yield f"{name} is {value}"
         if event.mono_s < self._mono_s:
-            yield f"time running backwards: mono_s {event.mono_s:g} after {self._mono_s:g}"
+            yield f"time runs backwards: mono_s {event.mono_s:g} after {self._mono_s:g}"
         if math.isfinite(event.mono_s):
             self._mono_s = event.mono_s
-        if self._imported and not event.t:  # its file gives no time
+        if self._imported and not event.t:  # its file has no time
             return
         try:
             zone = datetime.fromisoformat(event.t).utcoffset()
         except ValueError:
             zone = None
         if zone is None or zone.total_seconds() != 0:
-            yield f"t {event.t[:60]!r} is no time in UTC"
+            yield f"t {event.t[:60]!r} is not a time in UTC"

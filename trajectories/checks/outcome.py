@@ -1,4 +1,4 @@
-"""The exit, the evaluation, and where a fork came from."""
+"""The exit, the evaluation, and the origin of a fork."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trajectories.record.events import (
 
 
 class Outcome:
-    """Rule `outcome`."""
+    """Rule `outcome`: the exit counts the steps, and each verdict has its evaluation."""
 
     name = "outcome"
 
@@ -40,24 +40,24 @@ class Outcome:
             case Exited():
                 self._exited = True
                 if event.steps != self._steps:
-                    yield f"the exit counts {event.steps} steps, and {self._steps} were finished"
+                    yield f"the exit counts {event.steps} steps, but {self._steps} are finished"
             case EvaluationStarted():
                 self._evaluating = True
                 if not self._exited:
                     yield "an evaluation begins before the exit"
             case Evaluated():
                 if not self._evaluating and event.verdict is not None:
-                    yield "a verdict without an evaluation_started"
+                    yield "a verdict comes without an evaluation_started"
                 self._evaluating = False
                 if event.verdict is None and not event.why_none:
-                    yield "an evaluation with neither a verdict nor why there is none"
+                    yield "an evaluation has neither a verdict nor a reason for its absence"
 
     def end(self) -> Iterator[str]:
         return iter(())
 
 
 class Parentage:
-    """Rule `parentage`: what was inherited comes first, and only in a fork."""
+    """Rule `parentage`: inherited messages come first, and only in a fork."""
 
     name = "parentage"
 
@@ -71,16 +71,16 @@ class Parentage:
             case TrialStarted():
                 self.parent = event.parent
                 if event.parent is not None and event.parent.step < 0:
-                    yield f"forked from step {event.parent.step}"
+                    yield f"the trial is forked from step {event.parent.step}"
             case CallStarted():
                 self._called = True
             case Message() | InheritedReply() if isinstance(event, InheritedReply) or event.inherited:
                 if self.parent is None:
-                    yield f"message {event.id[:40]!r} is inherited, and there is no parent"
+                    yield f"message {event.id[:40]!r} is inherited, but the trial has no parent"
                 if self._called:
-                    yield f"message {event.id[:40]!r} is inherited, and comes after a call"
+                    yield f"message {event.id[:40]!r} is inherited, but comes after a call"
                 if isinstance(event, InheritedReply) and self.parent is not None and event.step > self.parent.step:
-                    yield f"a reply of step {event.step} is inherited, and the fork is of step {self.parent.step}"
+                    yield f"a reply of step {event.step} is inherited, but the fork is of step {self.parent.step}"
 
     def end(self) -> Iterator[str]:
         parent = self._parent_directory()
@@ -91,10 +91,10 @@ class Parentage:
         except (RecordError, OSError):
             return
         if self.parent.step > steps:
-            yield f"forked from step {self.parent.step} of {parent.name}, which has {steps}"
+            yield f"the trial is forked from step {self.parent.step} of {parent.name}, which has {steps}"
 
     def missing_parent(self) -> str:
-        """The parent's name if it is not among the trials beside this one."""
+        """Return the name of the parent if it is not in this batch or in one beside it, otherwise an empty text."""
         return self.parent.trial if self.parent is not None and self._parent_directory() is None else ""
 
     def _parent_directory(self) -> Path | None:

@@ -1,4 +1,4 @@
-"""What a rule of the validator is."""
+"""The interface of a rule."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from trajectories.record.events import Event
 
 
 class Rule(Protocol):
-    """Fed every event that could be read, in order; gives what is wrong, in words that name the thing and the value."""
+    """A rule takes in every readable event in order. Its texts name the thing and the value that is wrong."""
 
     name: str
 
     def feed(self, event: Event) -> Iterable[str]:
-        """What is wrong with this event after those before it."""
+        """Take in an event, and yield its inconsistencies with itself and with the events before it."""
 
     def end(self) -> Iterable[str]:
-        """What is wrong with the record as a whole."""
+        """Yield the inconsistencies of the record as a whole."""

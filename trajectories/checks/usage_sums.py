@@ -1,7 +1,8 @@
-"""Whether a call's buckets agree with the provider's own figures, where those can be read for certain.
+"""Compares the buckets of a call with the provider's own figures, if those can be read for certain.
 
-Shapes differ: OpenAI-like prompts include the cache (and some leave it out all the same), Anthropic's input does not,
-xAI counts reasoning beside the completion. Only what no reading of a shape explains is named.
+Providers count in different ways: the prompt of OpenAI-like ones includes the cache (though some leave it out),
+Anthropic's input does not, and xAI counts reasoning beside the completion. Only a difference that none of these ways
+explains is reported.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from trajectories.record.usage import Usage
 
 
 def does_not_add_up(usage: Usage | None, raw: Json | None) -> Iterator[str]:
-    """What is wrong with a call's usage, in words."""
+    """Yield the inconsistencies in the usage of a call."""
     if usage is None:
         return
     if usage.reasoning is not None and usage.output is not None and usage.reasoning > usage.output:
@@ -31,7 +32,7 @@ def _output(usage: Usage, raw: Json) -> Iterator[str]:
     details = raw.get("completion_tokens_details")
     beside = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else None
     if usage.output not in (figure, figure + (beside or 0)):
-        yield f"usage does not add up: {usage.output} tokens of output, and {figure} according to the provider"
+        yield f"usage does not add up: {usage.output} tokens of output, but {figure} according to the provider"
 
 
 def _prompt(usage: Usage, raw: Json) -> Iterator[str]:
@@ -40,7 +41,7 @@ def _prompt(usage: Usage, raw: Json) -> Iterator[str]:
         return
     miss = _count(raw, "prompt_cache_miss_tokens")
     if usage.prompt != figure and usage.input not in (figure, miss):
-        yield f"usage does not add up: {usage.prompt} tokens of prompt, and {figure} according to the provider"
+        yield f"usage does not add up: {usage.prompt} tokens of prompt, but {figure} according to the provider"
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int | None:

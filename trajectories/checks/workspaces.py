@@ -1,4 +1,4 @@
-"""Snapshots follow on each other and their contents are there; an export is the file that its hash says."""
+"""Snapshots fit to each other, their contents exist, and an exported archive has the recorded hash."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Workspaces:
                 self._exported[event.path] = event
                 self._hashes.add(event.sha256)
             case EvaluationStarted() if self._hashes and event.workspace_sha256 not in self._hashes:
-                yield f"an evaluation of the workspace {event.workspace_sha256[:16]!r}..., which was never exported"
+                yield f"an evaluation is of the workspace {event.workspace_sha256[:16]!r}..., which was never exported"
 
     def end(self) -> Iterator[str]:
         for path, event in self._exported.items():
@@ -50,15 +50,15 @@ class Workspaces:
                 yield f"{path}: the exported workspace cannot be read ({getattr(error, 'strerror', None) or error})"
                 continue
             if (digest, size) != (event.sha256, event.bytes):
-                yield f"{path}: {size} bytes with sha256 {digest[:16]}..., not the {event.bytes} that were exported"
+                yield f"{path}: {size} bytes with the sha256 {digest[:16]}..., but {event.bytes} bytes were exported"
 
     def _take(self, snapshot: Snapshot) -> Iterator[str]:
         if self._snapshot < 0 and snapshot.step != 0:
-            yield f"the first snapshot is of step {snapshot.step}, not of the beginning"
+            yield f"the first snapshot is of step {snapshot.step} instead of step 0"
         elif snapshot.step < self._snapshot or (snapshot.step == self._snapshot and not self._resumed):
-            yield f"a snapshot of step {snapshot.step} after that of step {self._snapshot}"
+            yield f"a snapshot of step {snapshot.step} comes after that of step {self._snapshot}"
         if snapshot.step > self._steps:
-            yield f"a snapshot of step {snapshot.step} when {self._steps} steps were finished"
+            yield f"a snapshot of step {snapshot.step} comes when {self._steps} steps are finished"
         self._snapshot, self._resumed = max(self._snapshot, snapshot.step), False
         for path, problem in contradictions(self._manifest, snapshot.changes):
             yield f"snapshot of step {snapshot.step}: {path[:200]!r}: {problem}"
