@@ -1,7 +1,7 @@
-"""Makes the listings of one environment: the first whole, the others of what changed since the one before.
+"""The lister of one environment: its first listing is complete, each later one asks only for what changed.
 
-All is listed again whenever that might not tell everything: after an error, when the clock was set back, and when the
-supervisor or the tree says so.
+Everything is listed again whenever changes alone might not tell everything: after an error, when the clock was set
+back, and when the supervisor or the tree reports so. `listing.py` explains the theory.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from environments.protocol import EnvironmentFault
 from environments.wire.channel import Channel, StreamEnd
 
 _SET_BACK_S = 0.02
-"""Less than the time by which what two listings look at overlaps."""
+"""Seconds by which the clock may go back unnoticed: less than the overlap of what two listings look at."""
 
 
 class Lister:
-    """Knows the last listing."""
+    """Makes the listings of one environment and remembers the last one."""
 
     def __init__(self) -> None:
         self._last: Listing | None = None
         self._ahead_s = 0.0
-        """Of the monotonic clock, the one that files are stamped with."""
+        """Seconds by which the clock that stamps files was ahead of the monotonic clock."""
 
     def listing(self, channel: Channel) -> Listing:
-        """What is in the workspace now.
+        """List the workspace as it is now.
 
         Raises: EnvironmentLost, EnvironmentFault.
         """
@@ -45,28 +45,28 @@ class Lister:
 
 
 def _listed(channel: Channel, last: Listing | None = None) -> Listing:
-    """Everything, or what changed since the `last` one.
+    """List everything, or only what changed since the `last` listing.
 
     Raises: Unclear, EnvironmentLost, EnvironmentFault.
     """
-    raw, told = whole(channel.read("l", (), last.look_after if last else "0"))
-    busy, how = told.facts[0] == "1", told.facts[1]
-    if last is not None and how == "since":
-        if told.status or told.complaints:
-            raise Unclear(told.complaints)
+    raw, end = whole(channel.read("l", (), last.look_after if last else "0"))
+    busy, extent = end.facts[0] == "1", end.facts[1]
+    if last is not None and extent == "since":
+        if end.status or end.complaints:
+            raise Unclear(end.complaints)
         listing = last.followed_by(raw, busy=busy)
         if listing.is_settled:
             channel.need_not_wait()
         return listing
-    unlisted, rest = left_out.unlisted(told.complaints)
-    if told.status > 1 or rest or (told.status and not told.complaints):
-        why = "; ".join(rest[:3]) or f"its lister ended with status {told.status}"
+    unlisted, rest = left_out.unlisted(end.complaints)
+    if end.status > 1 or rest or (end.status and not end.complaints):
+        why = "; ".join(rest[:3]) or f"its lister ended with status {end.status}"
         raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
     return Listing(raw, busy=busy, unlisted=unlisted)
 
 
 def whole(stream: Generator[bytes, None, StreamEnd]) -> tuple[bytes, StreamEnd]:
-    """All bytes of an answer, and what was said around them."""
+    """Return all bytes of a stream, and the facts about it."""
     pieces: list[bytes] = []
     while True:
         try:

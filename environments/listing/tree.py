@@ -1,29 +1,33 @@
-"""A listing as a tree that takes in what was seen since: in place, at the cost of what changed. No I/O.
+"""A listing as a tree that takes in, in place, what changed since the listing before. No I/O.
 
-Seen are all paths whose status time is new, and of each directory among them all that is in it now. This tells
-everything but what is in a directory that came from elsewhere, whose content keeps its times: then, and whenever
-what was seen does not fit to what was known, it is `Unclear`, and everything has to be listed.
+What was seen since then is: every path whose status time is new, and for each directory among them its complete
+content. That tells everything, except what is in a directory that came from elsewhere, whose content keeps its times.
+Then, and whenever what was seen contradicts what was known, the tree raises `Unclear`, and everything is listed anew.
+`listing.py` has an example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from environments.listing.records import is_directory, same_kind, split
+
 
 class Unclear(Exception):
-    """What was seen does not tell all that changed."""
+    """What was seen does not tell everything that changed."""
 
 
 def _plain(path: bytes) -> bytes:
-    """As find names what it was told to begin with, relative to the workspace."""
+    """Return a path relative to the workspace, as find names it if it starts from `.` or from `./NAME`."""
     return b"" if path == b"." else path.removeprefix(b"./")
 
 
 class Tree:
-    """`facts` by path: a record of `supervisor/52-listing.sh` without its path."""
+    """The facts of all paths at one moment, and which paths each directory holds."""
 
     def __init__(self, records: Iterable[bytes]) -> None:
         self.facts: dict[bytes, bytes] = {}
+        """The facts of each path: its record without the path."""
         self._within: dict[bytes, set[bytes]] = {b"": set()}
         """The paths in each directory."""
         for record in records:
@@ -32,9 +36,11 @@ class Tree:
             self._within.setdefault(path.rpartition(b"/")[0], set()).add(path)
 
     def take_in(self, seen: bytes) -> dict[bytes, bytes | None]:
-        """Come from the moment before to that of `seen`; what was there before, None nothing, at each path looked at.
+        """Move the tree on to the moment of `seen`.
 
-        Raises: Unclear; then nothing has changed.
+        Return the facts before that of each path that was looked at, None for a path that did not exist.
+
+        Raises: Unclear; the tree is then as it was.
         """
         before: dict[bytes, bytes | None] = {}
         try:
@@ -46,82 +52,67 @@ class Tree:
         return before
 
     def _take_in(self, seen: bytes, before: dict[bytes, bytes | None]) -> None:
-        changed, _, listed = seen.partition(b"\0\0")
+        changed, _, contents = seen.partition(b"\0\0")
         news = [(facts, _plain(path)) for facts, path in map(split, filter(None, changed.split(b"\0")))]
-        inside: dict[bytes, dict[bytes, bytes]] = {path: {} for facts, path in news if is_directory(facts)}
-        for record in listed.split(b"\0"):
+        content_of: dict[bytes, dict[bytes, bytes]] = {path: {} for facts, path in news if is_directory(facts)}
+        for record in contents.split(b"\0"):
             if record:
                 facts, path = split(record)
                 path = path.removeprefix(b"./")
                 parent = path.rpartition(b"/")[0]
-                if parent not in inside:
-                    raise Unclear(f"{path!r} is in no directory that was gone through")
-                inside[parent][path] = facts
-        for facts, path in news:  # what is above comes first
+                if parent not in content_of:
+                    raise Unclear(f"{path!r} is in a directory that was not gone through")
+                content_of[parent][path] = facts
+        for facts, path in news:  # a directory comes before its content
             old = self.facts.get(path)
-            if path and path.rpartition(b"/")[0] in inside:  # its record there is the later one
+            if path and path.rpartition(b"/")[0] in content_of:  # its record there is the later one
                 before.setdefault(path, old)
             elif path:
-                if old is None or not _same_kind(old, facts):
-                    raise Unclear(f"{path!r} is new in a directory that is not")
+                if old is None or not same_kind(old, facts):
+                    raise Unclear(f"{path!r} is new in a directory that did not change")
                 before.setdefault(path, old)
                 self._put(path, facts)
             if is_directory(facts):
                 if path and not is_directory(self.facts.get(path, b"")):
                     raise Unclear(f"{path!r} was a directory just now")
-                self._replace(path, inside, before)
+                self._replace(path, content_of, before)
 
     def _replace(
-        self, directory: bytes, inside: dict[bytes, dict[bytes, bytes]], before: dict[bytes, bytes | None]
+        self, directory: bytes, content_of: dict[bytes, dict[bytes, bytes]], before: dict[bytes, bytes | None]
     ) -> None:
-        """Its content is now this."""
-        now = inside[directory]
-        for path in self._within.get(directory, set()) - now.keys():
+        """Make the content of a directory what was seen in it."""
+        content = content_of[directory]
+        for path in self._within.get(directory, set()) - content.keys():
             self._drop(path, before)
-        for path, facts in now.items():
+        for path, facts in content.items():
             old = self.facts.get(path)
             if old == facts:
                 continue
-            known = old is not None and _same_kind(old, facts)
-            if is_directory(facts) and not known and path not in inside:
+            was_here = old is not None and same_kind(old, facts)
+            if is_directory(facts) and not was_here and path not in content_of:
                 raise Unclear(f"{path!r} is a directory from elsewhere")
-            if old is not None and is_directory(old) and not known:
+            if old is not None and is_directory(old) and not was_here:
                 self._drop(path, before)
             before.setdefault(path, old)
             self._put(path, facts)
 
     def _drop(self, path: bytes, before: dict[bytes, bytes | None]) -> None:
-        todo = [path]
-        while todo:
-            one = todo.pop()
-            todo.extend(self._within.get(one, ()))
-            before.setdefault(one, self.facts[one])
-            self._put(one, None)
+        """Remove a path and everything below it."""
+        remaining = [path]
+        while remaining:
+            dropped = remaining.pop()
+            remaining.extend(self._within.get(dropped, ()))
+            before.setdefault(dropped, self.facts[dropped])
+            self._put(dropped, None)
 
     def _put(self, path: bytes, facts: bytes | None) -> None:
+        """Set the facts of a path; None removes it."""
         parent = path.rpartition(b"/")[0]
         if facts is not None:
             self.facts[path] = facts
             self._within.setdefault(parent, set()).add(path)
         elif self.facts.pop(path, None) is not None:
-            there = self._within[parent]
-            there.discard(path)
-            if not there and parent:
+            siblings = self._within[parent]
+            siblings.discard(path)
+            if not siblings and parent:
                 del self._within[parent]
-
-
-def split(record: bytes) -> tuple[bytes, bytes]:
-    """A record's facts and its path."""
-    path = record.split(b" ", 4)[4]
-    return record[: len(record) - len(path) - 1], path
-
-
-def is_directory(facts: bytes) -> bool:
-    return facts.startswith(b"d")
-
-
-def _same_kind(old: bytes, new: bytes) -> bool:
-    """Of directories: whether it is the very same one."""
-    if is_directory(old) or is_directory(new):
-        return old[:1] == new[:1] and old.split(b" ")[2] == new.split(b" ")[2]
-    return True

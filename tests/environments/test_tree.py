@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import shlex
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -131,3 +133,33 @@ def test_the_clock_must_not_go_back() -> None:
     assert second.followed_by(b"f644 1 1 100.7000000000 \0f644 2 2 100.6000000000 f\0").is_settled
     with pytest.raises(Unclear):
         second.followed_by(b"f644 1 1 100.8000000000 \0")
+
+
+def test_a_file_that_changed_in_the_very_tick_of_a_listing_is_looked_at_again(tmp_path: Path) -> None:
+    """find's `-newerct` takes only later times, so a listing has to look back further than the last one's moment."""
+    (tmp_path / "f").write_text("written after it was listed")
+    stamped_ns = (tmp_path / "f").stat().st_ctime_ns
+    moment = "{}.{:09d}0".format(*divmod(stamped_ns, 10**9))
+    last = Listing(f"f644 1 1 {moment} \0d755 0 1 0 \0f644 0 2 50.0 f\0".encode())
+    command = ["find", ".", "-type", "f", "-newerct", f"@{last.look_after}"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout == "./f\n"
+
+
+def test_the_three_listings_of_the_example() -> None:
+    """The example in the docstring of `listing.py`, record by record."""
+    first = Listing(b"f644 1 1 100.0 \0d755 0 10 0 \0d755 0 11 0 a\0f644 5 12 90.0 a/f\0f644 2 13 91.0 b\0")
+    assert first.look_after == "99.950000000"
+    changed = b"d755 0 11 0 a\0f644 0 14 101.0 a/g\0f644 7 13 101.0 b\0"
+    second = first.followed_by(b"f644 1 1 102.0 \0" + changed + b"\0f644 0 14 101.0 ./a/g\0")
+    expected_changes = [("deleted", "a/f"), ("created", "a/g"), ("modified", "b")]
+    assert [(changed.change, changed.entry.path) for changed in second.since(first)] == expected_changes
+    content = b"d755 0 11 0 ./a\0f644 7 13 101.0 ./b\0d755 0 20 0 ./d\0"
+    with pytest.raises(Unclear, match="from elsewhere"):
+        second.followed_by(b"f644 1 1 104.0 \0d755 0 10 0 \0\0" + content)
+    assert not second.is_followed
+    third = Listing(
+        b"f644 1 1 104.1 \0d755 0 10 0 \0d755 0 11 0 a\0f644 0 14 101.0 a/g\0f644 7 13 101.0 b\0"
+        b"d755 0 20 0 d\0f644 1 21 20.0 d/old\0"
+    )
+    expected_changes += [("created", "d"), ("created", "d/old")]
+    assert [(changed.change, changed.entry.path) for changed in third.since(first)] == expected_changes
