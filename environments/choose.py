@@ -1,4 +1,4 @@
-"""Which environment a trial runs in, and making it."""
+"""The choice of the kind of environment for a trial, and making one of a kind."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from environments.protocol import Environment, EnvironmentSpec, EnvironmentUnava
 
 
 def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -> Kind:
-    """The kind to use: docker if allowed and a daemon answers, else sandbox if allowed or without an image to miss.
+    """Return the kind to use, which is `asked` if the user named one.
 
-    `local` is only ever used when asked for. Raises: EnvironmentUnavailable, MachineLacks.
+    Otherwise it is docker if that is allowed and a daemon answers, or the sandbox if that is allowed or the task needs
+    no image. `local` is only used on request.
+
+    Raises: EnvironmentUnavailable, MachineLacks.
     """
     allowed = ", ".join(kinds_allowed)
     if asked is not None:
         if asked not in kinds_allowed:
             raise EnvironmentUnavailable(f"this task does not run in the {asked} environment; it allows: {allowed}")
         return asked
-    why = []
+    reasons = []
     if "docker" in kinds_allowed:
         from environments.docker import daemon
 
@@ -25,23 +28,23 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
             daemon.connect(daemon.QUICK_S).close()
             return "docker"
         except EnvironmentUnavailable as error:
-            why.append(str(error))
+            reasons.append(str(error))
     if "sandbox" in kinds_allowed or not has_image:
         from environments.sandbox import bubblewrap
 
         obstacle = bubblewrap.obstacle(bubblewrap.outer_user())
         if obstacle is None:
             return "sandbox"
-        why.append(obstacle)
+        reasons.append(obstacle)
     if "local" in kinds_allowed:
-        why.append("--env local would run it on this machine, unconfined")
-    if why:
-        raise MachineLacks("; ".join(why))
+        reasons.append("--env local would run it on this machine, unconfined")
+    if reasons:
+        raise MachineLacks("; ".join(reasons))
     raise EnvironmentUnavailable(f"this task allows only: {allowed}; choose one with --env")
 
 
 def make(spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> Environment:
-    """An environment of the spec's kind, not yet started; `progress` gets the lines of a pull or a build."""
+    """Return an environment of the spec's kind, not yet started; `progress` receives the lines of a pull or a build."""
     if spec.kind == "docker":
         from environments.docker.environment import DockerEnvironment
 

@@ -1,4 +1,4 @@
-"""What this machine has for environments: facts for `agent doctor`, nothing is started but short probes."""
+"""Facts about this machine that matter for environments, for `agent doctor`. It starts only short probes."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from trajectories.processes import boot_id
 
 @dataclass(frozen=True)
 class Daemon:
-    """A Docker daemon that answers, or why none does."""
+    """A Docker daemon that answers, or the reason for which none does."""
 
     version: str | None = None
     storage_driver: str | None = None
     cgroup: str | None = None
-    """For instance `v2, systemd`."""
+    """Version and driver, for example `v2, systemd`."""
     root: str | None = None
     trouble: str | None = None
 
 
 @dataclass(frozen=True)
 class Host:
-    """This machine. `*_trouble` is None where all is well; sizes in bytes."""
+    """This machine. Each `*_trouble` is None if all is well; sizes are in bytes."""
 
     docker: Daemon
     podman: str | None
-    """Version; None if it is not installed. Docker's client reaches it by DOCKER_HOST."""
+    """Version of Podman; None if it is not installed. Docker's client reaches it by DOCKER_HOST."""
     bubblewrap: str | None
     sandbox_trouble: str | None
-    """Why no sandbox can be made (it is tried)."""
+    """Reason for which no sandbox can be made. Found out by trying."""
     pid_namespace: bool
-    """Whether the local environment gets a process list of its own."""
+    """True if the local environment gets a process list of its own."""
     mmdebstrap: bool
     cores: int
     memory_bytes: int
     memory_free_bytes: int
     disk_free_bytes: int
-    """Where `directory` is."""
+    """Free bytes on the file system of `directory`."""
     boot_id: str
 
 
 def survey(directory: Path | None = None) -> Host:
-    """Look at this machine; takes some tenths of a second. Never raises."""
+    """Examine this machine. Takes some tenths of a second and never raises."""
     memory = _meminfo()
     return Host(
         docker=_docker(),
@@ -86,10 +86,10 @@ def _podman() -> str | None:
     if not shutil.which("podman"):
         return None
     try:
-        done = subprocess.run(["podman", "--version"], capture_output=True, text=True, timeout=10, check=False)
+        process = subprocess.run(["podman", "--version"], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip().rpartition(" ")[2] or None
+    return process.stdout.strip().rpartition(" ")[2] or None
 
 
 def _meminfo() -> dict[str, int]:

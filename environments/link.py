@@ -1,6 +1,6 @@
-"""The two byte streams to a supervisor, whatever carries them.
+"""The two byte streams to a supervisor, whatever carries them: bytes move, each with a time limit.
 
-Only moving bytes, with time limits. What the bytes mean is `channel`'s.
+`wire/frames.py` knows the meaning of the bytes.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ _DIAGNOSTICS_BYTES = 4000
 
 
 class Link(Protocol):
-    """Raises TimeoutError when nothing moves for `timeout_s`, OSError when the other side is gone."""
+    """A stream in each direction. Raises TimeoutError if nothing moves for `timeout_s`, OSError if the peer is gone."""
 
     def send(self, data: bytes | memoryview, timeout_s: float) -> None:
-        """Send all of it; `timeout_s` is how long nothing may move."""
+        """Send all of the data; fail if nothing moves for `timeout_s`."""
 
     def receive(self, view: memoryview, timeout_s: float) -> int:
-        """Fill the start of `view` with what is there; 0 is the end of the stream."""
+        """Fill the start of `view` with what has arrived; return the number of bytes, 0 at the end of the stream."""
 
     def diagnostics(self) -> str:
-        """The last words on standard error."""
+        """Return the end of what was written to standard error."""
 
     def close(self) -> None:
-        """Let go; the supervisor reads the end of its input and leaves."""
+        """Close both streams; the supervisor reads the end of its input and leaves."""
 
 
 class Closing(Protocol):
-    """What is open until it is closed."""
+    """An object that is open until it is closed."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
 
 class ProcessLink:
@@ -56,7 +56,7 @@ class ProcessLink:
         try:
             fcntl.fcntl(self._out, _F_SETPIPE_SZ, 1 << 20)
         except OSError:
-            pass  # a user's pipes may be limited; the default size only costs wake-ups
+            pass  # a user's pipes may be limited; the default size only costs more wake-ups
         self._writable = select.poll()
         self._writable.register(self._in, select.POLLOUT)
         self._readable = select.poll()
@@ -92,7 +92,7 @@ class ProcessLink:
                 pass
 
     def ended(self) -> None:
-        """The process is no more, and nobody asks for its last words any more."""
+        """Release the rest, once the process has ended and nobody needs its standard error anymore."""
         self._errors.close()
 
 
@@ -103,11 +103,11 @@ class AttachLink:
     """
 
     def __init__(self, raw: socket.socket, owner: Closing) -> None:
-        """`owner` is what the daemon's client gave: while that is open, so is the socket."""
+        """`owner` is the object that the daemon's client returned; while it is open, so is the socket."""
         self._socket = raw
         self._owner = owner
         self._arrived: deque[bytes | int] = deque()
-        """What `receive` has read and not yet taken account of: a piece, or the size of one that is in its view."""
+        """What `receive` has read but not yet accounted for: a piece, or the size of one that is in its view."""
         self._header = b""
         self._left = 0
         self._is_stdout = True
@@ -120,10 +120,10 @@ class AttachLink:
             view = view[self._socket.send(view[: 1 << 20]) :]
 
     def receive(self, view: memoryview, timeout_s: float) -> int:
-        """See `Link`. An interrupt may lose bytes, but never where a frame begins.
+        """Fill the start of `view`, as `Link` describes. An interrupt may lose bytes, but never the frame borders.
 
-        CPython runs signal handlers after a call: `extend` and `map` read and note in one, and no line calls that
-        changes several fields.
+        CPython runs signal handlers after a call. Therefore `extend` and `map` read and note a piece in one call, and
+        lines that change several fields contain no call.
         """
         until = time.monotonic() + timeout_s
         while True:
@@ -160,7 +160,7 @@ class AttachLink:
         return self._errors.decode(errors="replace").strip()
 
     def wake(self) -> None:
-        """End the wait of another thread: what has arrived is still read, then the stream ends."""
+        """End the wait of another thread. It still reads what has arrived; then the stream ends."""
         try:
             self._socket.shutdown(socket.SHUT_RD)
         except OSError:

@@ -1,8 +1,8 @@
-"""What an environment can be trusted with: every promise in one line, and which kind makes which.
+"""The promises of environments: the meaning of each in one line, and the kinds that make it.
 
-`Started.promises` is what a started environment keeps; `DECLARED` is what its kind can keep, and on what condition.
-`scripts/docs` writes the table in `docs/reference/environments.md` from it. The conformance kit has checks for each
-promise.
+`Started.promises` lists the promises that a started environment keeps; `DECLARED` lists those that its kind can make,
+with the conditions. `scripts/docs` writes the table in `docs/reference/environments.md` from it. The conformance kit
+has checks for each promise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from environments.kinds import Kind
 
 
 class Promise(StrEnum):
-    """A named property that checks of the conformance kit try out; what it means is in `MEANING`."""
+    """A property of an environment that checks of the conformance kit test; `MEANING` explains it."""
 
     EXIT_STATUS = "exit-status"
     FRESH_SHELL = "fresh-shell"
@@ -54,41 +54,41 @@ class Promise(StrEnum):
 
 
 MEANING: Mapping[Promise, str] = {
-    Promise.EXIT_STATUS: "an action's exit code, or the signal that ended its shell, is the kernel's word",
-    Promise.FRESH_SHELL: "each action is a login shell of its own, in the working directory, with standard input empty",
-    Promise.PERSISTENT_SHELL: "directory, variables and functions live on between actions; a loss of them is said",
-    Promise.EXACT_OUTPUT: "what an action writes comes back to the byte, both streams in order or apart",
-    Promise.OUTPUT_CAP: "an action that writes more than its cap is ended for that reason; nothing fills up meanwhile",
-    Promise.DEADLINE: "an action that runs too long is ended with all it started, its output so far kept",
-    Promise.BACKGROUND: "background processes of a finished action live on, and hold and disturb nothing",
-    Promise.REAPING: "no zombie is left by orphans",
-    Promise.INTERRUPTIBLE: "an interrupt of the harness ends the action and leaves an environment that can be used",
-    Promise.KILL_EVERYTHING: "what detached itself (setsid, double fork, nohup) is ended too: at a deadline, at a stop",
-    Promise.SURVIVES_KILL_ALL: "`kill -9 -1` in an action reaches neither the host nor the environment itself",
-    Promise.OWN_PROCESSES: "the host's processes are out of sight and out of reach",
-    Promise.CLEAN_STOP: "a stop is quick, may be repeated, and leaves nothing; so does the death of the harness",
-    Promise.LIVENESS: "an environment that died is noticed within 5 s, and why it died is said",
-    Promise.ARCHIVES: "files go in and out as they are; an export is whole, or an error",
-    Promise.CHANGED_FILES: "what changed in the workspace since a mark can be listed",
-    Promise.RESCUE: "the workspace can be exported when the supervisor no longer answers, if its files still exist",
-    Promise.ADMINISTRATOR: "the harness reads and changes what actions have locked",
+    Promise.EXIT_STATUS: "an action's exit code, or the signal that ended its shell, is the one the kernel reports",
+    Promise.FRESH_SHELL: "each action has its own login shell, in the working directory, with empty standard input",
+    Promise.PERSISTENT_SHELL: "directory, variables and functions persist between actions; losing them is reported",
+    Promise.EXACT_OUTPUT: "an action's output comes back byte for byte, with both streams in order or separate",
+    Promise.OUTPUT_CAP: "an action that writes more than its cap is ended for that reason, before anything fills up",
+    Promise.DEADLINE: "an action that runs too long is ended with everything it started; its output so far is kept",
+    Promise.BACKGROUND: "background processes of a finished action keep running, and do not disturb later actions",
+    Promise.REAPING: "orphaned processes leave no zombies",
+    Promise.INTERRUPTIBLE: "interrupting the harness ends the action and leaves a usable environment",
+    Promise.KILL_EVERYTHING: "a deadline or a stop also ends detached processes (setsid, double fork, nohup)",
+    Promise.SURVIVES_KILL_ALL: "`kill -9 -1` in an action affects neither the host nor the environment itself",
+    Promise.OWN_PROCESSES: "actions can neither see nor reach the host's processes",
+    Promise.CLEAN_STOP: "a stop is quick, can be repeated and leaves nothing behind, nor does a killed harness",
+    Promise.LIVENESS: "the loss of an environment is noticed within 5 s, and its reason is reported",
+    Promise.ARCHIVES: "files go in and out unchanged; an export is complete or fails",
+    Promise.CHANGED_FILES: "changes in the workspace since a mark can be listed",
+    Promise.RESCUE: "the workspace can be exported without the supervisor, as long as its files exist",
+    Promise.ADMINISTRATOR: "the harness can read and change files that actions have locked",
     Promise.CPU_TIME: "an action's processor time is measured",
-    Promise.PEAK_MEMORY: "an action that raises the memory's high-water mark is known to have done so, and to what",
-    Promise.CLEAN_VARIABLES: "no variable of the harness reaches an action unless it was named",
-    Promise.NETWORK_OFF: "no network but loopback, which works",
-    Promise.OWN_FILES: "no file of the host is in sight but the task's and, read-only, the system's programs",
-    Promise.NO_NEW_PRIVILEGES: "an action has no capability and gains none, also by a setuid program",
-    Promise.NO_TRACING: "an action traces no process but those of its own user, and never the supervisor",
-    Promise.UNFORGEABLE: "an action can forge neither an exit code nor a later result",
-    Promise.EXECUTE_ONLY: "a program that may be run but not read stays unread",
-    Promise.CPU_LIMIT: "cores are limited",
-    Promise.MEMORY_LIMIT: "memory is limited for all processes together, swap included",
-    Promise.MEMORY_LIMIT_PER_PROCESS: "memory is limited for each process by itself",
-    Promise.OOM_REPORTED: "an action that lost a process for want of memory is reported so",
-    Promise.PIDS_LIMIT: "the number of processes is limited; a fork bomb ends neither host nor environment",
+    Promise.PEAK_MEMORY: "if an action raises the memory's high-water mark, the new mark is known",
+    Promise.CLEAN_VARIABLES: "actions see no variable of the harness unless it was named",
+    Promise.NETWORK_OFF: "actions have no network except loopback, which works",
+    Promise.OWN_FILES: "actions see no files of the host except the task's and, read-only, the system's programs",
+    Promise.NO_NEW_PRIVILEGES: "actions have no capability and cannot gain one, not even by a setuid program",
+    Promise.NO_TRACING: "actions can trace only processes of their own user, and never the supervisor",
+    Promise.UNFORGEABLE: "actions can forge neither an exit code nor a later result",
+    Promise.EXECUTE_ONLY: "a program with execute permission alone can be run but not read",
+    Promise.CPU_LIMIT: "the number of cores is limited",
+    Promise.MEMORY_LIMIT: "one memory limit holds for all processes, swap included",
+    Promise.MEMORY_LIMIT_PER_PROCESS: "a memory limit holds for each single process",
+    Promise.OOM_REPORTED: "an action that lost a process for lack of memory is reported as such",
+    Promise.PIDS_LIMIT: "the number of processes is limited; a fork bomb harms neither host nor environment",
     Promise.DISK_LIMIT: "the size of the file system is limited",
     Promise.SHM_LIMIT: "the size of /dev/shm is limited",
-    Promise.ULIMITS: "the ulimits that were asked for hold for each process",
+    Promise.ULIMITS: "the requested ulimits hold for each process",
 }
 
 YES = "yes"
@@ -96,7 +96,7 @@ _FRESH = "unless the shell is persistent"
 _EVERY: Mapping[Promise, str] = {
     Promise.EXIT_STATUS: _FRESH,
     Promise.FRESH_SHELL: _FRESH,
-    Promise.PERSISTENT_SHELL: "when asked for",
+    Promise.PERSISTENT_SHELL: "on request",
     Promise.EXACT_OUTPUT: _FRESH,
     Promise.OUTPUT_CAP: YES,
     Promise.DEADLINE: YES,
@@ -110,20 +110,20 @@ _EVERY: Mapping[Promise, str] = {
     Promise.CPU_TIME: _FRESH,
     Promise.CLEAN_VARIABLES: YES,
 }
-_NOT_ROOT = "where actions run as another user than root"
-_DAEMON = "when asked for, where the daemon can"
+_NOT_ROOT = "if actions do not run as root"
+_DAEMON = "on request, if the daemon can"
 
 DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
     "docker": {
         **_EVERY,
-        Promise.ARCHIVES: "where the image has tar",
+        Promise.ARCHIVES: "if the image has tar",
         Promise.REAPING: YES,
         Promise.KILL_EVERYTHING: YES,
         Promise.SURVIVES_KILL_ALL: YES,
         Promise.OWN_PROCESSES: YES,
         Promise.ADMINISTRATOR: YES,
-        Promise.PEAK_MEMORY: "where the container sees its cgroup",
-        Promise.NETWORK_OFF: "unless the network is asked for",
+        Promise.PEAK_MEMORY: "if the container sees its cgroup",
+        Promise.NETWORK_OFF: "unless the network is requested",
         Promise.OWN_FILES: YES,
         Promise.NO_NEW_PRIVILEGES: _NOT_ROOT,
         Promise.NO_TRACING: _NOT_ROOT,
@@ -131,11 +131,11 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
         Promise.EXECUTE_ONLY: _NOT_ROOT,
         Promise.CPU_LIMIT: _DAEMON,
         Promise.MEMORY_LIMIT: _DAEMON,
-        Promise.OOM_REPORTED: "where the container sees its cgroup, or with a limit of memory",
+        Promise.OOM_REPORTED: "if the container sees its cgroup or has a memory limit",
         Promise.PIDS_LIMIT: "unless it is set to none",
-        Promise.DISK_LIMIT: "when asked for, where the storage driver can",
+        Promise.DISK_LIMIT: "on request, if the storage driver can",
         Promise.SHM_LIMIT: YES,
-        Promise.ULIMITS: "when asked for",
+        Promise.ULIMITS: "on request",
     },
     "sandbox": {
         **_EVERY,
@@ -144,14 +144,14 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
         Promise.SURVIVES_KILL_ALL: YES,
         Promise.OWN_PROCESSES: YES,
         Promise.ADMINISTRATOR: YES,
-        Promise.NETWORK_OFF: "unless the network is asked for",
+        Promise.NETWORK_OFF: "unless the network is requested",
         Promise.OWN_FILES: YES,
         Promise.NO_NEW_PRIVILEGES: YES,
         Promise.NO_TRACING: YES,
-        Promise.MEMORY_LIMIT_PER_PROCESS: "when asked for",
+        Promise.MEMORY_LIMIT_PER_PROCESS: "on request",
         Promise.PIDS_LIMIT: "unless it is set to none",
-        Promise.SHM_LIMIT: "where bubblewrap is 0.5 or later",
-        Promise.ULIMITS: "when asked for",
+        Promise.SHM_LIMIT: "with bubblewrap 0.5 or later",
+        Promise.ULIMITS: "on request",
     },
     "local": {
         **_EVERY,
@@ -160,10 +160,10 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
         Promise.SURVIVES_KILL_ALL: "with a pid namespace",
         Promise.OWN_PROCESSES: "with a pid namespace, not as root",
         Promise.ADMINISTRATOR: "as root",
-        Promise.ULIMITS: "when asked for",
+        Promise.ULIMITS: "on request",
     },
 }
-"""What each kind can make, `YES` or on what condition; what is not in it, it never makes."""
+"""The promises that each kind can make: `YES`, or the condition. It never makes any other."""
 
 
 _SUPERVISED = (
@@ -186,7 +186,7 @@ _OWN_PIDS = (Promise.REAPING, Promise.KILL_EVERYTHING, Promise.SURVIVES_KILL_ALL
 
 
 def supervised(lost: Iterable[str], *, own_pids: bool) -> list[Promise]:
-    """What a supervisor gives every kind; `lost` is what it says it lacks.
+    """Return the promises that a supervisor keeps in every kind; `lost` are its lines about what it cannot give.
 
     `own_pids`: it is the first process of a process list of its own.
     """
@@ -197,7 +197,7 @@ def supervised(lost: Iterable[str], *, own_pids: bool) -> list[Promise]:
 
 
 def table() -> str:
-    """The promises of each kind, in Markdown."""
+    """Return the table of the promises of each kind, in Markdown."""
     lines = ["| promise | " + " | ".join(DECLARED) + " |", "|---|" + "---|" * len(DECLARED)]
     for promise in Promise:
         cells = [kind.get(promise, "no") for kind in DECLARED.values()]

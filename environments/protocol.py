@@ -1,7 +1,6 @@
-"""The contract between a trial and the place where its commands run.
+"""The contract between a trial and the place where its commands run: types and a protocol, no policy.
 
-Types and the protocol only: no environment, no policy. An environment knows no agent and no
-benchmark.
+An environment knows neither agents nor benchmarks.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
 
 @dataclass(frozen=True)
 class Build:
-    """An image that is built on the spot from a Dockerfile."""
+    """An image to be built from a Dockerfile."""
 
     context: Path
     dockerfile: str = "Dockerfile"
@@ -34,42 +33,42 @@ class Build:
 
 @dataclass(frozen=True)
 class EnvironmentSpec:
-    """What a trial asks of its environment; limits are lowered to the host's, and that is reported."""
+    """The environment that a trial requests. Limits above the host's are lowered to them, and that is reported."""
 
     kind: Kind
     image: str | None = None
-    """Reference to pull or to build under; docker only."""
+    """Reference of the image to pull, or the name under which it is built; docker only."""
     build: Build | None = None
     platform: str | None = None
     workdir: PurePosixPath = PurePosixPath("/workspace")
     user: str | None = None
-    """Whom actions run as; None is the image's own user."""
+    """User that actions run as; None is the image's own user."""
     env: Mapping[str, str] = field(default_factory=dict)
     network: bool = False
     cpus: float | None = None
     memory_bytes: int | None = None
     pids: int | None = 4096
     disk_bytes: int | None = None
-    """Size of the container's own file system, where the storage driver can limit it."""
+    """Size of the container's own file system, if the storage driver can limit it."""
     shm_bytes: int | None = None
     """Size of /dev/shm; None is the environment's own default."""
     ulimits: Mapping[str, int] = field(default_factory=dict)
-    """Of each process, by the names of getrlimit(2), lower case without `rlimit_`: `nofile`, `fsize`, `core`."""
+    """Limits of each process, by names of getrlimit(2) in lower case without `rlimit_`: `nofile`, `fsize`, `core`."""
     shell: Shell = "fresh"
-    """Whether each action has a shell of its own, or all actions of the agent share one on a terminal."""
+    """`fresh`: each action has a shell of its own. `persistent`: the agent's actions share one on a terminal."""
     cap_drop: tuple[str, ...] = ("SYS_PTRACE",)
     labels: Mapping[str, str] = field(default_factory=dict)
     output_bytes: int = 64 << 20
-    """The largest output cap an action of this environment may ask for."""
+    """The largest output cap that an action of this environment may request."""
     keep: bool = False
-    """Leave the container behind, stopped, for a look at it."""
+    """Leave the container behind, stopped, for inspection."""
     workspace: Path | None = None
-    """local and sandbox: the host directory that is the workspace; None makes one and removes it."""
+    """Host directory that is the workspace; None makes one and removes it afterwards. local and sandbox only."""
 
 
 @dataclass(frozen=True)
 class Started:
-    """What an environment says of itself once it answers."""
+    """Facts that an environment reports about itself once it has started."""
 
     kind: Kind
     workdir: str
@@ -85,14 +84,13 @@ class Started:
 
 @dataclass(frozen=True)
 class Execution:
-    """How an action ended. `output` holds the kept bytes, `counted` all that were written.
-
-    Many bytes are kept in a file without a name (`Spooled`); `bytes(output)` takes either into memory.
-    """
+    """The outcome of an action."""
 
     ended: Ended
     output: bytes | Spooled
+    """The bytes that were kept. Many bytes are kept in a file (`Spooled`); `bytes(output)` loads either into memory."""
     counted: int
+    """The number of bytes that were written, kept or not."""
     duration_s: float
     exit_code: int | None = None
     signal: int | None = None
@@ -102,12 +100,12 @@ class Execution:
     peak_memory_bytes: int | None = None
     left_running: int | None = None
     shell_lost: str | None = None
-    """Why a persistent shell's state (directory, variables, functions) is gone after this action; None if it is not."""
+    """Reason if the state of the persistent shell (directory, variables, functions) is lost after this action."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """An archive of the workspace, uid and gid 0, zstd-compressed tar, paths relative to it."""
+    """An archive of the workspace: zstd-compressed tar, uid and gid 0, paths relative to the workspace."""
 
     bytes: int
     sha256: str
@@ -116,23 +114,23 @@ class Export:
 
 
 class EnvironmentFault(Exception):
-    """Base of what an environment raises; the message names the thing, the value and the way out."""
+    """Base class of what environments raise. The message names the thing, the value and the way out."""
 
 
 class EnvironmentUnavailable(EnvironmentFault):
-    """This machine cannot give such an environment, or the image cannot be had."""
+    """This machine cannot provide such an environment, or the image is not available."""
 
 
 class MachineLacks(EnvironmentUnavailable):
-    """What an environment needs is not there or does not answer: a daemon, bubblewrap."""
+    """A program that an environment needs is missing or does not answer: a daemon, bubblewrap."""
 
 
 class EnvironmentLost(EnvironmentFault):
-    """The environment died or no longer answers; the trial cannot go on."""
+    """The environment died or no longer answers; the trial cannot continue."""
 
 
 class SupervisorLost(EnvironmentLost):
-    """The environment runs, but what runs actions in it no longer answers."""
+    """The environment runs, but its supervisor no longer answers."""
 
 
 class DiskFull(EnvironmentLost):
@@ -140,15 +138,15 @@ class DiskFull(EnvironmentLost):
 
 
 class Environment(Protocol):
-    """A place where actions run, one at a time. Start it once, stop it always; stop never raises.
+    """A place where actions run, one at a time. Start it once and always stop it; stop never raises.
 
-    Relative paths in it are relative to its working directory.
+    Relative paths are relative to its working directory.
     """
 
     spec: EnvironmentSpec
 
     def check(self) -> None:
-        """Say before any money is spent that it cannot work here.
+        """Check, before any money is spent, that it can work on this machine.
 
         Raises: EnvironmentUnavailable.
         """
@@ -172,10 +170,12 @@ class Environment(Protocol):
     ) -> Execution:
         """Run `script` in a fresh login shell and wait until it exits or is ended.
 
-        A time-out, a full output or a killed process is an outcome, not an exception. `as_root`
-        runs as the environment's administrator (the harness's own doing, never an agent's).
-        Where the spec asks for a persistent shell, it runs in that one instead, unless `cwd`, `env`,
-        `as_root` or `separate` is given: such an action always has a shell of its own.
+        A timeout, a full output or a killed process is an outcome, not an exception. With `as_root` the script runs
+        as the environment's administrator, for actions of the harness itself and never for those of an agent. With
+        `separate`, standard error is kept apart from standard output.
+
+        If the spec requests a persistent shell, the script runs in that one, unless `cwd`, `env`, `as_root` or
+        `separate` is given: such an action always has a shell of its own.
 
         Raises: EnvironmentLost, DiskFull.
         """
@@ -187,53 +187,55 @@ class Environment(Protocol):
         """
 
     def get(self, path: str) -> Iterator[bytes]:
-        """A tar stream of `path`, in chunks.
+        """Yield a tar stream of `path`, in chunks.
 
         Raises: EnvironmentLost, FileNotFoundError.
         """
 
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
-        """A tar stream of these paths of the workspace (of a `Listing`); directories without their content.
+        """Yield a tar stream of these paths of the workspace (of a `Listing`); directories without their content.
 
-        Members are named `./PATH`, owned by 0:0, each with its own content, also where names are linked.
-        What is gone meanwhile or cannot be read is left out.
+        Members are named `./PATH` and owned by 0:0. Each has its own content, hard links too. Paths that no longer
+        exist or cannot be read are left out.
 
         Raises: EnvironmentLost.
         """
 
     def digests(self, paths: Sequence[str]) -> dict[str, str]:
-        """The sha256 in hex of the content of these files of the workspace, worked out where they are.
+        """Return the sha256 in hex of the content of these files of the workspace, computed inside the environment.
 
-        What is gone, no plain file, not readable, or not done within `DIGEST_S` (a huge sparse file) is not in it.
+        It lacks paths that no longer exist, are not plain files or cannot be read, and those that were not finished
+        within `DIGEST_S` (huge sparse files).
 
         Raises: EnvironmentLost.
         """
 
     def listing(self) -> Listing:
-        """What is in the workspace now: a mark, which a later one is compared with (`Listing.since`).
+        """List the workspace as it is now. A later listing can be compared with it (`Listing.since`).
 
         Raises: EnvironmentLost.
         """
 
     def export(self, to: Path) -> Export:
-        """Write the workspace to `to` as tar.zst, read as administrator, complete or an error.
+        """Write the complete workspace to `to` as tar.zst, read as administrator.
 
-        Every process that actions left is ended first. Sockets, devices and named pipes are left out and said;
-        sparse files stay sparse. Where the environment is lost and its files are not, they are read without it.
+        Every process that actions left running is ended first. Sockets, devices and named pipes are left out and
+        reported; sparse files stay sparse. If the environment is lost but its files still exist, they are read
+        without it.
 
         Raises: EnvironmentLost, DiskFull.
         """
 
     def stop(self) -> None:
-        """End everything that runs in it and remove it. May be called twice."""
+        """End everything that runs in the environment and remove it. May be called twice."""
 
 
 @runtime_checkable
 class Checkpointing(Protocol):
-    """An environment that can be kept as a whole, with what is installed outside of the workspace."""
+    """An environment that can be kept as a whole, with everything installed outside of the workspace."""
 
     def checkpoint(self, name: str) -> str:
-        """Keep it as an image under a name; the image's reference.
+        """Keep the environment as an image of this name; return the image's reference.
 
         Raises: EnvironmentUnavailable, EnvironmentLost, DiskFull.
         """

@@ -1,16 +1,11 @@
-"""Actions in a bubblewrap sandbox: own namespaces, a short list of the system read-only, no root needed."""
+"""Actions in a bubblewrap sandbox: namespaces of their own and a read-only selection of the system; no root needed."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from environments.archives import exporting
-from environments.leftovers.owner import Owner, this_process
-from environments.leftovers.removal import remove_tree
-from environments.link import ProcessLink
+from environments.child import ChildEnvironment
 from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.sandbox import seccomp
@@ -27,24 +22,22 @@ from environments.sandbox.bubblewrap import (
     system,
     version,
 )
-from environments.supervised import START_S, Supervised, command_environment
+from environments.supervised import command_environment
 from environments.wire.channel import Channel, Ready
-from environments.wire.spawn import end, first_process, spawn
-from environments.wire.terminal import Pty, Spawn
-from trajectories.interrupts import held
+from environments.wire.terminal import Pty
 
 RUN = "/run/retrace"
 
 
-class SandboxEnvironment(Supervised):
-    """A process tree in its own namespaces, over a host directory as the workspace."""
+class SandboxEnvironment(ChildEnvironment):
+    """Actions in a process tree with its own namespaces, over a host directory as the workspace."""
+
+    process_name = "the sandbox"
 
     def __init__(self, spec: EnvironmentSpec) -> None:
         super().__init__(spec)
-        self._link: ProcessLink | None = None
-        self._first: Owner | None = None
-        self._place: Path | None = None
-        self._pty: Pty | None = None
+        self._directory: Path | None = None
+        """The environment's own host directory: /tmp, home, and the workspace unless the spec names one."""
 
     def check(self) -> None:
         workspace = self.spec.workspace
@@ -53,25 +46,22 @@ class SandboxEnvironment(Supervised):
         user = outer_user(workspace)
         if user == 0:
             raise EnvironmentUnavailable(
-                f"the workspace {workspace} is root's, and a sandbox never runs as root; "
+                f"the workspace {workspace} belongs to root, and a sandbox never runs as root; "
                 f"give it to another user (chown -R {NOBODY} {workspace})"
             )
-        why = obstacle(user)
-        if why:
-            raise EnvironmentUnavailable(why)
+        reason = obstacle(user)
+        if reason:
+            raise EnvironmentUnavailable(reason)
 
     def _open(self, channel: Channel) -> Ready:
         self.check()
         spec = self.spec
         user = outer_user(spec.workspace)
-        with held():  # a signal between the two would leave the directory behind
-            self._place = Path(tempfile.mkdtemp(prefix=this_process().prefix))
-        for name in ("etc", "home", "tmp", "workspace"):
-            (self._place / name).mkdir()
-        (self._place / "tmp").chmod(0o1777)
-        self._write_accounts(self._place / "etc")
+        self._directory = directory = self._make_directory("etc", "home", "tmp", "workspace")
+        (directory / "tmp").chmod(0o1777)
+        self._write_accounts(directory / "etc")
         if user is not None:
-            for path in (self._place, *self._place.rglob("*")):
+            for path in (directory, *directory.rglob("*")):
                 os.chown(path, user, user)
         settings = self._settings() | {
             "run": RUN,
@@ -86,14 +76,14 @@ class SandboxEnvironment(Supervised):
         env = command_environment(spec, f"/home/{self._name}", PATH) | {"USER": self._name, "LOGNAME": self._name}
         call_filter = seccomp.opened()
         try:
-            command = [*as_user(user), *self._command(self._place, call_filter)]
-            self._link = spawn(command, len(text), env, pass_fds=(call_filter,))
+            command = [*as_user(user), *self._command(directory, call_filter)]
+            return self._launch(channel, command, text, env, (call_filter,))
         finally:
             os.close(call_filter)
-        channel.send_text(self._link, text)
-        ready = channel.ready(START_S)
-        self._first = first_process(self._link)
-        return ready
+
+    @property
+    def _workspace(self) -> Path:
+        return self.spec.workspace or (self._directory or Path()) / "workspace"
 
     @property
     def _name(self) -> str:
@@ -109,19 +99,18 @@ class SandboxEnvironment(Supervised):
         (etc / "group").write_text(f"root:x:0:\n{name}:x:{UID}:\nnogroup:x:{NOBODY}:\n")
         (etc / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
 
-    def _command(self, place: Path, call_filter: int) -> list[str]:
+    def _command(self, directory: Path, call_filter: int) -> list[str]:
         spec = self.spec
-        workspace = spec.workspace.resolve() if spec.workspace else place / "workspace"
         command = system(spec, self._pty.name if self._pty else None)
-        # The supervisor alone keeps this: it reads what actions made unreadable, and they cannot look into it.
+        # Only the supervisor keeps this: it reads what actions made unreadable, and actions cannot look into it.
         command += ["--cap-add", "CAP_DAC_OVERRIDE", "--as-pid-1", "--seccomp", str(call_filter)]
         for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
-            command += ["--ro-bind", str(place / "etc" / name), f"/etc/{name}"]
-        command += ["--bind", str(place / "tmp"), "/tmp", "--bind", str(place / "home"), f"/home/{self._name}"]
+            command += ["--ro-bind", str(directory / "etc" / name), f"/etc/{name}"]
+        command += ["--bind", str(directory / "tmp"), "/tmp", "--bind", str(directory / "home"), f"/home/{self._name}"]
         command += ["--symlink", "/tmp", "/var/tmp"]
         if "--size" in options():
             command += ["--size", str(2 * spec.output_bytes + (64 << 20))]
-        command += ["--tmpfs", RUN, "--bind", str(workspace), self.workdir]
+        command += ["--tmpfs", RUN, "--bind", str(self._workspace.resolve()), self.workdir]
         return [*command, "--remount-ro", "/", "--chdir", "/", "--"]
 
     def _started(self, ready: Ready) -> Started:
@@ -158,29 +147,3 @@ class SandboxEnvironment(Supervised):
             lost=tuple(lost),
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )
-
-    def _terminal(self, command: Sequence[str]) -> Spawn:
-        assert self._pty is not None
-        return self._pty.spawn()
-
-    def _trouble(self) -> str | None:
-        if self._link and (status := self._link.process.poll()) is not None:
-            return f"the sandbox ended with status {status}"
-        return None
-
-    def _rescue(self) -> exporting.Archive:
-        if self._link:
-            end(self._link, self._first)
-        return exporting.of_directory(Path(self.spec.workspace or (self._place or Path()) / "workspace"))
-
-    def _watched(self) -> Sequence[Path]:
-        own = self._place or Path(tempfile.gettempdir())  # its /tmp and home
-        return (own, self.spec.workspace) if self.spec.workspace else (own,)
-
-    def _remove(self) -> None:
-        if self._link:
-            end(self._link, self._first)
-        if self._pty:
-            self._pty.close()
-        if self._place:
-            remove_tree(self._place)
