@@ -1,6 +1,6 @@
-"""What all environments have in common: one supervisor behind one channel.
+"""The part that all environments share: one supervisor behind one channel.
 
-A kind of environment only says how its supervisor is started, looked at and removed.
+A kind of environment only implements how its supervisor is started, examined and removed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 START_S = 60.0
 CHUNK_BYTES = 4 << 20
 FREE_BYTES = 128 << 20
-"""With less space than this left, a trial ends before it damages its own record."""
+"""Free disk space below which a trial ends, before it damages its own record."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,15 +60,18 @@ class Supervised(ABC):
         self._stopped = False
         self._lister = Lister()
 
-    # --- what a kind says ----------------------------------------------------------------------------
+    # --- what a kind implements ----------------------------------------------------------------------------
 
     @abstractmethod
     def check(self) -> None:
-        """Raises: EnvironmentUnavailable."""
+        """Check that it can work on this machine.
+
+        Raises: EnvironmentUnavailable.
+        """
 
     @abstractmethod
     def _open(self, channel: Channel) -> Ready:
-        """Start the supervisor, give the channel its link, wait until it is ready.
+        """Start the supervisor, connect the channel to it, and wait until it is ready.
 
         Raises: EnvironmentUnavailable, EnvironmentLost.
         """
@@ -78,33 +81,33 @@ class Supervised(ABC):
 
     @abstractmethod
     def _trouble(self) -> str | None:
-        """Why the supervisor may not answer, in one line; None if it seems to run."""
+        """Return in one line why the supervisor may not answer, or None if it seems to run."""
 
     @abstractmethod
     def _rescue(self) -> exporting.Archive:
-        """The workspace without the supervisor; whatever still runs is ended or held first.
+        """Read the workspace without the supervisor. Whatever still runs is ended or held first.
 
         Raises: EnvironmentLost if its files are gone too.
         """
 
     @abstractmethod
     def _remove(self) -> None:
-        """End and remove everything; never raises; may run after a start that failed half-way."""
+        """End and remove everything. Never raises; may be called after a start that failed halfway."""
 
     @abstractmethod
     def _terminal(self, command: Sequence[str]) -> Spawn:
-        """A terminal for a persistent shell, with `command` on it unless the supervisor was told of its device (`tty`).
+        """Open a terminal for a persistent shell; run `command` on it unless the supervisor opens the device (`tty`).
 
         Raises: EnvironmentUnavailable.
         """
 
     def _watched(self) -> Sequence[Path]:
-        """Host directories on the file systems that actions fill."""
+        """Return host directories on the file systems that actions fill."""
         return ()
 
-    def _judged(self, done: Execution, channel: Channel) -> Execution:
-        """An action's outcome, where more is known of it than its supervisor could tell."""
-        return done
+    def _judged(self, execution: Execution, channel: Channel) -> Execution:
+        """Return the outcome of an action, corrected by what its supervisor could not see."""
+        return execution
 
     # --- the protocol --------------------------------------------------------------------------------
 
@@ -143,7 +146,7 @@ class Supervised(ABC):
         cap = min(output_bytes or self._output_bytes, self._output_bytes)
         if self._shell and not own:
             return self._judged(self._shell.run(_encoded(script), deadline_s=deadline_s, cap=cap), channel)
-        done = channel.run(
+        execution = channel.run(
             _encoded(script),
             cwd=self._inside(cwd or "."),
             exports="".join(f"export {name}={shlex.quote(value)}\n" for name, value in (env or {}).items()),
@@ -152,7 +155,7 @@ class Supervised(ABC):
             as_root=as_root,
             separate=separate,
         )
-        return self._judged(done, channel)
+        return self._judged(execution, channel)
 
     def put(self, archive: BinaryIO, directory: str) -> None:
         channel, ready = self._open_channel(), self._ready
@@ -167,16 +170,16 @@ class Supervised(ABC):
 
     def get(self, path: str) -> Iterator[bytes]:
         chunks = self._open_channel().get(self._inside(path), whole=False)
-        status, said = yield from chunks
+        status, complaints = yield from chunks
         if status:
-            raise EnvironmentFault(f"reading {path} failed: {said.strip().splitlines()[-1:]}")
+            raise EnvironmentFault(f"reading {path} failed: {complaints.strip().splitlines()[-1:]}")
 
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         if paths:
-            told = yield from self._open_channel().read("f", paths)
-            _, rest = left_out.complaints(told.complaints)
+            end = yield from self._open_channel().read("f", paths)
+            _, rest = left_out.complaints(end.complaints)
             unexpected = [line for line in rest if not left_out.is_tolerable(line)]
-            if told.status > 2 or unexpected:
+            if end.status > 2 or unexpected:
                 raise EnvironmentFault(f"files of the workspace cannot be read: {'; '.join(unexpected[:3])}")
 
     def digests(self, paths: Sequence[str]) -> dict[str, str]:
@@ -233,7 +236,7 @@ class Supervised(ABC):
         }
 
     def _resources(self, ready: Ready) -> tuple[list[Promise], list[str]]:
-        """What every kind can say alike of ulimits and peak memory: promises, and what is lost."""
+        """Return the promises about ulimits and peak memory, which are the same in every kind, and what is lost."""
         _, lost = limits.for_bash(self.spec.ulimits)
         promises: list[Promise] = []
         if self.spec.ulimits and not lost and not any(line.startswith("ulimit ") for line in ready.lost):
@@ -250,7 +253,7 @@ class Supervised(ABC):
         return with_persistent_shell(started)
 
     def _run_directory(self) -> str:
-        """The supervisor's own, as it sees it."""
+        """Return the supervisor's own directory, as the supervisor sees it."""
         return "/run/retrace"
 
     def _inside(self, path: str) -> str:
@@ -262,21 +265,21 @@ class Supervised(ABC):
         return self._channel
 
     def _guard_space(self) -> None:
-        for where in self._watched():
+        for directory in self._watched():
             with contextlib.suppress(OSError):
-                free = shutil.disk_usage(where).free
+                free = shutil.disk_usage(directory).free
                 if free < FREE_BYTES:
-                    less = f"only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed"
-                    raise DiskFull(f"{where}: {less}")
+                    shortage = f"only {free >> 20} MiB left on its file system, {FREE_BYTES >> 20} are needed"
+                    raise DiskFull(f"{directory}: {shortage}")
 
 
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
-    """What an action sees where no image says it: nothing of the harness's own environment."""
+    """Return the variables that actions see without an image: none of the harness's own."""
     return {"HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Chunks worth a process each on the other side."""
+    """Join pieces into chunks that are large enough for one process each on the other side."""
     ready: list[bytes] = []
     size = 0
     for piece in pieces:

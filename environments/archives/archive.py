@@ -1,6 +1,6 @@
-"""A tar stream on its way through: every member is judged, nothing is held but headers.
+"""A filter for tar streams: every member is judged, and only headers are held in memory.
 
-Sparse and very long files pass as they are. Formats: ustar, pax and GNU, see
+Sparse and very long files pass unchanged. Formats: ustar, pax and GNU, see
 https://www.gnu.org/software/tar/manual/html_node/Standard.html and pax(1).
 """
 
@@ -15,22 +15,23 @@ from environments.protocol import EnvironmentFault
 BLOCK = 512
 _FORWARD_BYTES = 1 << 18
 _EXTENSION_BYTES = 1 << 20
-"""No name and no pax header is longer."""
+"""The largest name or pax header that is accepted."""
 SPECIAL = {b"3": "character device", b"4": "block device", b"6": "named pipe"}
 FILES = (b"0", b"\0", b"7", b"S")
 _BODILESS = (b"1", b"2", b"3", b"4", b"5", b"6")
 
 
 class BadArchive(EnvironmentFault):
-    """A tar stream that is cut short, malformed, or reaches out of its directory."""
+    """A tar stream that is truncated, malformed, or would write outside of its directory."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One member: `type` is the header's type flag."""
+    """One member of an archive."""
 
     name: bytes
     type: bytes
+    """The type flag of its header."""
     link: bytes
 
     @property
@@ -39,14 +40,14 @@ class Member:
 
 
 Judge = Callable[[Member], bool]
-"""Whether a member goes through; raises BadArchive to refuse the whole."""
+"""Returns True if a member may pass; raises BadArchive to reject the entire archive."""
 
 
 def inside_only(implied: Callable[[bytes], None]) -> Judge:
-    """A judge that refuses what could write outside of the directory that it is unpacked in.
+    """Return a judge that rejects archives that could write outside of the directory they are unpacked in.
 
-    Links may point anywhere, as data; but nothing may be written through one that the archive brought.
-    `implied` is told of directories that members are in and that the archive does not bring.
+    Links may point anywhere, but nothing may be written through a link of the archive. `implied` is called with each
+    directory that holds members without being in the archive itself.
     """
     links: set[bytes] = set()
     directories: set[bytes] = {b""}
@@ -82,7 +83,7 @@ def inside_only(implied: Callable[[bytes], None]) -> Judge:
 
 
 def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | None = None) -> Iterator[bytes]:
-    """The archive without the members that `judge` rejects, with `owner` (uid, gid) in every header.
+    """Yield the archive without the members that `judge` rejects, with `owner` (uid, gid) in every header.
 
     Raises: BadArchive.
     """
@@ -102,18 +103,18 @@ def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | Non
 
 @dataclass(frozen=True)
 class Head:
-    """What comes before a member's content; `source` has to be read up to the next member before it is asked for."""
+    """The headers of a member. Its content has to be read from the source before the next head is requested."""
 
     member: Member
     blocks: tuple[bytes, ...]
-    """The headers that belong to it, its own the last."""
+    """All headers that belong to the member; its own is the last."""
     size: int
-    """Of the content in the archive, without its padding."""
+    """Bytes of its content in the archive, without padding."""
     pax: Mapping[bytes, bytes]
 
 
 def heads(source: Source) -> Iterator[Head]:
-    """The members of an archive, up to the block of zeros that ends it.
+    """Yield the heads of an archive's members, up to the block of zeros that ends it.
 
     Raises: BadArchive.
     """
@@ -146,7 +147,7 @@ def heads(source: Source) -> Iterator[Head]:
         member = Member(name, kind, pax.get(b"linkpath") or long_link or header[157:257].partition(b"\0")[0])
         size = decimal(pax[b"size"]) if b"size" in pax else size
         if kind not in FILES and kind not in _BODILESS:
-            raise BadArchive(f"archive member {member.shown!r} is of a kind ({kind!r}) that is not known here")
+            raise BadArchive(f"archive member {member.shown!r} is of an unknown kind ({kind!r})")
         if size < 0 or (size and kind in _BODILESS):
             raise BadArchive(f"archive member {member.shown!r} has {size} bytes, which its kind cannot have")
         yield Head(member, (*extensions, header), size, pax)
@@ -154,7 +155,7 @@ def heads(source: Source) -> Iterator[Head]:
 
 
 def sparse_extensions(source: Source, head: Head) -> Iterator[bytes]:
-    """The blocks after an old GNU sparse file's header that go on with its map; none for any other member."""
+    """Yield the blocks that continue the map of an old GNU sparse file; there are none for any other member."""
     header = head.blocks[-1]
     more = head.member.type == b"S" and header[482:483] not in (b"\0", b"")
     while more:
@@ -177,7 +178,7 @@ def _members(source: Source, judge: Judge, owner: tuple[int, int] | None) -> Ite
 
 
 class Source:
-    """Chunks, read by count."""
+    """A sequence of chunks that is read by count."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -208,16 +209,16 @@ class Source:
 
 def _check(header: bytes) -> None:
     if sum(header) - sum(header[148:156]) + 256 != number(header[148:156]):
-        raise BadArchive("an archive header has a wrong checksum, so this is no tar archive or a damaged one")
+        raise BadArchive("an archive header has a wrong checksum, so this is not a tar archive, or a damaged one")
 
 
 def padded(size: int) -> int:
-    """The bytes that a content of this size takes in an archive."""
+    """Return the bytes that a content of this size takes in an archive."""
     return -(-size // BLOCK) * BLOCK
 
 
 def number(field: bytes) -> int:
-    """A number in a header: octal digits, or base 256.
+    """Parse a number in a header: octal digits, or base 256.
 
     Raises: BadArchive.
     """
@@ -230,7 +231,7 @@ def number(field: bytes) -> int:
 
 
 def decimal(digits: bytes) -> int:
-    """A number in a pax header, or in the map of a sparse file.
+    """Parse a number in a pax header, or in the map of a sparse file.
 
     Raises: BadArchive.
     """
@@ -246,7 +247,7 @@ def _name(header: bytes) -> bytes:
 
 
 def _records(body: bytes) -> Generator[tuple[bytes, bytes], None, None]:
-    """pax: `LENGTH KEY=VALUE\\n`, the length over all of it."""
+    """Yield the records of a pax header: `LENGTH KEY=VALUE\\n`, where the length counts the whole record."""
     while body:
         digits, _, _ = body.partition(b" ")
         if not digits.isdigit() or not 0 < int(digits) <= len(body):

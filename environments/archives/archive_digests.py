@@ -1,7 +1,7 @@
-"""What the files in a tar stream hold: their sha256, in one pass, in constant memory.
+"""The sha256 of each file in a tar stream, in one pass and in constant memory.
 
-A sparse file is hashed with its holes, as whoever unpacks it would read it: a copy of a program that was made
-sparse is the same program. Maps: old GNU and pax 1.0, see https://www.gnu.org/software/tar/manual/html_node/Sparse-Formats.html
+A sparse file is hashed with its holes, as it would read after unpacking: a sparse copy of a program is the same
+program. Maps: old GNU and pax 1.0, see https://www.gnu.org/software/tar/manual/html_node/Sparse-Formats.html
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from environments.archives.archive import (
 
 _ZEROS = bytes(1 << 20)
 _SEGMENTS = 1 << 22
-"""Of one sparse file; 4 GiB in the smallest blocks of a file system that alternate with holes have half of it."""
+"""The most segments of a sparse file. 4 GiB in the smallest blocks, alternating with holes, have half as many."""
 
 
 def digests(chunks: Iterable[bytes], largest: int, most_zeros: int) -> Iterator[tuple[Member, str | None]]:
-    """Each member, with the sha256 in hex of its content if it is a file of at most `largest` bytes.
+    """Yield each member, with the sha256 in hex of its content if it is a file of at most `largest` bytes.
 
-    `most_zeros`: of the bytes of holes over all sparse files that are hashed. -1 for `largest` hashes nothing.
+    `most_zeros` limits the bytes of all holes that are hashed. If `largest` is -1, nothing is hashed.
 
-    Raises: BadArchive, also where the end of the archive is missing.
+    Raises: BadArchive, also if the end of the archive is missing.
     """
     source = Source(chunks)
     for head in heads(source):
         for field in (head.blocks[-1][100:108], head.blocks[-1][136:148]):
-            number(field)  # mode and time: who unpacks it stops at one that is none
+            number(field)  # mode and time: unpacking stops at an invalid one
         if head.member.type not in FILES:
             yield head.member, None
             continue
@@ -64,7 +64,7 @@ def _digest(source: Source, head: Head, size: int, segments: array[int] | None, 
     at = 0
     for offset, length in zip(segments[::2], segments[1::2], strict=True) if segments is not None else ((0, size),):
         if offset < at or offset + length > size or length > stored:
-            raise BadArchive(f"archive member {head.member.shown!r} has a map of its holes that cannot be")
+            raise BadArchive(f"archive member {head.member.shown!r} has an invalid sparse map")
         _zeros(hashed, offset - at)
         for piece in source.pieces(length):
             hashed.update(piece)
@@ -75,7 +75,7 @@ def _digest(source: Source, head: Head, size: int, segments: array[int] | None, 
 
 
 def _layout(source: Source, head: Head) -> tuple[int, array[int] | None, int]:
-    """The file's size, its segments of data (offset, length, ...; None if it has no holes), the bytes of them here."""
+    """Return the file's size, its data segments (offset, length, ...; None without holes) and their bytes here."""
     header, pax = head.blocks[-1], head.pax
     segments: array[int] = array("Q")
     if head.member.type == b"S":
@@ -87,7 +87,7 @@ def _layout(source: Source, head: Head) -> tuple[int, array[int] | None, int]:
         stored = _read_map(source, head, segments)
         return decimal(pax.get(b"GNU.sparse.realsize", b"")), segments, stored
     if any(key.startswith(b"GNU.sparse.") for key in pax):
-        raise BadArchive(f"archive member {head.member.shown!r} is sparse in a format (pax 0.x) that is not read here")
+        raise BadArchive(f"archive member {head.member.shown!r} is sparse in a format that is not supported (pax 0.x)")
     return head.size, None, head.size
 
 
@@ -99,25 +99,25 @@ def _extend(segments: array[int], numbers: bytes, head: Head) -> None:
         try:
             segments.extend((number(entry[:12]), number(entry[12:])))
         except OverflowError:
-            raise BadArchive(f"archive member {head.member.shown!r} has a hole that cannot be") from None
+            raise BadArchive(f"archive member {head.member.shown!r} has an invalid hole") from None
     _check_count(segments, head)
 
 
 def _read_map(source: Source, head: Head, segments: array[int]) -> int:
-    """pax 1.0: a count and so many pairs in decimal lines, before the data and padded; what is left of the content."""
+    """Read a map of pax 1.0 (a count, then pairs, as decimal lines, padded); return the bytes of data after it."""
     left = head.size
     held = b""
-    wanted = None
-    while wanted is None or len(segments) < wanted:
-        line, found, rest = held.partition(b"\n")
-        if not found:
+    expected = None
+    while expected is None or len(segments) < expected:
+        line, newline, rest = held.partition(b"\n")
+        if not newline:
             if left < BLOCK or len(held) > BLOCK:
-                raise BadArchive(f"archive member {head.member.shown!r} has no whole map of its holes")
+                raise BadArchive(f"archive member {head.member.shown!r} has an incomplete sparse map")
             held, left = held + source.exact(BLOCK), left - BLOCK
             continue
         held = rest
-        if wanted is None:
-            wanted = 2 * decimal(line)
+        if expected is None:
+            expected = 2 * decimal(line)
         else:
             segments.append(min(decimal(line), (1 << 64) - 1))
         _check_count(segments, head)

@@ -1,6 +1,6 @@
-"""The workspace as an archive on the host: written whole or not at all, whoever reads the files.
+"""Export of the workspace as an archive on the host, which is written completely or not at all.
 
-The supervisor reads them as a rule. Where it no longer answers, a daemon does, or a plain tar over a host directory.
+As a rule the supervisor reads the files. If it no longer answers, a daemon or a plain tar over a host directory does.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from environments.archives import archive as tar, left_out
 from environments.protocol import DiskFull, EnvironmentFault, Export
 
 Archive = Generator[bytes, None, tuple[int, str]]
-"""A tar stream; returns tar's status and what it said."""
+"""A tar stream; returns tar's status and standard error."""
 
 TAR = ("-c", "-S", "--numeric-owner", "--quoting-style=escape", "--owner=0", "--group=0", "--sort=name", "--anchored")
-"""As in `supervisor/50-archives.sh`."""
+"""Options of tar, the same as in `supervisor/50-archives.sh`."""
 _DEEP = ("--wildcards", "--wildcards-match-slash", f"--exclude={'/?' * 4100}*")
 _CHUNK_BYTES = 1 << 20
 
 
 def write(archive: Archive, to: Path) -> Export:
-    """Write what of an archive can be unpacked elsewhere, as tar.zst.
+    """Write the members of an archive that can be unpacked elsewhere, as tar.zst.
 
     Raises: EnvironmentFault, DiskFull, and what `archive` raises.
     """
@@ -51,8 +51,8 @@ def write(archive: Archive, to: Path) -> Export:
             data = compressor.flush()
             digest.update(data)
             size += file.write(data)
-            status, said = outcome[0]
-            skipped, rest = left_out.complaints(said)
+            status, complaints = outcome[0]
+            skipped, rest = left_out.complaints(complaints)
             if status > 1 or rest:
                 raise EnvironmentFault(f"the workspace cannot be exported whole: {'; '.join(rest[:3])}")
             file.flush()
@@ -67,7 +67,7 @@ def write(archive: Archive, to: Path) -> Export:
 
 
 def of_directory(directory: Path) -> Archive:
-    """What is in a host directory, read with the harness's own rights."""
+    """Read the content of a host directory with the harness's own rights."""
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             ["tar", *TAR, *_DEEP, "-f", "-", "-C", str(directory), "."],
@@ -90,7 +90,7 @@ def of_directory(directory: Path) -> Archive:
 
 
 def full(error: OSError) -> DiskFull | None:
-    """The error as a full disk, if it is one."""
+    """Return the error as DiskFull if it means a full disk, otherwise None."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
         return DiskFull(f"no space left: {error}")
     return None

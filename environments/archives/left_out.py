@@ -1,4 +1,4 @@
-"""What an export or a listing leaves out and says: what cannot be unpacked elsewhere, what tar or find did not get."""
+"""The paths that an export or a listing leaves out: not to be unpacked elsewhere, or not read by tar or find."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trajectories.record.events import Skipped
 from trajectories.record.text import storable
 
 PATH_BYTES = 3840
-"""Of a name that can be unpacked: PATH_MAX without the 256 bytes left for where it is unpacked.
+"""The longest name that can be unpacked: PATH_MAX less 256 bytes for the directory it is unpacked in.
 
 tar itself does not go deeper than a directory of such a name (`supervisor/50-archives.sh`).
 """
@@ -20,7 +20,7 @@ _SHOWN = 200
 class Unpackable:
     """A judge that leaves out devices, named pipes, names that are too long, and hard links to those.
 
-    It keeps count. What lies below a directory that is left out is not listed by itself.
+    It counts the others. Paths below a directory that is left out are not listed separately.
     """
 
     def __init__(self) -> None:
@@ -54,9 +54,9 @@ def _too_long(name: bytes) -> str:
 
 
 def is_harmless(why: str) -> bool:
-    """Whether what was left out for this reason has no content, or could be unpacked nowhere.
+    """Return whether a path that was left out for this reason has no content, or could not be unpacked anywhere.
 
-    Else a file was not read as it was: it changed, shrank or went meanwhile, or tar warned of it.
+    Otherwise a file was not read as it was: it changed, shrank or vanished meanwhile, or tar warned about it.
     """
     return why in SPECIAL.values() or why == "socket" or _TOO_LONG.fullmatch(why) is not None
 
@@ -70,9 +70,9 @@ _COMPLAINT = re.compile(
 
 
 def complaints(words: str) -> tuple[list[Skipped], list[str]]:
-    """What tar said on standard error: paths that are not (as they were) in the archive, and everything else."""
-    found = _COMPLAINT.findall(words)
-    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in found]
+    """Split tar's standard error into paths that are missing or changed meanwhile, and all other lines."""
+    matches = _COMPLAINT.findall(words)
+    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in matches]
     rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
     return skipped, rest
 
@@ -83,7 +83,7 @@ _VANISHED = re.compile(
 
 
 def is_tolerable(complaint: str) -> bool:
-    """Whether tar only says that one of the files that it was asked for is gone, or must not be read."""
+    """Return whether tar only reports that a requested file no longer exists or must not be read."""
     return _VANISHED.search(complaint) is not None
 
 
@@ -92,23 +92,23 @@ _GONE = ("No such file or directory", "Not a directory")
 
 
 def unlisted(words: str) -> tuple[tuple[Skipped, ...], list[str]]:
-    """What a lister said on standard error: what it could not look into, and everything else. What is gone is gone."""
+    """Split a lister's standard error into paths that it could not read, and all other lines; ignore vanished paths."""
     skipped: list[Skipped] = []
     rest: list[str] = []
     for line in words.splitlines():
-        found = _UNLISTED.search(line)
-        if not found:
+        match = _UNLISTED.search(line)
+        if not match:
             rest.append(line)
-        elif found[2] not in _GONE:
-            path = re.sub(r"^'?(?:\./)?(.*?)'?$", r"\1", found[1])
-            skipped.append(Skipped(path=storable(path), why=found[2]))
+        elif match[2] not in _GONE:
+            path = re.sub(r"^'?(?:\./)?(.*?)'?$", r"\1", match[1])
+            skipped.append(Skipped(path=storable(path), why=match[2]))
     return tuple(skipped), rest
 
 
 def _unescaped(path: str) -> str:
-    """tar's --quoting-style=escape, shown like the names that `Member.shown` gives."""
+    """Convert a name in tar's --quoting-style=escape to the form of `Member.shown`."""
     raw = path.removeprefix("./").encode("utf-8", "surrogateescape")
-    raw = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), raw)
+    raw = re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), raw)
     for code, char in ((b"n", b"\n"), (b"t", b"\t"), (b"r", b"\r"), (b"\\", b"\\")):
         raw = raw.replace(b"\\" + code, char)
     return raw.decode("utf-8", "backslashreplace")

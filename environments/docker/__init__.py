@@ -1,0 +1,1 @@
+"""The docker kind of environment, and all that talks to a Docker daemon."""

@@ -1,4 +1,4 @@
-"""The base of the images that we build ourselves: a registry's, else one made here from Debian's packages."""
+"""The base of the images that we build: one from a registry, or one made here from Debian's packages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAKE_S = 900
 
 
 def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable[[str], None]) -> str:
-    """What to build on: `wanted`, if it is here or can be pulled; else a Debian made with mmdebstrap.
+    """Return the image to build on: `wanted` if it is here or can be pulled, otherwise a Debian made with mmdebstrap.
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
@@ -36,7 +36,7 @@ def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable
     except EnvironmentUnavailable as error:
         if not shutil.which("mmdebstrap"):
             raise EnvironmentUnavailable(
-                f"{error}; or install mmdebstrap (apt-get install mmdebstrap), and a base image is made here"
+                f"{error}; or install mmdebstrap (apt-get install mmdebstrap), so that a base image can be made here"
             ) from None
         if platform is not None:
             raise EnvironmentUnavailable(f"{error}; for {platform} no base image can be made here") from None
@@ -56,17 +56,17 @@ def make(api: APIClient, progress: Callable[[str], None]) -> None:
     with tempfile.TemporaryFile() as tree, tempfile.TemporaryFile() as errors:
         command = ["mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates", SUITE, "-"]
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=tree, stderr=errors, timeout=MAKE_S, check=False
             )
-            status: Any = done.returncode
+            status: Any = process.returncode
         except subprocess.TimeoutExpired:
-            status = f"no end after {MAKE_S} s"
+            status = f"not finished after {MAKE_S} s"
         if status:
             errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()
-            why = f"mmdebstrap could not make a base image ({status}): {' '.join(said[-2:])}"
-            raise EnvironmentUnavailable(f"{why}; bring one with `docker load`")
+            lines = errors.read().decode(errors="replace").strip().splitlines()
+            reason = f"mmdebstrap could not make a base image ({status}): {' '.join(lines[-2:])}"
+            raise EnvironmentUnavailable(f"{reason}; load one with `docker load`")
         tree.seek(0)
         labels = {stored_images.BUILT_LABEL: "base", **owner.this_process().labels()}
         with daemon.reported(f"importing {MADE}"):

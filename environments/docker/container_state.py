@@ -1,7 +1,7 @@
-"""Why a container does not answer: its daemon's word, and what was heard of it while it lived.
+"""The reason for which a container does not answer, from its daemon's answer and from events while it lived.
 
-Told apart: it was paused, it ended by itself, its first process was killed, somebody killed or removed it, its daemon
-was restarted, its daemon is gone.
+The reasons are: it was paused, it ended by itself, its first process was killed, somebody killed or removed it, its
+daemon was restarted, or its daemon is gone.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 RESTART_S = 2.5
-"""A daemon that is back within so long was restarted; else it counts as gone."""
+"""Seconds within which a daemon that was restarted is back; otherwise it counts as gone."""
 
 
 def trouble(api: APIClient, container: str, heard: Watched) -> str | None:
-    """What is wrong with a container, in one line; None if it seems to run."""
-    what = f"container {container[:12]}"
+    """Return what is wrong with a container, in one line; None if it seems to run."""
+    name = f"container {container[:12]}"
     try:
         with daemon.patience(api, daemon.QUICK_S):
             state = api.inspect_container(container)["State"]
     except daemon.not_found():
-        return _gone(api, what, heard)
+        return _gone(api, name, heard)
     except OSError as error:
-        why = daemon.reason(error)
+        reason = daemon.reason(error)
         if daemon.answers(api, RESTART_S):
-            return f"{what}: the daemon was restarted ({why})"
-        return f"{what}: the daemon is gone, it does not answer ({why})"
+            return f"{name}: the daemon was restarted ({reason})"
+        return f"{name}: the daemon is gone, it does not answer ({reason})"
     if state.get("Paused"):
-        return f"{what} was paused"
+        return f"{name} was paused"
     if state.get("Running") or state.get("Status") in ("created", "initialized"):
-        return _told(what, heard)
+        return _loss_heard(name, heard)
     if not daemon.answers(api):
-        return _restarting(api, what)
+        return _restarting(api, name)
     heard.wait(lambda seen: seen.status)
     if heard.killed and heard.wait(lambda seen: seen.removed):
-        return _gone(api, what, heard)
+        return _gone(api, name, heard)
     cause = " for memory" if state.get("OOMKilled") or heard.ooms else ""
-    words = f"{what} ended{cause} with status {state.get('ExitCode')}{_by_whom(str(state.get('ExitCode')), heard)}"
+    words = f"{name} ended{cause} with status {state.get('ExitCode')}{_by_whom(str(state.get('ExitCode')), heard)}"
     return f"{words} {state.get('Error') or ''}".strip()
 
 
-def _gone(api: APIClient, what: str, heard: Watched) -> str:
+def _gone(api: APIClient, name: str, heard: Watched) -> str:
     heard.wait(lambda seen: seen.removed or seen.broken)
     if not daemon.answers(api):
-        return _restarting(api, what)
+        return _restarting(api, name)
     if heard.broken:
-        return f"{what} was removed when the daemon was restarted"
+        return f"{name} was removed when the daemon was restarted"
     if heard.status is not None and not heard.killed:
         cause = " for memory" if heard.ooms else ""
-        return f"{what} ended{cause} with status {heard.status}{_by_whom(heard.status, heard)} and is removed"
-    return f"{what} was removed{' (killed through the daemon)' if heard.killed else ''}"
+        return f"{name} ended{cause} with status {heard.status}{_by_whom(heard.status, heard)} and is removed"
+    return f"{name} was removed{' (killed through the daemon)' if heard.killed else ''}"
 
 
-def _restarting(api: APIClient, what: str) -> str:
+def _restarting(api: APIClient, name: str) -> str:
     if daemon.answers(api, RESTART_S):
-        return f"{what} was ended when the daemon was restarted"
-    return f"{what} was ended: the daemon is gone, it does not answer"
+        return f"{name} was ended when the daemon was restarted"
+    return f"{name} was ended: the daemon is gone, it does not answer"
 
 
 def _by_whom(status: str, heard: Watched) -> str:
@@ -71,10 +71,10 @@ def _by_whom(status: str, heard: Watched) -> str:
     return ""
 
 
-def _told(what: str, heard: Watched) -> str | None:
-    """Only what was heard: the daemon says that all is well."""
+def _loss_heard(name: str, heard: Watched) -> str | None:
+    """Return the loss that was heard of although the daemon reports that the container runs."""
     if heard.paused:
-        return f"{what} was paused"
+        return f"{name} was paused"
     if heard.status is not None:
-        return f"{what} ended with status {heard.status}{_by_whom(heard.status, heard)}"
+        return f"{name} ended with status {heard.status}{_by_whom(heard.status, heard)}"
     return None

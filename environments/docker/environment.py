@@ -1,6 +1,6 @@
-"""Actions in a container: the supervisor is its first process, reached by attach.
+"""Actions in a container, whose first process is the supervisor; the harness reaches it by attaching.
 
-When the harness dies, the container's standard input ends, the supervisor leaves and the daemon removes the rest.
+When the harness dies, the container's standard input ends, the supervisor leaves and the daemon removes the container.
 Podman works through its Docker-compatible socket (DOCKER_HOST).
 """
 
@@ -37,11 +37,11 @@ COMMIT_S = 600
 CHECKPOINT = "retrace-checkpoint"
 """Repository of the images that checkpoints make."""
 APPEAR_S = 1.0
-"""A container whose making was interrupted may still turn up for so long."""
+"""Seconds for which a container may still appear if its creation was interrupted."""
 _SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
-"""What the supervisor needs where a task drops ALL."""
+"""Capabilities that the supervisor needs if a task drops ALL."""
 OOM_S = 0.5
-"""An `oom` event may come so long after the action that it is about."""
+"""Seconds that an `oom` event may come after the action that it belongs to."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,22 +50,22 @@ class DockerEnvironment(Supervised):
     """A container that lives from `start` to `stop`."""
 
     def __init__(self, spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> None:
-        """`progress` gets the lines of a pull or a build."""
+        """`progress` receives the lines of a pull or a build."""
         super().__init__(spec)
         self._progress = progress or _log.info
         self._api: APIClient | None = None
         self._name = _new_name()
-        """Known before the daemon is asked, so that a request whose answer never came leaves nothing."""
+        """Chosen before the daemon is asked, so that nothing stays behind if its answer never comes."""
         self._asked = False
         self._container: str | None = None
         self._image: images.Image | None = None
-        self._limits = limits.Given()
+        self._limits = limits.ContainerLimits()
         self._link: AttachLink | None = None
         self._exec: Closing | None = None
-        """What holds a persistent shell's socket open."""
+        """The object that keeps the socket of a persistent shell open."""
         self._heard = watch.Watched()
         self._last_end_s = 0.0
-        """When the last action ended, by the container's clock."""
+        """Time at which the last action ended, by the container's clock."""
 
     def check(self) -> None:
         if self.spec.image is None and self.spec.build is None:
@@ -117,7 +117,7 @@ class DockerEnvironment(Supervised):
             cap_add=list(_SUPERVISOR_CAPS) if "ALL" in map(str.upper, spec.cap_drop) else None,
             security_opt=["no-new-privileges:true"],
             init=False,
-            # Nothing that an action prints may reach the daemon's log, and with it the host's disk.
+            # Nothing that an action prints may reach the daemon's log, and so the host's disk.
             log_config=LogConfig(type="none", config={}),
             tmpfs={RUN: f"mode=0711,size={self._limits.room_bytes}"},
             **self._limits.options,
@@ -180,20 +180,22 @@ class DockerEnvironment(Supervised):
             api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
         return f"{CHECKPOINT}:{name.lower()}"
 
-    def _judged(self, done: Execution, channel: Channel) -> Execution:
-        """Where the supervisor cannot see the kernel's count of kills for memory, the daemon's event tells.
+    def _judged(self, execution: Execution, channel: Channel) -> Execution:
+        """Use the daemon's `oom` event if the supervisor cannot see the kernel's count of processes killed for memory.
 
-        Its time must lie after the action's begin, and too late for what ended before: a late event is never
-        booked on a later action. Only where something was killed is it waited for.
+        The event's time must be after the action's begin, and too late for the action before: a late event is never
+        charged to a later action. The event is only waited for if something was killed.
         """
         assert self._ready is not None
         began_s, ended_s = channel.span_s
         if self._ready.counts_oom or not began_s:
-            return done
+            return execution
         since_s, self._last_end_s = max(began_s, self._last_end_s + OOM_S), ended_s
-        killed = done.signal == 9 or done.exit_code == 137
-        ours = self._heard.wait(lambda heard: any(at >= since_s for at in heard.ooms), OOM_S if killed else 0)
-        return replace(done, ended="oom") if ours and done.ended == "exited" else done
+        killed = execution.signal == 9 or execution.exit_code == 137
+        own_kill = self._heard.wait(
+            lambda heard: any(time_s >= since_s for time_s in heard.ooms), OOM_S if killed else 0
+        )
+        return replace(execution, ended="oom") if own_kill and execution.ended == "exited" else execution
 
     def _terminal(self, command: Sequence[str]) -> Spawn:
         from pexpect.socket_pexpect import SocketSpawn
@@ -218,13 +220,13 @@ class DockerEnvironment(Supervised):
         return container_state.trouble(self._api, self._container, self._heard)
 
     def _rescue(self) -> exporting.Archive:
-        """Through the daemon: from a paused, a stopped and a running container alike."""
+        """Read the workspace through the daemon, whether the container runs, is paused or has stopped."""
         if self._container is None or self._api is None:
             raise EnvironmentLost("there is no container")
         return rescue.of_container(self._api, self._container, self.workdir)
 
     def _watched(self) -> Sequence[Path]:
-        """The daemon's own directory, where it is on this machine."""
+        """Return the daemon's own directory, if it is on this machine."""
         root = daemon.facts(self._api).get("DockerRootDir") if self._api else None
         return (Path(root),) if root and daemon.is_local(self._api) else ()
 
@@ -256,7 +258,7 @@ class DockerEnvironment(Supervised):
             except OSError as error:
                 if self.spec.keep and daemon.is_conflict(error):
                     return  # it does not run
-                time.sleep(0.01)  # it removes itself at this very moment, or the daemon is slow
+                time.sleep(0.01)  # it is being removed at this very moment, or the daemon is slow
         _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)
 
 

@@ -1,6 +1,6 @@
-"""Make an image available: it is here, or it is built or pulled. What is built is found again by its content.
+"""Making an image available: it is here already, or it is built or pulled. A built image is found again by its content.
 
-A Dockerfile of ours starts with `ARG BASE=...` / `FROM ${BASE}`: where no registry answers, `base_image` makes one.
+Our own Dockerfiles start with `ARG BASE=...` and `FROM ${BASE}`. If no registry answers, `base_image` makes the base.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ BUILT = "retrace-build"
 
 
 def make_available(api: APIClient, spec: EnvironmentSpec, progress: Progress) -> Image:
-    """The image that a spec asks for, on this daemon.
+    """Return the image that a spec requests, after pulling or building it if necessary.
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
     if spec.build is not None:
         return _built(api, spec, spec.build, progress)
     assert spec.image is not None
-    found = look_up(api, spec.image)
-    if found is None:
+    image = look_up(api, spec.image)
+    if image is None:
         pull(api, spec.image, spec.platform, progress)
-        found = look_up(api, spec.image)
-    if found is None:
+        image = look_up(api, spec.image)
+    if image is None:
         raise EnvironmentUnavailable(f"image {spec.image} was pulled but is not there; look at the daemon's log")
-    return found
+    return image
 
 
 def _built(api: APIClient, spec: EnvironmentSpec, build: Build, progress: Progress) -> Image:
@@ -57,14 +57,14 @@ def _built(api: APIClient, spec: EnvironmentSpec, build: Build, progress: Progre
     with one_at_a_time(content):
         if look_up(api, tag) is None:
             _build(api, spec, build, content, tag, progress)
-        found = look_up(api, tag)
-    if found is None:
+        image = look_up(api, tag)
+    if image is None:
         raise EnvironmentUnavailable(f"image {tag} was built but is not there; look at the daemon's log")
     if spec.image:
         repository, _, name = spec.image.partition(":")
         with daemon.reported(f"naming {tag} {spec.image}"):
-            api.tag(found.id, repository, name or None, force=True)
-    return Image(spec.image or tag, found.id, found.digest, found.user, found.env)
+            api.tag(image.id, repository, name or None, force=True)
+    return Image(spec.image or tag, image.id, image.digest, image.user, image.env)
 
 
 def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, tag: str, progress: Progress) -> None:
@@ -73,7 +73,7 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
     if base and "BASE" not in args:
         args["BASE"] = base_image.choose(api, base, spec.platform, progress)
     progress(f"building {spec.image or tag}")
-    said: list[str] = []
+    output: list[str] = []
     doing = f"building {spec.image or tag} from {build.context / build.dockerfile}"
     with daemon.reported(doing), daemon.patience(api, BUILD_S):
         for line in api.build(
@@ -89,10 +89,10 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
             decode=True,
         ):
             if "error" in line:
-                raise OSError("; ".join([*said[-2:], line["error"].strip()]))
+                raise OSError("; ".join([*output[-2:], line["error"].strip()]))
             for text in line.get("stream", "").splitlines():
                 if text.strip() and not text.startswith((" ---> ", "Removing intermediate container")):
-                    said.append(text.strip())
+                    output.append(text.strip())
                     progress(text.rstrip())
 
 
@@ -101,12 +101,12 @@ _BASE = re.compile(r"^\s*ARG\s+BASE=(\S+)\s*$", re.I | re.M)
 
 def _declared_base(build: Build) -> str | None:
     text = (build.context / build.dockerfile).read_text("utf-8", "replace")
-    found = _BASE.search(text)
-    return found[1].strip("\"'") if found and re.search(r"^\s*FROM\s+\$\{?BASE\}?", text, re.I | re.M) else None
+    match = _BASE.search(text)
+    return match[1].strip("\"'") if match and re.search(r"^\s*FROM\s+\$\{?BASE\}?", text, re.I | re.M) else None
 
 
 def content_hash(build: Build, platform: str | None) -> str:
-    """sha256 over what a build depends on: its files (names, executable bits, bytes), arguments, platform."""
+    """Return the sha256 of what a build depends on: files (names, executable bits, bytes), arguments, platform."""
     digest = hashlib.sha256(repr((build.dockerfile, sorted(build.args.items()), platform)).encode())
     for path in sorted(_files(build.context)):
         mode = path.lstat().st_mode

@@ -1,6 +1,6 @@
-"""A workspace read out of a container by its daemon, where the supervisor no longer answers.
+"""Reading a workspace out of a container through its daemon, if the supervisor no longer answers.
 
-Works for a container that runs, is paused, or has stopped and is kept.
+It works for a container that runs, is paused, or has stopped and was kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def of_container(api: APIClient, container: str, directory: str) -> Archive:
-    """What is in a directory, owned by 0:0; the container is paused first, so that nothing changes meanwhile.
+    """Read the content of a directory, owned by 0:0. The container is paused first, so that nothing changes meanwhile.
 
     Raises: EnvironmentLost.
     """

@@ -1,7 +1,7 @@
-"""The daemon's events about our containers: one thread a daemon in a process, late, shared by all environments.
+"""The daemon's events about our containers, read by one thread for each daemon that all environments share.
 
-It only hears and tells. What an event means for an action or an environment is the environment's. Looking at a
-container now and then stays as it is: a stream of events may be late, and says nothing of what came before it.
+This module only collects events; the environment decides what they mean. Containers are still examined now and then,
+because events may come late, and a stream of events tells nothing about what came before it.
 """
 
 from __future__ import annotations
@@ -19,44 +19,45 @@ from environments.leftovers import owner
 
 _DIE = ("die", "died")
 _DESTROY = ("destroy", "remove")
-"""Docker's word and Podman's."""
+"""Names of the event in Docker and in Podman."""
 _LOST = (*_DIE, *_DESTROY, "pause")
 AGAIN_S = (0.05, 0.2, 1.0)
-"""Waits between tries to reach a daemon that is gone."""
+"""Seconds between attempts to reach a daemon that is gone."""
 LATENCY_S = 0.5
-"""An event that is not here so long after what it tells of does not count any more."""
+"""Seconds after which an event that has not arrived yet is not waited for anymore."""
 
 
 @dataclass
 class Watched:
-    """What was heard of one container. `ooms` are the daemon's times, in seconds since the epoch."""
+    """The events about one container so far."""
 
     ooms: list[float] = field(default_factory=list)
+    """Times at which a process was killed for memory, in seconds since the epoch by the daemon's clock."""
     paused: bool = False
     own_pauses: int = 0
-    """Pauses that we asked for, and the daemon has not told of yet. They are no loss, however late it tells."""
+    """Pauses that we requested and that the daemon has not reported yet. They are not a loss, however late it does."""
     killed: str = ""
-    """The signal that somebody sent to it through the daemon."""
+    """Signal that somebody sent to the container through the daemon."""
     status: str | None = None
-    """Its first process's exit status, once that ended."""
+    """Exit status of its first process, once that has ended."""
     removed: bool = False
     broken: bool = False
-    """The stream of events broke since it was watched: the daemon ended or was restarted."""
+    """True if the stream of events broke while it was watched: the daemon ended or was restarted."""
     _lost: Callable[[], None] | None = None
     _heard: threading.Condition = field(default_factory=threading.Condition)
 
     def wait(self, until: Callable[[Watched], object], seconds: float = LATENCY_S) -> bool:
-        """Whether something was heard, or is within so long."""
+        """Return whether `until` holds, now or within so many seconds."""
         with self._heard:
             return bool(self._heard.wait_for(lambda: until(self), seconds))
 
     def expect_pause(self) -> None:
-        """The next pause is ours. If none comes, another one that does is only found by looking at the container."""
+        """Expect a pause of our own. If it does not come, a foreign one is only noticed by examining the container."""
         with self._heard:
             self.own_pauses += 1
 
     def hear(self, action: str, event: dict[str, Any]) -> None:
-        """Note an event, and tell whoever waits for the container if it will not answer any more."""
+        """Note an event; if the container will not answer anymore, wake up whoever waits for it."""
         attributes = (event.get("Actor") or {}).get("Attributes") or {}
         with self._heard:
             if action == "oom":
@@ -80,13 +81,13 @@ class Watched:
 
 
 class _Watch(threading.Thread):
-    """Reads one daemon's events. A daemon thread, so that it ends with the process and never holds up its exit."""
+    """A thread that reads the events of one daemon. It is a daemon thread, so it never delays the process's exit."""
 
     def __init__(self, connect: Callable[[], Any]) -> None:
         super().__init__(name="retrace-watch", daemon=True)
         self.containers: dict[str, Watched] = {}
         self.needed = threading.Event()
-        """Set where a container is new: while the daemon is gone and none is watched, nothing is tried."""
+        """Set when a container is new. While the daemon is gone and no container is watched, nothing is tried."""
         self._connect = connect
         self._since = time.time()
 
@@ -96,7 +97,7 @@ class _Watch(threading.Thread):
             with contextlib.suppress(Exception):  # whatever a broken stream may raise; polling goes on
                 for event in self._events():
                     tries = 0
-                    self._tell(event)
+                    self._dispatch(event)
             for watched in list(self.containers.values()):
                 watched.hear("broken", {})
             self.needed.wait(AGAIN_S[min(tries, len(AGAIN_S) - 1)] if self.containers else None)
@@ -107,12 +108,12 @@ class _Watch(threading.Thread):
         api = self._connect()
         try:
             labels = [f"{name}={value}" for name, value in owner.this_process().labels().items()]
-            filters = {"type": ["container"], "label": labels}  # by event's name, Podman finds nothing
+            filters = {"type": ["container"], "label": labels}  # Podman finds nothing if filtered by event
             yield from api.events(since=f"{self._since:.9f}", filters=filters, decode=True)
         finally:
             api.close()
 
-    def _tell(self, event: dict[str, Any]) -> None:
+    def _dispatch(self, event: dict[str, Any]) -> None:
         self._since = max(self._since, event.get("timeNano", 0) / 1e9 + 1e-9)
         watched = self.containers.get(str(event.get("id") or (event.get("Actor") or {}).get("ID")))
         if watched:
@@ -124,22 +125,22 @@ _watches: dict[tuple[int, str], _Watch] = {}
 
 
 def watch(api: Any, container: str, lost: Callable[[], None]) -> Watched:
-    """Hear of a container from now on; `lost` is called, in another thread, when it will not answer any more."""
+    """Collect a container's events from now on. `lost` is called in another thread when it will not answer anymore."""
     key = os.getpid(), daemon.address(api)
     watched = Watched(_lost=lost)
     with _lock:
-        found = _watches.get(key)
-        if found is None:
-            found = _watches[key] = _Watch(daemon.another(api))
-            found.start()
-        found.containers[container] = watched
-        found.needed.set()
+        thread = _watches.get(key)
+        if thread is None:
+            thread = _watches[key] = _Watch(daemon.another(api))
+            thread.start()
+        thread.containers[container] = watched
+        thread.needed.set()
     return watched
 
 
 def forget(api: Any, container: str) -> None:
-    """Hear no more of it."""
+    """Stop collecting a container's events."""
     with _lock:
-        found = _watches.get((os.getpid(), daemon.address(api)))
-        if found:
-            found.containers.pop(container, None)
+        thread = _watches.get((os.getpid(), daemon.address(api)))
+        if thread:
+            thread.containers.pop(container, None)

@@ -1,0 +1,1 @@
+"""Leftovers of harness processes that have ended: their owners, whether they may be removed, and how."""

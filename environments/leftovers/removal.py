@@ -1,7 +1,7 @@
-"""Removing a directory that a program filled which may be hostile: however deep it is, whatever is locked.
+"""Removal of a directory that a possibly hostile program filled, however deep it is and whatever is locked in it.
 
-No link is followed, nothing outside of the directory is changed, nothing recurses. Standard library of Python 3.9
-only: the judge uses this file too, in containers.
+No link is followed, nothing outside of the directory is changed, and nothing recurses. This file uses only the standard
+library of Python 3.9, because the judge runs it in containers, too.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(place: str | os.PathLike[str]) -> bool:
-    """Remove a directory and all that is in it; whether it is gone. Never raises OSError.
+    """Remove a directory and everything in it; return whether it is gone. Never raises OSError.
 
-    Each directory found in `place` is moved up to be directly in it before its own turn comes: paths stay short, and
-    few files are open at a time. Nothing may write to `place` meanwhile.
+    Each directory inside is first moved directly into `place`, so that paths stay short and few files are open at a
+    time. Nothing may write to `place` meanwhile.
     """
     try:
         top = _opened(place, None)
@@ -30,9 +30,9 @@ def remove_tree(place: str | os.PathLike[str]) -> bool:
     try:
         unique = secrets.token_hex(8)
         moved = 0
-        todo = _emptied(top)
-        while todo:
-            name = todo.pop()
+        remaining = _emptied(top)
+        while remaining:
+            name = remaining.pop()
             try:
                 directory = _opened(name, top)
             except OSError:
@@ -41,7 +41,7 @@ def remove_tree(place: str | os.PathLike[str]) -> bool:
                 for below in _emptied(directory):
                     moved += 1
                     if _moved(below, directory, f"{unique}-{moved}", top):
-                        todo.append(os.fsencode(f"{unique}-{moved}"))
+                        remaining.append(os.fsencode(f"{unique}-{moved}"))
             finally:
                 os.close(directory)
             with suppress(OSError):
@@ -56,21 +56,21 @@ def remove_tree(place: str | os.PathLike[str]) -> bool:
 
 
 def _opened(name: str | bytes | os.PathLike[str], within: int | None) -> int:
-    """A directory for reading, unlocked first where it is locked.
+    """Open a directory for reading, and unlock it first if it is locked.
 
     Raises: OSError.
     """
-    found = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=within)
+    handle = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=within)
     try:
         with suppress(OSError):
-            os.chmod(f"/proc/self/fd/{found}", 0o700)  # this very directory: the name is not looked up again
-        return os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=found)
+            os.chmod(f"/proc/self/fd/{handle}", 0o700)  # this very directory: the name is not looked up again
+        return os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=handle)
     finally:
-        os.close(found)
+        os.close(handle)
 
 
 def _emptied(directory: int) -> list[bytes]:
-    """Remove all that is no directory; the names of those."""
+    """Remove everything except directories; return the names of those."""
     left = []
     for name in map(os.fsencode, os.listdir(directory)):
         try:
@@ -83,7 +83,7 @@ def _emptied(directory: int) -> list[bytes]:
 
 
 def _moved(name: bytes, within: int, to: str, top: int) -> bool:
-    """Whether it could be moved. A directory that is locked must be opened for that: its `..` changes."""
+    """Move a directory; return whether that worked. A locked one has to be unlocked first, because its `..` changes."""
     for _ in range(2):
         try:
             os.rename(name, to, src_dir_fd=within, dst_dir_fd=top)

@@ -1,0 +1,1 @@
+"""Listings of a workspace: what is in it, and what changed between two moments."""

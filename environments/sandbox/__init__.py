@@ -1,0 +1,1 @@
+"""The sandbox kind of environment, made with bubblewrap."""

@@ -1,6 +1,6 @@
-"""What a bubblewrap sandbox shows of this machine, and whether one can be made here.
+"""The files of this machine that a bubblewrap sandbox shows, and whether a sandbox can be made here.
 
-What is visible is listed here, name by name; binding `/` read-only would show /etc/shadow to a sandbox of root's.
+Everything visible is listed by name: binding `/` read-only would show /etc/shadow to a sandbox that root starts.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from environments.sandbox import seccomp
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
-"""Of actions, inside."""
+"""User id of actions, as seen inside."""
 NOBODY = 65534
-"""Of a sandbox that root starts, outside."""
+"""User id of a sandbox that root starts, as seen outside."""
 
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC = (
@@ -47,17 +47,17 @@ _ETC = (
     "timezone",
 )
 _MASKED = ("/proc/keys", "/proc/key-users", "/proc/timer_list", "/proc/sched_debug")
-"""What of /proc tells about others on this machine; Docker masks it too."""
+"""Files of /proc that tell about other users of this machine; Docker masks them too."""
 OWN = Path(__file__).resolve().parents[2] / "benchmarks"
-"""Of ourselves, where we are installed below what is shown: hidden tests and solutions."""
+"""Our own hidden tests and solutions, which are hidden if we are installed below what is shown."""
 _SHM_BYTES = 64 << 20
 _ROOM_BYTES = 1 << 30
-"""Of /tmp and of home where they are in memory."""
+"""Size of /tmp and of home if they are in memory."""
 _ETC_NETWORK = ("gai.conf", "host.conf", "hosts", "resolv.conf")
 
 
 def system(spec: EnvironmentSpec, terminal: str | None = None) -> list[str]:
-    """bwrap and its arguments for own namespaces and a read-only system; files of one's own are the caller's."""
+    """Return bwrap with the arguments for namespaces and a read-only system; the caller adds writable files."""
     command = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     command += ["--uid", str(UID), "--gid", str(UID), "--cap-drop", "ALL", "--new-session", "--die-with-parent"]
     command += ["--hostname", "retrace", "--ro-bind", "/usr", "/usr"]
@@ -81,15 +81,15 @@ def system(spec: EnvironmentSpec, terminal: str | None = None) -> list[str]:
     if terminal is not None:
         command += ["--dev-bind", terminal, "/dev/console"]
     command += ["--remount-ro", "/dev"]
-    if keeps_namespaces():  # as root of a user namespace of its own an action has all capabilities in there
+    if keeps_namespaces():  # as root of a user namespace of its own, an action would have all capabilities in it
         command.append("--disable-userns")
     return command
 
 
-def _in_memory(place: str, size: int, mode: str = "755") -> list[str]:
-    """A tmpfs that cannot eat this machine's memory, where this bubblewrap can limit it (0.5 or later)."""
+def _in_memory(path: str, size: int, mode: str = "755") -> list[str]:
+    """Return the arguments for a tmpfs, limited in size if this bubblewrap can do that (0.5 or later)."""
     limited = ["--perms", mode, "--size", str(size)] if {"--size", "--perms"} <= options() else []
-    return [*limited, "--tmpfs", place]
+    return [*limited, "--tmpfs", path]
 
 
 def bwrap_prefix(
@@ -100,11 +100,11 @@ def bwrap_prefix(
     chdir: str | None = None,
     filtered: bool = False,
 ) -> list[str]:
-    """The command that runs one program in a sandbox of its own, with `workspace` at `spec.workdir`.
+    """Return the command that runs one program in a sandbox of its own, with `workspace` at `spec.workdir`.
 
-    `binds` are further writable directories, (outside, inside). It has no supervisor and no limits, and keeps
-    the environment that it is started with; /tmp and home are empty and vanish with it. Root puts `as_user` first.
-    `filtered`: it finds its system call filter open as 9 (`seccomp.behind`).
+    `binds` are further writable directories, (outside, inside). The sandbox has no supervisor and no limits, and keeps
+    the variables that it is started with. Its /tmp and home are empty and vanish with it. Root puts `as_user` in front.
+    `filtered`: its system call filter is open as file descriptor 9 (`seccomp.behind`).
     """
     command = [
         *system(spec),
@@ -126,14 +126,14 @@ def bwrap_prefix(
 
 
 def as_user(user: int | None) -> list[str]:
-    """The command that starts a sandbox as another user; only root can."""
+    """Return the command that starts a sandbox as another user, which only root can."""
     return [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
 
 
 def outer_user(workspace: Path | None = None) -> int | None:
-    """Whom a sandbox runs as, seen from outside; None is whoever we are, if that is not root.
+    """Return the user that a sandbox runs as, seen from outside; None means our own user, if that is not root.
 
-    Never root: uid 0 outside may write to /proc/sys and change device files, whatever it is called inside.
+    It is never root: uid 0 outside may write to /proc/sys and change device files, whatever its number inside.
     """
     if os.geteuid():
         return None
@@ -142,21 +142,21 @@ def outer_user(workspace: Path | None = None) -> int | None:
 
 @functools.cache
 def obstacle(user: int | None = None) -> str | None:
-    """Why there can be no sandbox here, and how to get one; None if there can. Tried, not guessed."""
+    """Return why no sandbox can be made here and what to do about it; None if one can. Found out by trying."""
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if not shutil.which(program):
             return f"the sandbox needs {program}; install it (apt-get install {package}) or use --env docker"
     sandbox = [*system(EnvironmentSpec(kind="sandbox")), "--cap-add", "CAP_DAC_OVERRIDE"]
     call_filter = seccomp.opened()
     try:
-        tried = _tried([*as_user(user), *sandbox, "--seccomp", str(call_filter), "--", "true"], (call_filter,))
+        trial = _run([*as_user(user), *sandbox, "--seccomp", str(call_filter), "--", "true"], (call_filter,))
     finally:
         os.close(call_filter)
-    if tried.returncode == 0:
+    if trial.returncode == 0:
         return None
-    said = tried.stderr.strip().splitlines()[-1:] or [f"status {tried.returncode}"]
+    reason = (trial.stderr.strip().splitlines() or [f"status {trial.returncode}"])[-1]
     return (
-        f"bubblewrap cannot make a sandbox here ({said[0]}); allow user namespaces (sysctl "
+        f"bubblewrap cannot make a sandbox here ({reason}); allow user namespaces (sysctl "
         "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, "
         "in a container --privileged) or use --env docker"
     )
@@ -164,16 +164,14 @@ def obstacle(user: int | None = None) -> str | None:
 
 @functools.cache
 def keeps_namespaces() -> bool:
-    """Whether bubblewrap can keep actions from making user namespaces: 0.8 can, where /proc/sys is writable."""
+    """Return whether bubblewrap can prevent user namespaces in actions: 0.8 can, if /proc/sys is writable."""
     if "--disable-userns" not in options():
         return False
     binds = ["--ro-bind", "/", "/", "--proc", "/proc"]
-    return (
-        _tried([*as_user(outer_user()), "bwrap", "--unshare-user", "--disable-userns", *binds, "true"]).returncode == 0
-    )
+    return _run([*as_user(outer_user()), "bwrap", "--unshare-user", "--disable-userns", *binds, "true"]).returncode == 0
 
 
-def _tried(command: list[str], pass_fds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], pass_fds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -187,15 +185,15 @@ def _tried(command: list[str], pass_fds: Sequence[int] = ()) -> subprocess.Compl
 
 @functools.cache
 def version() -> str | None:
-    """bubblewrap's version; None if it is not installed."""
+    """Return bubblewrap's version, or None if it is not installed."""
     if not shutil.which("bwrap"):
         return None
-    said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False).stdout
-    return said.partition(" ")[2].strip()
+    text = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False).stdout
+    return text.partition(" ")[2].strip()
 
 
 @functools.cache
 def options() -> frozenset[str]:
-    """Which options this bubblewrap knows."""
-    said = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
-    return frozenset(word for word in (said.stdout + said.stderr).split() if word.startswith("--"))
+    """Return the options that this bubblewrap has."""
+    usage = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return frozenset(word for word in (usage.stdout + usage.stderr).split() if word.startswith("--"))

@@ -1,7 +1,7 @@
-"""A system call filter for sandboxes: no kernel keyrings, which no namespace separates.
+"""A system call filter for sandboxes that disables kernel keyrings, because no namespace separates those.
 
-Without it an action read, and added to, the session keyring of whoever started the harness, and for a user's own
-sandbox also the keys that the same user has elsewhere. The calls answer "not implemented", as on a kernel without.
+Without it, an action could read and extend the session keyring of the user who started the harness, and in a user's own
+sandbox also the keys that the same user has elsewhere. The calls fail as not implemented, as on a kernel without them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ARCHITECTURES = {
     0xC0000015: (269, 270, 271),  # ppc64le
     0x80000016: (278, 279, 280),  # s390x
 }
-"""AUDIT_ARCH_* of linux/audit.h, and the numbers of add_key, request_key, keyctl."""
+"""AUDIT_ARCH_* of linux/audit.h, each with the numbers of add_key, request_key and keyctl."""
 _LOAD, _AND, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x54, 0x15, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4
 _X32_BIT = 0x40000000
@@ -28,7 +28,7 @@ _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 
 
 def program() -> bytes:
-    """The filter, as bwrap's `--seccomp` reads it: struct sock_filter after struct sock_filter."""
+    """Return the filter as bwrap's `--seccomp` reads it, a sequence of struct sock_filter."""
     steps = [(_LOAD, 0, 0, _ARCHITECTURE_AT)]
     for architecture, calls in _ARCHITECTURES.items():
         block = [(_LOAD, 0, 0, _NUMBER_AT), (_AND, 0, 0, 0xFFFFFFFF ^ _X32_BIT)]
@@ -40,7 +40,7 @@ def program() -> bytes:
 
 
 def opened() -> int:
-    """The filter as an open file, for one bwrap."""
+    """Return the filter as an open file descriptor, for one bwrap."""
     descriptor = os.memfd_create("retrace-seccomp")
     os.write(descriptor, program())
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -48,7 +48,7 @@ def opened() -> int:
 
 
 def behind(path: Path) -> list[str]:
-    """What to put in front of a bwrap that has `--seccomp 9`, where no open file can be handed to it."""
+    """Return the command in front of a bwrap with `--seccomp 9`, for callers that cannot pass it an open file."""
     path.write_bytes(program())
     path.chmod(0o644)
     return ["sh", "-c", 'exec "$@" 9<"$0"', str(path)]

@@ -1,4 +1,4 @@
-"""An output as it arrives: up to its mark and its cap, small ones in memory, large ones in a file.
+"""Capture of an output as it arrives, up to its mark and its cap: small ones in memory, large ones in a file.
 
 64 MiB of output must not cost the harness as much memory.
 """
@@ -20,9 +20,9 @@ IN_MEMORY_BYTES = 1 << 20
 def capture(
     incoming: Incoming, mark: bytes, size: int, total: int, cap: int, idle_s: float
 ) -> tuple[bytes | Spooled, int]:
-    """Read `size` bytes, of `total` that were written. What is behind `mark`, if it is there, belongs to nobody.
+    """Read `size` bytes, of `total` that were written. Whatever follows `mark` belongs to no action.
 
-    Returns what is kept, at most `cap` bytes, and how much was written.
+    Return the kept output, at most `cap` bytes, and the number of bytes that were written.
 
     Raises: EnvironmentLost, DiskFull.
     """
@@ -39,17 +39,17 @@ def capture(
     def write(append: Callable[[bytes | memoryview], object]) -> int:
         nonlocal marked_at
         buffer = memoryview(bytearray(len(mark) + PIECE_BYTES))
-        over, done = 0, 0
-        while done < size:
-            count = min(size - done, PIECE_BYTES)
+        over, read = 0, 0
+        while read < size:
+            count = min(size - read, PIECE_BYTES)
             fresh = buffer[over : over + count]
             incoming.fill(fresh, time.monotonic() + idle_s)
             if marked_at < 0:
                 append(fresh)
                 at = bytes(buffer[: over + count]).find(mark)
                 if at >= 0:
-                    marked_at = done - over + at
-            done += count
+                    marked_at = read - over + at
+            read += count
             keep = min(len(mark) - 1, over + count)
             buffer[:keep] = bytes(buffer[over + count - keep : over + count])
             over = keep
@@ -60,7 +60,7 @@ def capture(
 
 
 def extended(output: bytes | Spooled, more: bytes) -> bytes | Spooled:
-    """An output with something behind it.
+    """Return an output with more bytes at its end.
 
     Raises: EnvironmentLost, DiskFull.
     """

@@ -1,4 +1,4 @@
-"""The words of sha256sum: lines of `HASH  NAME`; behind a first backslash, NAME has escapes."""
+"""The output of sha256sum: lines of `HASH  NAME`. If a line begins with a backslash, NAME has escapes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _MEANT = {b"n": b"\n", b"r": b"\r", b"\\": b"\\"}
 
 
 def of_lines(lines: bytes) -> dict[str, str]:
-    """Digest by path, without the `./` that it was asked for with."""
-    found = {}
+    """Return the digest of each path, without the leading `./`."""
+    digests = {}
     for line in lines.split(b"\n"):
         escaped = line.startswith(b"\\")
         digest, _, name = line[escaped:].partition(b" ")
@@ -19,5 +19,5 @@ def of_lines(lines: bytes) -> dict[str, str]:
             name = name[3:]
             if escaped:
                 name = _ESCAPED.sub(lambda char: _MEANT[char[1]], name)
-            found[os.fsdecode(name)] = digest.decode("ascii")
-    return found
+            digests[os.fsdecode(name)] = digest.decode("ascii")
+    return digests

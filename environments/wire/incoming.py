@@ -1,6 +1,6 @@
-"""What arrives from a supervisor: by line, by count, or as it comes, always with a time limit.
+"""The bytes that arrive from a supervisor: by line, by count, or as they come, always with a time limit.
 
-While nothing arrives, the environment is looked at, so that a dead one is noticed within seconds.
+While nothing arrives, the environment is examined, so that its loss is noticed within seconds.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from environments.link import Link
 from environments.protocol import EnvironmentLost, SupervisorLost
 
 PROBE_S = 4.0
-"""How often the environment is looked at while an answer is awaited."""
+"""Seconds between two looks at the environment while an answer is awaited."""
 ENDS_S = 0.5
-"""An environment whose stream has ended may be seen to run for so long."""
+"""Seconds for which an environment may still seem to run after its stream has ended."""
 GUARD_S = 0.5
-"""How often the disk is looked at while an answer is awaited: one statvfs, microseconds."""
+"""Seconds between two looks at the disk while an answer is awaited; each is one statvfs and takes microseconds."""
 TICK_S = 0.1
-"""How often a supervisor that needs it is nudged; see `supervisor/10-environment.sh`."""
+"""Seconds between two bytes to a supervisor that needs them; see `supervisor/10-environment.sh`."""
 
 _BUFFER_BYTES = 1 << 16
 
 
 class Incoming:
-    """Every method raises EnvironmentLost, which says why nothing (more) comes."""
+    """A buffered stream. Every method raises EnvironmentLost, with the reason for which nothing (more) comes."""
 
     def __init__(self, link: Link, trouble: Callable[[], str | None]) -> None:
         self._link = link
@@ -33,7 +33,7 @@ class Incoming:
         self._start = self._end = 0
 
     def line(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> bytes:
-        """The next line with its end. While it is awaited, `tick` is sent, and `guard` called, now and then."""
+        """Return the next line with its end. While it is awaited, send `tick` and call `guard` now and then."""
         line = b""
         while not line.endswith(b"\n"):
             if self._start == self._end:
@@ -45,7 +45,7 @@ class Incoming:
         return line
 
     def some(self, until: float) -> bytes:
-        """Whatever comes next."""
+        """Return whatever comes next."""
         if self._start == self._end:
             self._more(until)
         piece = bytes(self._buffer[self._start : self._end])
@@ -53,13 +53,13 @@ class Incoming:
         return piece
 
     def take(self, size: int, until: float) -> bytes:
-        """Exactly so many bytes."""
+        """Return exactly so many bytes."""
         data = bytearray(size)
         self.fill(memoryview(data), until)
         return bytes(data)
 
     def fill(self, view: memoryview, until: float) -> None:
-        """Exactly as many bytes as fit."""
+        """Fill the view completely."""
         held = min(self._end - self._start, len(view))
         view[:held] = self._buffer[self._start : self._start + held]
         self._start += held
@@ -67,11 +67,11 @@ class Incoming:
             held += self._receive(view[held:], until)
 
     def give_back(self, rest: bytes) -> None:
-        """The end of what `some` gave, to be read again."""
+        """Put back the end of what `some` returned, to be read again."""
         self._start -= len(rest)
 
     def why(self, error: Exception | None = None) -> EnvironmentLost:
-        """The reason for silence, as far as it can be found out."""
+        """Return the reason for silence, as far as it can be determined."""
         until = time.monotonic() + ENDS_S
         while not (trouble := self._trouble()) and time.monotonic() < until:
             time.sleep(0.02)

@@ -1,7 +1,7 @@
 """The persistent shell: one interactive bash on a terminal, in which every action is a turn.
 
-What it is on the other side, and how a turn ends, is in `supervisor/45-shell.sh`. Here: opening its terminal when there
-is none (any more), one turn, and what to say when its state was lost.
+This is the harness's side: opening its terminal if there is none (anymore), running one turn, and reporting when its
+state was lost. `supervisor/45-shell.sh` is the other side and explains how a turn ends.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from environments.wire.terminal import Spawn, Terminal
 
 OPEN_S = 15.0
 FIRST_S = 20.0
-"""The first shell may be slow: a login file may do much."""
+"""Seconds for the first, empty turn. The first shell may be slow, because a login file may do much."""
 LAST_SIGN_S = 0.3
-"""The prompt is back so soon after a turn, or its state is of no interest."""
+"""Seconds to wait for the prompt after a turn."""
 
 Open = Callable[[Sequence[str]], Spawn]
-"""Gives the harness's side of a terminal; runs the command on it unless the supervisor does."""
+"""Opens a terminal and returns the harness's side; runs the command on it unless the supervisor does."""
 
 _NOT_KEPT = frozenset(
     (Promise.UNFORGEABLE, Promise.FRESH_SHELL, Promise.EXIT_STATUS, Promise.CPU_TIME, Promise.EXACT_OUTPUT)
@@ -35,7 +35,7 @@ _LOST = (
 
 
 class PersistentShell:
-    """A shell that is there from `open` to the environment's end; see `Environment.execute`."""
+    """A shell that exists from `open` to the environment's end; see `Environment.execute`."""
 
     def __init__(self, channel: Channel, run: str, open_terminal: Open) -> None:
         """`run` is the supervisor's own directory, as seen from inside."""
@@ -46,7 +46,7 @@ class PersistentShell:
         self._mark = secrets.token_hex(8)
 
     def open(self) -> None:
-        """Start it, and try it out.
+        """Start the shell and run an empty turn.
 
         Raises: EnvironmentUnavailable, EnvironmentLost.
         """
@@ -55,18 +55,18 @@ class PersistentShell:
         except SupervisorLost as error:
             raise EnvironmentUnavailable(str(error)) from None
         try:
-            tried = self._turn(b"", FIRST_S, 1 << 16)
+            trial = self._turn(b"", FIRST_S, 1 << 16)
         except ShellGone:
             raise EnvironmentUnavailable("a persistent shell ends at once here; use --shell fresh") from None
-        if tried.ended != "exited" or tried.exit_code or tried.shell_lost:
-            said = tried.output.decode(errors="replace").strip()[-300:]
+        if trial.ended != "exited" or trial.exit_code or trial.shell_lost:
+            output = trial.output.decode(errors="replace").strip()[-300:]
             raise EnvironmentUnavailable(
-                f"a persistent shell does not work here ({tried.ended}, {tried.shell_lost or said or 'no word'}); "
+                f"a persistent shell does not work here ({trial.ended}, {trial.shell_lost or output or 'no output'}); "
                 "use --shell fresh"
             )
 
     def run(self, script: bytes, *, deadline_s: float, cap: int) -> Execution:
-        """One action. What it wrote to the terminal itself is put behind its output.
+        """Run one action. What it wrote to the terminal itself is appended to its output.
 
         Raises: EnvironmentLost.
         """
@@ -77,14 +77,14 @@ class PersistentShell:
                 pass
         self._connect()
         try:
-            done = self._turn(script, deadline_s, cap)
+            execution = self._turn(script, deadline_s, cap)
         except ShellGone:
             raise SupervisorLost("a new shell's terminal ended at once") from None
         opened = "the shell's terminal had ended before this command, which ran in a new one"
-        return replace(done, shell_lost=done.shell_lost or opened)
+        return replace(execution, shell_lost=execution.shell_lost or opened)
 
     def close(self) -> None:
-        """Let go of the terminal; the supervisor ends what is on it."""
+        """Close the terminal; the supervisor ends what runs on it."""
         if self._terminal:
             self._terminal.close()
 
@@ -113,15 +113,15 @@ class PersistentShell:
             except OSError:
                 pass  # the terminal is gone: the supervisor sees that too
 
-        done = self._channel.run(script, deadline_s=deadline_s, cap=cap, go=go)
-        written = terminal.written(0.0 if done.shell_lost else LAST_SIGN_S)
-        if not written.strip(b"\n" if done.ended != "exited" else b""):  # bash's own, at interruptions
-            return done
-        output = extended(done.output, written[: cap - len(done.output)])
-        return replace(done, output=output, counted=done.counted + len(written))
+        execution = self._channel.run(script, deadline_s=deadline_s, cap=cap, go=go)
+        written = terminal.written(0.0 if execution.shell_lost else LAST_SIGN_S)
+        if not written.strip(b"\n" if execution.ended != "exited" else b""):  # bash's own, at interruptions
+            return execution
+        output = extended(execution.output, written[: cap - len(execution.output)])
+        return replace(execution, output=output, counted=execution.counted + len(written))
 
 
 def with_persistent_shell(started: Started) -> Started:
-    """What an environment can still be trusted with when its actions share a shell."""
+    """Return the facts of a started environment, less the promises that it cannot keep if actions share a shell."""
     promises = tuple(promise for promise in started.promises if promise not in _NOT_KEPT)
     return replace(started, promises=(*promises, Promise.PERSISTENT_SHELL), lost=(*started.lost, *_LOST))

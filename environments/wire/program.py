@@ -1,4 +1,4 @@
-"""The supervisor as a program: its files in order, behind its settings, and the command that reads it in."""
+"""The supervisor as a program: its settings, then its files in order, and the command that reads it in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import resources
 
 BOOT = 'IFS= read -rN "$1" s;eval "$s"'
-"""For `bash -p -c BOOT retrace LENGTH`: short in a process list; the program comes in over standard input."""
+"""Script for `bash -p -c BOOT retrace LENGTH`. It is short in a process list; the program comes over standard input."""
 
 
 @functools.cache
@@ -18,11 +18,11 @@ def _source() -> str:
 
 
 def text(settings: Mapping[str, str]) -> bytes:
-    """What `BOOT` reads, in ASCII: `retrace_NAME=VALUE` for each setting, then the supervisor."""
+    """Return the text that `BOOT` reads, in ASCII: `retrace_NAME=VALUE` for each setting, then the supervisor."""
     return ("".join(f"retrace_{name}={_word(value)}\n" for name, value in settings.items()) + _source()).encode("ascii")
 
 
 def _word(value: str) -> str:
-    """One word of bash."""
+    """Quote a value as one word of bash."""
     raw = value.encode("utf-8", "surrogateescape")
     return "$'" + "".join(chr(byte) if byte < 128 and chr(byte).isalnum() else f"\\x{byte:02x}" for byte in raw) + "'"

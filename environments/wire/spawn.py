@@ -1,7 +1,7 @@
-"""Supervisors that are child processes of the harness: started out of reach of its terminal's Ctrl-C.
+"""Starting and ending supervisors that are child processes of the harness, out of reach of its terminal's Ctrl-C.
 
-`--die-with-parent` and `--kill-child` mean the *thread* that forked (prctl(2), PR_SET_PDEATHSIG), so all of them
-are forked by one thread that lives as long as the process.
+For `--die-with-parent` and `--kill-child`, the parent is the *thread* that forked (prctl(2), PR_SET_PDEATHSIG). So one
+thread, which lives as long as the process, forks all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Start = Callable[[], "subprocess.Popen[bytes]"]
 
 
 class _Forker(threading.Thread):
-    """Forks for everyone. A daemon, so that a process that was interrupted in here still ends."""
+    """A thread that forks for all others. It is a daemon thread, so that an interrupted process still ends."""
 
     def __init__(self) -> None:
         super().__init__(name="retrace-forker", daemon=True)
@@ -38,11 +38,11 @@ class _Forker(threading.Thread):
 
     def run(self) -> None:
         while True:
-            start, done = self.jobs.get()
+            start, process = self.jobs.get()
             try:
-                done.set_result(start())
+                process.set_result(start())
             except BaseException as error:
-                done.set_exception(error)
+                process.set_exception(error)
 
 
 _lock = threading.Lock()
@@ -55,9 +55,9 @@ def _forked(start: Start) -> subprocess.Popen[bytes]:
         with _lock:
             if _forker is None or _forker.pid != os.getpid():
                 _forker = _Forker()
-        done: Future[subprocess.Popen[bytes]] = Future()
-        _forker.jobs.put((start, done))
-        return done.result()
+        process: Future[subprocess.Popen[bytes]] = Future()
+        _forker.jobs.put((start, process))
+        return process.result()
 
 
 def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> ProcessLink:
@@ -83,20 +83,20 @@ def spawn(prefix: Sequence[str], text_bytes: int, env: Mapping[str, str], pass_f
 
 
 def first_process(link: ProcessLink) -> Owner | None:
-    """The first process of the process namespace that a link's command has made; None if there is none."""
+    """Return the first process of the process namespace that a link's command has made, or None if there is none."""
     pid = link.process.pid
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return None
-    begun = start_time(int(children[0])) if len(children) == 1 else None
-    return None if begun is None else Owner(boot_id(), int(children[0]), begun)
+    start = start_time(int(children[0])) if len(children) == 1 else None
+    return None if start is None else Owner(boot_id(), int(children[0]), start)
 
 
 def end(link: ProcessLink, first: Owner | None = None) -> None:
-    """Close its input, which ends a supervisor and all it started; kill what did not listen. Never raises.
+    """Close a supervisor's input, which ends it and everything it started; otherwise kill it. Never raises.
 
-    `first` is waited for: it is gone only when the kernel has ended all others of its namespace.
+    `first` is waited for: it is gone only when the kernel has ended all other processes of its namespace.
     """
     link.close()
     try:

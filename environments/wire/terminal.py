@@ -1,6 +1,6 @@
 """The harness's side of a terminal, driven with pexpect: typing a line, and keeping what was written to it.
 
-Knows bytes and signs; what is typed, and what the signs mean, is `persistent`'s.
+It knows bytes and signs. `persistent.py` knows what is typed and what the signs mean.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ import threading
 from typing import Protocol, cast
 
 RETYPE_S = 0.5
-"""A line that shows no effect for so long is typed again: a shell that was just coming up may have lost it."""
+"""Seconds without effect after which a line is typed again: a shell that was still starting may have lost it."""
 KEPT_BYTES = 1 << 16
-"""Of what is written to the terminal between two signs."""
+"""The most that is kept of what is written to the terminal between two signs."""
 
 
 class Spawn(Protocol):
-    """What is used of pexpect's `fdspawn` and `SocketSpawn`."""
+    """The part of pexpect's `fdspawn` and `SocketSpawn` that is used here."""
 
     def send(self, s: bytes) -> int:
-        """Raises: OSError."""
+        """Type bytes. Raises: OSError."""
 
     def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
-        """Raises: pexpect.TIMEOUT, pexpect.EOF, OSError."""
+        """Return what was written to the terminal. Raises: pexpect.TIMEOUT, pexpect.EOF, OSError."""
 
     def close(self) -> None:
-        """Raises: OSError."""
+        """Hang up. Raises: OSError."""
 
 
 class Pty:
-    """A pseudo-terminal of this machine's, whose other side somebody opens by its name."""
+    """A pseudo-terminal of this machine. Its other side is opened by its name."""
 
     def __init__(self, owner: int | None = None) -> None:
-        """`owner` may open it; None is whoever we are. Raises: OSError."""
+        """`owner` is the user who may open it; None is our own user. Raises: OSError."""
         self._master, slave = os.openpty()
         try:
             self.name = os.ttyname(slave)
@@ -42,12 +42,12 @@ class Pty:
             os.close(slave)
 
     def spawn(self) -> Spawn:
-        """pexpect's hold of it."""
+        """Return pexpect's handle of the terminal."""
         from pexpect.fdpexpect import fdspawn
 
         class Hold(fdspawn):  # type: ignore[type-arg]
             def close(self) -> None:
-                """Forgotten before it is closed: the number may be another file's when a reader wakes up."""
+                """Close it, and forget its number first: when a reader wakes up, it may belong to another file."""
                 descriptor, self.child_fd, self.closed = self.child_fd, -1, True
                 if descriptor >= 0:
                     os.close(descriptor)
@@ -55,14 +55,14 @@ class Pty:
         return cast(Spawn, Hold(os.dup(self._master), use_poll=True))
 
     def close(self) -> None:
-        """Let go of it; what has it for its terminal is hung up."""
+        """Close it; processes on this terminal are hung up."""
         if self._master >= 0:
             os.close(self._master)
             self._master = -1
 
 
 class Terminal:
-    """A thread reads all that comes, so that nobody who writes to the terminal is held up."""
+    """A terminal with a thread that reads everything, so that no process that writes to it has to wait."""
 
     def __init__(self, spawn: Spawn) -> None:
         self._spawn = spawn
@@ -76,7 +76,7 @@ class Terminal:
         threading.Thread(target=self._read, name="retrace-terminal", daemon=True).start()
 
     def type(self, line: bytes, first: bytes, last: bytes) -> None:
-        """Type `line`, until `first` appears; what comes from there to `last` is kept. Raises: OSError."""
+        """Type `line` until the sign `first` appears; keep what follows it, up to `last`. Raises: OSError."""
         with self._changed:
             self._seen.clear()
             self._first, self._last, self._finished = first, last, False
@@ -84,7 +84,7 @@ class Terminal:
         self._spawn.send(line)
 
     def written(self, within_s: float) -> bytes:
-        """What came between the signs, once the last one has come, or the time is up."""
+        """Return what came between the two signs, once the last one has come or the time is up."""
         with self._changed:
             self._changed.wait_for(lambda: self._finished or self.ended, within_s)
             self._finished = True

@@ -41,6 +41,6 @@ def test_every_promise_means_something_and_some_kind_makes_it() -> None:
 
 
 def test_the_documentation_has_the_table() -> None:
-    script = Path(__file__).parents[2] / "scripts" / "promises"
+    script = Path(__file__).parents[2] / "scripts" / "docs"
     done = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
