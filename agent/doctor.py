@@ -1,6 +1,6 @@
-"""What this machine can do, gathered for `agent doctor`.
+"""The facts about this machine that `agent doctor` prints, in the order in which a user needs them.
 
-Facts only, in the order a user needs them; names of keys, never their values.
+API keys appear by name, never with their values.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from environments.leftovers.cleaning import count as leftovers
 from environments.protocol import Kind
 
 BLOBS_VARIABLE = "PROGRAMBENCH_BLOB_DIR"
-"""Where the package `programbench` looks for test archives instead of downloading them; one directory."""
+"""Variable with the directory in which the package `programbench` looks for test archives before downloading them."""
 _PACKAGES = ("retrace-agent", "litellm", "docker", "pydantic", "pytest", "zstandard")
 
 
 def examine(runs: Path) -> dict[str, Any]:
-    """Everything as one JSON object; `environments` says of each kind whether it works and why not."""
-    where = next(folder for folder in (runs.absolute(), *runs.absolute().parents) if folder.is_dir())
-    host = survey(where)
+    """Return everything as one JSON object; `environments` reports for each kind whether it works, and why not."""
+    existing = next(folder for folder in (runs.absolute(), *runs.absolute().parents) if folder.is_dir())
+    host = survey(existing)
     return {
         "environments": {kind: _environment(kind, host) for kind in ("docker", "sandbox", "local")},
         "docker": {
@@ -65,7 +65,7 @@ def _environment(kind: Kind, host: Host) -> dict[str, Any]:
 
 
 def _programbench() -> dict[str, Any]:
-    """The benchmark's package, and the directories of the user's own that its variables name."""
+    """Return facts about the benchmark's package, and the user's directories that its variables name."""
     from benchmarks.programbench import instances
 
     variables = (BLOBS_VARIABLE, instances.TASKS_VARIABLE)
@@ -77,7 +77,7 @@ def _programbench() -> dict[str, Any]:
 
 
 def _directories(paths: str) -> list[dict[str, Any]] | None:
-    """Which of the directories that a variable names there are; None if it is not set."""
+    """Return the directories that a variable names, each with whether it exists; None if the variable is not set."""
     return [{"path": path, "exists": Path(path).is_dir()} for path in paths.split(os.pathsep) if path] or None
 
 

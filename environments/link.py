@@ -107,7 +107,7 @@ class AttachLink:
         self._socket = raw
         self._owner = owner
         self._arrived: deque[bytes | int] = deque()
-        """What `receive` has read but not yet accounted for: a piece, or the size of one that is in its view."""
+        """Bytes that `receive` has read but not yet accounted for: a piece, or the size of one that is in its view."""
         self._header = b""
         self._left = 0
         self._is_stdout = True

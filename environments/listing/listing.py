@@ -85,7 +85,7 @@ PathType = Literal["file", "directory", "symlink", "other"]
 
 _TYPES: dict[bytes, PathType] = {b"f": "file", b"d": "directory", b"l": "symlink"}
 _MARGIN_NS = 50_000_000
-"""How far before the last listing the next one starts to look, in ns: some ticks of the clock that stamps files."""
+"""Overlap of what two listings look at, in ns: some ticks of the clock that stamps files."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from environments.listing.records import is_directory, same_kind, split
 
 
 class Unclear(Exception):
-    """What was seen does not tell everything that changed."""
+    """Raised if the records do not tell everything that changed."""
 
 
 def _plain(path: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The measures of environments: a step, start and stop, a large output, many at once, each beside plain calls."""
+"""Measures of environments: a step, start and stop, a large output, many at once, each compared with plain calls."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from scripts.measures.figures import Figure, command, interleaved
 
 IMAGE = Build(Path(__file__).parents[2] / "tests" / "environments" / "image")
 ROUNDS = 40
-"""Of the plain calls, which are slow."""
+"""Number of plain calls, which are slow."""
 LARGE_BYTES = 64 << 20
 MANY, EACH = 50, 40
 
 
 def measure() -> Iterator[Figure]:
-    """All figures."""
+    """Yield all figures."""
     with started("docker") as (docker, facts), started("sandbox") as (sandbox, _), started("local") as (local, _):
         assert facts.image is not None
         yield from steps(docker, sandbox, local, facts.image)
@@ -37,7 +37,7 @@ def measure() -> Iterator[Figure]:
 
 
 def steps(docker: Environment, sandbox: Environment, local: Environment, image: str) -> Iterator[Figure]:
-    """A trivial command in each way, all of them in turn; medians."""
+    """Compare a trivial command in each environment and by plain calls, run in turn, by their medians."""
     import docker as sdk
 
     client = sdk.from_env()
@@ -82,7 +82,7 @@ def steps(docker: Environment, sandbox: Environment, local: Environment, image: 
 
 
 def drift() -> Iterator[Figure]:
-    """Whether a step becomes slower with their number: a last tenth, in turn with the first tenth of a fresh one."""
+    """Compare the last tenth of many steps with the first steps of a fresh environment, run in turn."""
     for count in (200, 2000):
         tenth = count // 10
         with started("docker") as (old, _), started("docker") as (fresh, _):
@@ -94,7 +94,7 @@ def drift() -> Iterator[Figure]:
 
 
 def start_and_stop(image: str) -> Figure:
-    """An environment's whole life against create, start and kill by the SDK, of the same image with the same limits."""
+    """Compare the whole life of an environment with create, start and kill by the SDK, same image and limits."""
     import docker as sdk
 
     api = sdk.from_env().api
@@ -129,8 +129,8 @@ def high_water():
 with started("docker") as (environment, _), tempfile.TemporaryDirectory() as folder:
     recorder = Recorder(Path(folder), masker=Masker({{"KEY": "a secret of these measures"}}))
     def act(size):
-        done = environment.execute(f"head -c {{size}} /dev/urandom", deadline_s=60)
-        assert recorder.output(done.output, done.counted).kept == size
+        execution = environment.execute(f"head -c {{size}} /dev/urandom", deadline_s=60)
+        assert recorder.output(execution.output, execution.counted).kept == size
     act(100_000)
     before, began = high_water(), time.perf_counter()
     act({LARGE_BYTES})
@@ -139,24 +139,25 @@ with started("docker") as (environment, _), tempfile.TemporaryDirectory() as fol
 
 
 def large_output() -> Figure:
-    """What the harness's memory grows by, at its peak, when an output of 64 MiB is captured, masked and recorded."""
-    done = subprocess.run([sys.executable, "-c", LARGE], check=True, capture_output=True, text=True)
-    grown, took_s, before = map(float, done.stdout.split())
+    """Measure the growth of peak memory if an output of 64 MiB is captured, masked and recorded."""
+    process = subprocess.run([sys.executable, "-c", LARGE], check=True, capture_output=True, text=True)
+    grown, took_s, before = map(float, process.stdout.split())
     detail = f"peak beyond the {before:.0f} MiB of a small one; executed and recorded in {took_s:.2f} s"
     return Figure("memory for 64 MiB of output, captured and recorded", grown, "MiB", 32, detail)
 
 
 def many_at_once() -> Figure:
-    """Environments side by side in one process, every output their own."""
+    """Count outputs that were lost or mixed up by many environments in one process."""
 
     def work(number: int) -> int:
         right = 0
         with started("docker") as (environment, _):
             for action in range(EACH):
-                said = f"environment {number} action {action} "
-                done = environment.execute(f"echo {said}; printf '%{number}s\\n' x; exit {number}", deadline_s=120)
-                expected = f"{said.strip()}\n{'x':>{number}}\n".encode()
-                right += (done.ended, done.exit_code, done.output) == ("exited", number, expected)
+                words = f"environment {number} action {action} "
+                script = f"echo {words}; printf '%{number}s\\n' x; exit {number}"
+                execution = environment.execute(script, deadline_s=120)
+                expected = f"{words.strip()}\n{'x':>{number}}\n".encode()
+                right += (execution.ended, execution.exit_code, execution.output) == ("exited", number, expected)
         return right
 
     began = time.perf_counter()
@@ -168,12 +169,12 @@ def many_at_once() -> Figure:
 
 
 def step(environment: Environment) -> None:
-    """The trivial command."""
+    """Run the trivial command."""
     assert environment.execute("true", deadline_s=30).exit_code == 0
 
 
 def timings(action: Callable[[], object], count: int) -> list[float]:
-    """Seconds of each of `count` calls."""
+    """Return the seconds of each of `count` calls."""
     times = []
     for _ in range(count):
         began = time.perf_counter()
@@ -184,7 +185,7 @@ def timings(action: Callable[[], object], count: int) -> list[float]:
 
 @contextmanager
 def started(kind: Kind, image: str | None = None) -> Iterator[tuple[Environment, Started]]:
-    """An environment for as long as it is needed; docker's is of the tests' image, unless another is named."""
+    """Start an environment and stop it afterwards; in docker with the tests' image unless another is named."""
     environment = make(EnvironmentSpec(kind=kind, image=image, build=IMAGE if kind == "docker" and not image else None))
     try:
         yield environment, environment.start()

@@ -68,7 +68,7 @@ def test_a_table_tells_what_went(tmp_path: Path, left: Path, dead: Owner) -> Non
 def test_without_docker_the_rest_is_cleaned_and_that_is_said(tmp_path: Path, left: Path) -> None:
     done = clean(tmp_path, "--json")
     assert done.status == 0
-    assert done.err.startswith("containers were not looked at: no Docker daemon answers")
+    assert done.err.startswith("containers were not examined: no Docker daemon answers")
     assert done.json["docker"] in done.err
     assert [(one["kind"], one["name"]) for one in done.json["removed"]] == [("directory", str(left))]
     assert set(done.json) == {"removed", "kept", "unknown", "failed", "docker", "dry_run"}

@@ -1,4 +1,4 @@
-"""`agent clean`: remove what dead harness processes left, and only that."""
+"""`agent clean`: remove the leftovers of harness processes that have ended, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,64 +11,67 @@ if TYPE_CHECKING:
 
 
 def clean(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
-    kept: Annotated[bool, typer.Option("--kept", help="Remove containers that --keep left, too.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
+    kept: Annotated[bool, typer.Option("--kept", help="Also remove containers that --keep left behind.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Remove containers, temporary directories and locks of dead harness processes; images that are caches stay."""
+    """Remove containers, temporary directories and lock files that ended processes of Retrace left behind.
+
+    Images that serve as caches stay.
+    """
     from agent.cli.output import emit_json, stderr
     from environments.leftovers import cleaning
 
-    done = cleaning.clean(dry_run=dry_run, kept=kept)
-    if done.docker:
-        stderr().print(f"containers were not looked at: {done.docker}", soft_wrap=True)
+    cleaned = cleaning.clean(dry_run=dry_run, kept=kept)
+    if cleaned.docker:
+        stderr().print(f"containers were not examined: {cleaned.docker}", soft_wrap=True)
     if json:
-        emit_json(_facts(done, dry_run))
+        emit_json(_facts(cleaned, dry_run))
     else:
-        _print(done, dry_run)
-    for one, trouble in done.failed:
-        stderr().print(f"agent: {one.kind} {one.name} could not be removed: {trouble}", soft_wrap=True)
-    return 1 if done.failed else 0
+        _print(cleaned, dry_run)
+    for leftover, trouble in cleaned.failed:
+        stderr().print(f"agent: {leftover.kind} {leftover.name} could not be removed: {trouble}", soft_wrap=True)
+    return 1 if cleaned.failed else 0
 
 
-def _facts(done: Cleaned, dry_run: bool) -> dict[str, Any]:
+def _facts(cleaned: Cleaned, dry_run: bool) -> dict[str, Any]:
     return {
-        "removed": [_fact(one) for one in done.removed],
-        "kept": [_fact(one) for one in done.kept],
-        "unknown": [_fact(one) for one in done.unknown],
-        "failed": [{**_fact(one), "trouble": trouble} for one, trouble in done.failed],
-        "docker": done.docker,
+        "removed": [_fact(leftover) for leftover in cleaned.removed],
+        "kept": [_fact(leftover) for leftover in cleaned.kept],
+        "unknown": [_fact(leftover) for leftover in cleaned.unknown],
+        "failed": [{**_fact(leftover), "trouble": trouble} for leftover, trouble in cleaned.failed],
+        "docker": cleaned.docker,
         "dry_run": dry_run,
     }
 
 
-def _fact(one: Leftover) -> dict[str, Any]:
+def _fact(leftover: Leftover) -> dict[str, Any]:
     from dataclasses import asdict
 
-    facts = asdict(one)
+    facts = asdict(leftover)
     del facts["fate"]
-    return {**facts, "age_s": round(one.age_s)}
+    return {**facts, "age_s": round(leftover.age_s)}
 
 
-def _print(done: Cleaned, dry_run: bool) -> None:
+def _print(cleaned: Cleaned, dry_run: bool) -> None:
     from rich.table import Table
 
     from agent.cli.output import stdout
 
-    rows = [(one, "would be removed" if dry_run else "removed") for one in done.removed]
-    rows += [(one, "kept (--kept removes it)") for one in done.kept]
-    rows += [(one, "left alone") for one in done.unknown]
-    rows += [(one, "FAILED") for one, _ in done.failed]
+    rows = [(leftover, "would be removed" if dry_run else "removed") for leftover in cleaned.removed]
+    rows += [(leftover, "kept (--kept removes it)") for leftover in cleaned.kept]
+    rows += [(leftover, "left alone") for leftover in cleaned.unknown]
+    rows += [(leftover, "FAILED") for leftover, _ in cleaned.failed]
     if not rows:
         stdout().print("nothing was left behind")
         return
-    table = Table("what", "name", "size", "owner", "age", "done", box=None, pad_edge=False)
-    for one, became in rows:
-        owner = f"process {one.owner.pid}" if one.owner else "nobody"
-        table.add_row(one.kind, one.name, _size(one.bytes), owner, _age(one.age_s), became)
+    table = Table("kind", "name", "size", "owner", "age", "outcome", box=None, pad_edge=False)
+    for leftover, outcome in rows:
+        owner = f"process {leftover.owner.pid}" if leftover.owner else "nobody"
+        table.add_row(leftover.kind, leftover.name, _size(leftover.bytes), owner, _age(leftover.age_s), outcome)
     stdout().print(table)
-    for one in done.unknown:
-        stdout().print(f"{one.name}: {one.why}", soft_wrap=True)
+    for leftover in cleaned.unknown:
+        stdout().print(f"{leftover.name}: {leftover.why}", soft_wrap=True)
 
 
 def _size(count: int | None) -> str:

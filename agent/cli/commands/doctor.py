@@ -1,4 +1,4 @@
-"""`agent doctor`: what this machine can do, or what of a trial is likely not to repeat."""
+"""`agent doctor`: the abilities of this machine, or the commands of a trial that may not reproduce."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ def doctor(
         str | None,
         typer.Argument(
             metavar="TRIAL",
-            help="Look at this trial instead: a directory, or the beginning of its id.",
+            help="Examine this trial instead: its directory, or the beginning of its id.",
             show_default=False,
         ),
     ] = None,
     runs: Annotated[
-        Path | None, typer.Option(help="Where trials are kept: its disk is looked at [runs].", show_default=False)
+        Path | None,
+        typer.Option(help="Directory of trials, whose disk is checked for free space [runs].", show_default=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what this machine can do, or which commands of a trial are likely not to give the same again."""
+    """Check what this machine can do, or list the commands of a trial that may not reproduce."""
     from agent.cli.output import emit_json, readable, stdout
     from agent.config import runs_dir
     from agent.doctor import examine
@@ -38,7 +39,7 @@ def doctor(
     for kind, state in facts.pop("environments").items():
         console.print(f"{kind:16} {'works' if state['works'] else 'no: ' + state['trouble']}", soft_wrap=True)
     if facts["leftovers"]:
-        facts["leftovers"] = f"{facts['leftovers']} of dead processes; agent clean removes them"
+        facts["leftovers"] = f"{facts['leftovers']} of ended processes; agent clean removes them"
     for name, value in facts.items():
         console.print(f"{name:16} {readable(value)}", soft_wrap=True)
 
@@ -48,12 +49,12 @@ def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
     from trajectories.comparison.repeatability import report
     from trajectories.reading.runs import find_trial
 
-    found = report(find_trial(trial, runs))
+    repeatability = report(find_trial(trial, runs))
     if as_json:
-        emit_json(found.json())
+        emit_json(repeatability.json())
         return
     from trajectories.views.repeatability import findings_table
 
-    if found.findings:
-        stdout().print(findings_table(found))
-    typer.echo(found.line, err=not found.findings)
+    if repeatability.findings:
+        stdout().print(findings_table(repeatability))
+    typer.echo(repeatability.line, err=not repeatability.findings)
