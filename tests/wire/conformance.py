@@ -1,6 +1,6 @@
-"""What a real provider refuses with 400: calls without ids or results, changed reasoning, bad arguments.
+"""Requests that a real provider rejects with 400: calls without ids or results, changed reasoning, bad arguments.
 
-Each function takes a request's body and returns the complaint, or None.
+Each function takes the body of a request and returns the complaint, or None.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ Body = dict[str, Any]
 
 
 def seal(text: str) -> str:
-    """The signature or encrypted content that belongs to a reasoning text; changed text fails the check."""
+    """Return the signature or encrypted content of a reasoning text; changed text fails the check."""
     return "sealed-" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def chat_complaint(body: Body) -> str | None:
-    """Chat completions: each assistant's tool calls are answered by exactly the tool messages that follow."""
+    """Check for chat completions that the results of calls follow right after the assistant message."""
     open_calls: list[str] = []
     ids: set[str] = set()
     for message in body["messages"]:
@@ -43,7 +43,7 @@ def chat_complaint(body: Body) -> str | None:
 
 
 def responses_complaint(body: Body) -> str | None:
-    """Responses: stateless, sealed reasoning, every function call followed by its output."""
+    """Check for Responses that they are stateless, reasoning is sealed, and each function call has its output."""
     if body.get("store") is not False:
         return "store must be false"
     open_calls: set[str] = set()
@@ -69,7 +69,7 @@ def responses_complaint(body: Body) -> str | None:
 
 
 def anthropic_complaint(body: Body) -> str | None:
-    """Messages: signed thinking, results right after their calls, no more than four cache marks."""
+    """Check for messages that thinking is signed, results follow their calls, and at most four cache marks are set."""
     if sum("cache_control" in part for part in _parts(body)) > 4:
         return "A maximum of 4 blocks with cache_control may be provided."
     open_calls: list[str] = []

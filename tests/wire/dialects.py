@@ -1,6 +1,6 @@
-"""A `Turn` in the words of each protocol: chat completions, Responses, Anthropic messages.
+"""Conversion of a `Turn` into each protocol: chat completions, Responses, Anthropic messages.
 
-Pure functions from a turn, its number and its counted prompt to a response body.
+The functions are pure: from a turn, its number and its counted prompt they make the body of a response.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.wire.replies import Fault, Json, Turn
 
 
 def output_tokens(turn: Turn) -> int:
-    """Counted over text, thinking and calls."""
+    """Return the tokens of text, thinking and calls."""
     return tokens(turn.text + turn.refusal + turn.thinking + "".join(arguments for _, arguments in turn.calls))
 
 
@@ -28,7 +28,7 @@ def _override(usage: Json, turn: Turn) -> Json:
 
 
 def chat(turn: Turn, number: int, model: str, counted: Counted) -> Json:
-    """A chat completion."""
+    """Return a chat completion."""
     message: Json = {"role": "assistant", "content": turn.text or None}
     if turn.refusal:
         message["refusal"] = turn.refusal
@@ -62,7 +62,7 @@ def chat(turn: Turn, number: int, model: str, counted: Counted) -> Json:
 
 
 def responses(turn: Turn, number: int, model: str, counted: Counted) -> Json:
-    """A Responses object."""
+    """Return a Responses object."""
     output: list[Json] = []
     if turn.thinking:
         output.append(
@@ -121,7 +121,7 @@ def responses(turn: Turn, number: int, model: str, counted: Counted) -> Json:
 
 
 def anthropic(turn: Turn, number: int, model: str, counted: Counted) -> Json:
-    """A message."""
+    """Return a message."""
     content: list[Json] = []
     if turn.thinking:
         content.append({"type": "thinking", "thinking": turn.thinking, "signature": seal(turn.thinking)})
@@ -156,7 +156,7 @@ def anthropic(turn: Turn, number: int, model: str, counted: Counted) -> Json:
 
 
 def error_body(fault: Fault, protocol: str) -> Json:
-    """An error object as the provider shapes it."""
+    """Return an error object in the provider's form."""
     if protocol == "anthropic":
         kind = "overloaded_error" if fault.status == 529 else "api_error" if fault.status >= 500 else fault.type
         return {"type": "error", "error": {"type": kind, "message": fault.message}, "request_id": "req_1"}

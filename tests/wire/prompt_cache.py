@@ -1,4 +1,4 @@
-"""Counts a prompt's tokens and how many of them a provider's prompt cache holds.
+"""Counts of the tokens of a prompt, and of those that a provider's prompt cache holds.
 
 A prompt is a list of blocks in the order in which the provider reads them (tools, system, messages),
 each a canonical text without its cache mark. OpenAI caches by longest common prefix; Anthropic reads
@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Block:
-    """One piece of a prompt, with the lifetime its cache mark asks for ("5m", "1h") or None."""
+    """One piece of a prompt, with the lifetime of its cache mark ("5m", "1h"), or None without a mark."""
 
     text: str
     mark: str | None = None
@@ -44,12 +44,12 @@ class Counted:
 
 @lru_cache(maxsize=100_000)
 def tokens(text: str) -> int:
-    """Words, runs of blanks and single other characters."""
+    """Count words, runs of blanks and single other characters."""
     return len(_TOKEN.findall(text))
 
 
 def block(where: str, part: Any) -> Block:
-    """A block of the canonical text of `part`, its `cache_control` taken off."""
+    """Return a block with the canonical text of `part`, without its `cache_control`."""
     mark = None
     if isinstance(part, dict) and "cache_control" in part:
         mark = part["cache_control"].get("ttl", "5m")
@@ -58,7 +58,7 @@ def block(where: str, part: Any) -> Block:
 
 
 def openai_blocks(body: dict[str, Any]) -> list[Block]:
-    """Blocks of a chat-completions or Responses request; text given as a string is one text part."""
+    """Return the blocks of a chat-completions or Responses request; a text that is a string is one text part."""
     blocks = [block("tool", tool) for tool in body.get("tools", [])]
     if body.get("instructions"):
         blocks.append(block("system", body["instructions"]))
@@ -74,7 +74,7 @@ def openai_blocks(body: dict[str, Any]) -> list[Block]:
 
 
 def anthropic_blocks(body: dict[str, Any]) -> list[Block]:
-    """Blocks of a messages request; text given as a string is one text block."""
+    """Return the blocks of a messages request; a text that is a string is one text block."""
     blocks = [block("tool", tool) for tool in body.get("tools", [])]
     for where, content in [("system", body.get("system", []))] + [(m["role"], m["content"]) for m in body["messages"]]:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -83,7 +83,7 @@ def anthropic_blocks(body: dict[str, Any]) -> list[Block]:
 
 
 class PromptCache:
-    """What a provider remembers of earlier prompts, per model."""
+    """The earlier prompts that a provider remembers for each model."""
 
     def __init__(self) -> None:
         self._prompts: dict[str, list[list[Block]]] = {}
@@ -91,7 +91,7 @@ class PromptCache:
         self._lock = threading.Lock()
 
     def automatic(self, model: str, blocks: Sequence[Block]) -> Counted:
-        """OpenAI: the longest prefix in common with any earlier prompt."""
+        """Count as OpenAI does: by the longest prefix in common with any earlier prompt."""
         texts = [part.text for part in blocks]
         total = sum(map(tokens, texts))
         with self._lock:
@@ -101,7 +101,7 @@ class PromptCache:
         return Counted(total - read, read)
 
     def marked(self, model: str, blocks: Sequence[Block]) -> Counted:
-        """Anthropic: reads the longest marked prefix, writes what lies between it and each mark."""
+        """Count as Anthropic does: read the longest marked prefix, and write the blocks between it and each mark."""
         digests, digest = [], hashlib.sha256(model.encode())
         for part in blocks:
             digest.update(part.text.encode())
@@ -123,11 +123,11 @@ class PromptCache:
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
     count = 0
-    for one, other in zip(left, right, strict=False):
-        if one == other:
-            count += tokens(one)
+    for ours, other in zip(left, right, strict=False):
+        if ours == other:
+            count += tokens(ours)
             continue
-        for token, against in zip(_TOKEN.findall(one), _TOKEN.findall(other), strict=False):
+        for token, against in zip(_TOKEN.findall(ours), _TOKEN.findall(other), strict=False):
             if token != against:
                 break
             count += 1

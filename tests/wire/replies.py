@@ -1,6 +1,6 @@
-"""What a test tells the server to answer: a `Turn` (a good reply) or a `Fault`.
+"""Answers of the test server: a `Turn` (a good reply) or a `Fault`.
 
-Both know no protocol; `dialects` puts a turn into words.
+Both are independent of the protocol; `dialects` converts a turn.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Turn:
 
     @property
     def calls(self) -> tuple[tuple[str, str], ...]:
-        """(name, arguments) of every call."""
+        """Return name and arguments of every call."""
         return (*(("bash", json.dumps({"command": command})) for command in self.commands), *self.raw_calls)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that goes wrong on the wire."""
+    """A fault on the wire."""
 
     kind: Literal["error", "cut", "trickle", "stall", "hang_up", "invalid_json", "html", "body"]
     status: int = 200
@@ -48,42 +48,42 @@ class Fault:
     code: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | bytes = field(default_factory=dict)
-    """Sent as it is, for kind `body`."""
+    """Body that is sent unchanged, for kind `body`."""
 
 
 Answer = Turn | Fault
 Script = Callable[[Json], Answer]
-"""Computes the answer to a request's body."""
+"""A function that computes the answer to the body of a request."""
 
 
 def rate_limited(retry_after: str | None = None) -> Fault:
-    """429; `retry_after` is the header's value: seconds or an HTTP date."""
+    """Return a 429; `retry_after` is the value of the header: seconds or an HTTP date."""
     headers = {} if retry_after is None else {"Retry-After": retry_after}
     return Fault("error", 429, "Rate limit reached for requests", "rate_limit_error", "rate_limit_exceeded", headers)
 
 
 def server_error(status: int = 500) -> Fault:
-    """5xx as JSON; 529 is Anthropic's "overloaded"."""
+    """Return a 5xx as JSON; 529 is Anthropic's "overloaded"."""
     return Fault("error", status, "The server had an error while processing your request", "server_error")
 
 
 def bad_key() -> Fault:
-    """401, with a piece of the key in the message as providers do."""
+    """Return a 401 with a part of the key in its message, as providers do."""
     return Fault("error", 401, "Incorrect API key provided: sk-wir**key.", "authentication_error", "invalid_api_key")
 
 
 def bad_request(message: str = "Invalid value for 'temperature'") -> Fault:
-    """400 that a retry cannot mend."""
+    """Return a 400 that no retry can remedy."""
     return Fault("error", 400, message, "invalid_request_error", "invalid_value")
 
 
 def unknown_model() -> Fault:
-    """404."""
+    """Return a 404."""
     return Fault("error", 404, "The model does not exist or you do not have access to it.", "not_found_error")
 
 
 def too_long(protocol: str) -> Fault:
-    """The prompt does not fit: each provider's own words."""
+    """Return the error for a prompt that is too long, in each provider's own form."""
     if protocol == "anthropic":
         return Fault("error", 400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
     message = (

@@ -1,7 +1,7 @@
 """A provider on the loopback: OpenAI chat completions, OpenAI Responses and Anthropic messages over HTTP.
 
-Tests script the answers, the server counts usage and cached tokens (`prompt_cache`), refuses what a
-real provider refuses (`conformance`), and keeps every request. Not streaming: the client does not.
+Tests script the answers. The server counts usage and cached tokens (`prompt_cache`), rejects what a real provider
+rejects (`conformance`), and keeps every request. It does not stream, because the client does not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TRICKLE_S = 0.02
 
 @dataclass(frozen=True)
 class Recorded:
-    """One request as it came, and how its prompt was counted (None where it was not answered)."""
+    """One request as it came, and the counts of its prompt (None if it was not answered)."""
 
     protocol: str
     headers: dict[str, str]
@@ -35,7 +35,7 @@ class Recorded:
 
 
 class WireServer:
-    """`with WireServer([Turn(commands=("ls",)), ...]) as server:`; answers run out with a 400.
+    """A provider in a `with`: `WireServer([Turn(commands=("ls",)), ...])`; after the last answer it returns a 400.
 
     `script` is a list of answers or a function from a request's body to an answer.
     """
@@ -52,16 +52,16 @@ class WireServer:
 
     @property
     def root(self) -> str:
-        """What Anthropic's clients call the API base."""
+        """Return the API base for Anthropic's clients."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     @property
     def v1(self) -> str:
-        """What OpenAI's clients call the API base."""
+        """Return the API base for OpenAI's clients."""
         return self.root + "/v1"
 
     def base(self, protocol: str) -> str:
-        """The API base for litellm, by protocol."""
+        """Return the API base for litellm, by protocol."""
         return self.root if protocol == "anthropic" else self.v1
 
     def __enter__(self) -> WireServer:
@@ -75,7 +75,7 @@ class WireServer:
         self._thread.join()
 
     def answer(self, protocol: str, headers: dict[str, str], raw: bytes) -> tuple[Answer, int, Counted, dict[str, Any]]:
-        """The next answer, its number (from 0), the prompt's counts and the body."""
+        """Return the next answer, its number (from 0), the prompt's counts and the body."""
         body = json.loads(raw)
         with self._lock:
             number = len(self.requests)
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, format: str, *args: object) -> None:
-        """Tests read requests, not logs."""
+        """Do nothing: tests read the requests, not a log."""
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))

@@ -1,4 +1,4 @@
-"""A conversation with a model over the wire, as the loop would hold it: each call gets one result."""
+"""A conversation with a model over the wire, as the loop holds it: each call gets one result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Talk:
         self.history.append(message)
 
     def ask(self, timeout_s: float = 20.0, try_: int = 1) -> Completion:
-        """One try; a reply and the results of its calls join the history."""
+        """Make one try; the reply and the results of its calls are added to the history."""
         answer = self.model.ask(Request(self.step + 1, try_, self.history, timeout_s))
         self.step += 1
         self.history.append(AssistantTurn(f"m{len(self.history)}", answer.reply))
@@ -46,7 +46,7 @@ class Talk:
 
     @property
     def sent(self) -> dict:
-        """The body of the newest request."""
+        """Return the body of the newest request."""
         return self.server.requests[-1].body
 
 
@@ -54,7 +54,7 @@ class Talk:
 def talking(
     protocol: str, script: Iterable[Answer] | Script, *, name: str | None = None, **settings: object
 ) -> Iterator[Talk]:
-    """A server with these answers and a model that talks to it."""
+    """Start a server with these answers, and return a model that talks to it."""
     _, default_name, fixed = PROTOCOLS[protocol]
     with WireServer(script) as server:
         model = make_model(name or default_name, settings={**fixed, **settings}, api_base=server.base(protocol))

@@ -1,4 +1,4 @@
-"""The prompt cache: requests are the same bytes up to where they grow, and breakpoints sit where they pay."""
+"""The prompt cache: requests only grow at their end, and cache breakpoints are set where they save money."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = 30
 
 
 def busy(number: int) -> Turn:
-    """A turn of varying shape: thinking, text, one or many calls."""
+    """Return a turn of varying form: thinking, text, one or many calls."""
     return Turn(
         text=f"Step {number}." if number % 3 else "",
         thinking=f"I think about step {number}, and more." if number % 2 else "",
@@ -25,7 +25,7 @@ def busy(number: int) -> Turn:
 
 
 def hit_rates(talk: Talk) -> list[float]:
-    """For each call after the first: which share of the previous prompt it read from the cache."""
+    """Return, for each call after the first, the share of the previous prompt that it read from the cache."""
     counted = [request.counted for request in talk.server.requests]
     return [now.read / before.prompt for before, now in itertools.pairwise(counted)]
 
@@ -40,8 +40,8 @@ def test_every_call_reads_the_previous_prompt_from_the_cache(protocol):
 
 
 @EVERY_PROTOCOL
-def test_a_broken_prefix_would_be_seen(protocol):
-    """The measure can fail: a changed system message voids the cache."""
+def test_a_changed_prefix_is_detected(protocol):
+    """A changed system message invalidates the cache."""
     with talking(protocol, [busy(number) for number in range(3)]) as talk:
         talk.ask()
         talk.ask()
@@ -66,7 +66,7 @@ def test_messages_are_the_same_bytes_in_every_request(protocol):
     assert len(rest) == 1, "parameters and tools do not change either"
 
 
-def test_a_failed_try_leaves_the_request_as_it_was():
+def test_a_failed_try_does_not_change_the_request():
     from agent.models.protocol import CallFailure
     from tests.wire.replies import server_error
 
@@ -78,7 +78,7 @@ def test_a_failed_try_leaves_the_request_as_it_was():
         assert talk.server.requests[1].raw == talk.server.requests[2].raw
 
 
-def test_breakpoints_are_on_the_system_prompt_and_where_the_last_two_requests_ended():
+def test_breakpoints_are_on_the_system_prompt_and_at_the_ends_of_the_last_two_requests():
     with talking("anthropic", [busy(number) for number in range(1, 5)]) as talk:
         for _ in range(4):
             talk.ask()
@@ -90,7 +90,7 @@ def test_breakpoints_are_on_the_system_prompt_and_where_the_last_two_requests_en
 
 
 @pytest.mark.parametrize(("cache", "lifetimes"), [("5m", {"5m"}), ("1h", {"1h"}), ("off", set())])
-def test_the_cache_setting(cache, lifetimes):
+def test_the_cache_setting_sets_the_lifetime(cache, lifetimes):
     with talking("anthropic", [busy(1), busy(2)], cache=cache) as talk:
         first, second = talk.ask(), talk.ask()
         assert {block.mark for block in anthropic_blocks(talk.sent) if block.mark} == lifetimes
@@ -111,7 +111,7 @@ def test_openrouter_marks_text_parts_for_anthropics_models_only():
 
 
 @pytest.mark.parametrize("protocol", ["chat", "responses"])
-def test_no_marks_where_the_cache_is_automatic(protocol):
+def test_an_automatic_cache_needs_no_marks(protocol):
     with talking(protocol, [busy(1)]) as talk:
         talk.ask()
         assert "cache_control" not in json.dumps(talk.sent)

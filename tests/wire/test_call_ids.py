@@ -1,6 +1,6 @@
-"""Whatever ids a provider gives its tool calls, each call has one of its own and gets exactly one result.
+"""Unique ids of tool calls, whatever ids the provider gives: each call gets exactly one result.
 
-The server refuses calls without an id, repeated ids, and results that belong to no call.
+The server rejects calls without an id, repeated ids, and results that belong to no call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def calls_of(protocol: str, body: dict) -> list[dict]:
 
 
 def reply(protocol: str, *ids: object) -> Fault:
-    """A good reply with one call per id."""
+    """Return a good reply with one call per id."""
     turn = Turn(commands=tuple(f"echo {number}" for number in range(len(ids))))
     body = getattr(dialects, protocol)(turn, 0, "gpt-wire", Counted(9))
     key = "call_id" if protocol == "responses" else "id"
@@ -59,13 +59,13 @@ def test_repeated_and_empty_ids_are_made_unique_over_the_trial(protocol, id):
 
 @WITH_RAW_CALLS
 @pytest.mark.parametrize("id", [ABSENT, None, 5], ids=["absent", "null", "number"])
-def test_an_id_that_is_no_text_is_replaced(protocol, id):
+def test_an_id_that_is_not_a_string_is_replaced(protocol, id):
     with talking(protocol, [reply(protocol, id, "good"), Turn(text="ok")]) as talk:
         assert ids(talk.ask()) == ["call_1_1", "good"]
         assert talk.ask().reply.text == "ok"
 
 
-def test_a_made_up_id_is_none_that_a_provider_has_used():
+def test_a_generated_id_differs_from_all_ids_of_the_provider():
     with talking("chat", [reply("chat", "call_2_1", "x"), reply("chat", "x", "x"), Turn(text="ok")]) as talk:
         talk.ask()
         assert ids(talk.ask()) == ["call_2_1_2", "call_2_2"]
@@ -78,14 +78,14 @@ def test_the_message_is_recorded_as_it_came():
 
 
 @WITH_RAW_CALLS
-def test_arguments_that_come_as_an_object_are_its_json(protocol):
-    given = {"command": "echo 'it is' \"ü\"", "deep": [None, True]}
+def test_arguments_that_are_an_object_become_its_json(protocol):
+    arguments = {"command": "echo 'it is' \"ü\"", "deep": [None, True]}
     answer = reply(protocol, "c1")
     call = calls_of(protocol, answer.body)[0]
-    call.get("function", call)["arguments"] = given
+    call.get("function", call)["arguments"] = arguments
     with talking(protocol, [answer, Turn(text="ok")]) as talk:
-        assert json.loads(talk.ask().reply.tool_calls[0].arguments) == given
+        assert json.loads(talk.ask().reply.tool_calls[0].arguments) == arguments
         assert talk.ask().reply.text == "ok"
         sent = next(item for item in talk.sent.get("messages", talk.sent.get("input")) if "c1" in json.dumps(item))
         function = sent["tool_calls"][0]["function"] if protocol == "chat" else sent
-        assert json.loads(function["arguments"]) == given
+        assert json.loads(function["arguments"]) == arguments

@@ -1,4 +1,4 @@
-"""A provider's model over a real wire: what goes out, what comes back, in three protocols."""
+"""A provider's model over a real wire in three protocols: its requests and its replies."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_several_tool_calls_in_one_turn_each_get_a_result(protocol):
 
 
 @EVERY_PROTOCOL
-def test_reasoning_goes_back_unchanged(protocol):
-    """The server refuses a request whose reasoning does not match its seal."""
+def test_reasoning_is_sent_back_unchanged(protocol):
+    """The server rejects a request whose reasoning does not match its seal."""
     thinking = "Let me think: ü 中 \u2028 end."
     with talking(protocol, [Turn(thinking=thinking, commands=("ls",))] * 3) as talk:
         talk.ask()
@@ -44,7 +44,7 @@ def test_reasoning_goes_back_unchanged(protocol):
 
 
 @WITH_RAW_ARGUMENTS
-def test_arguments_that_are_no_json_are_recorded_as_they_came_and_do_not_poison_later_requests(protocol):
+def test_arguments_that_are_not_json_are_recorded_as_they_came_and_do_not_break_later_requests(protocol):
     broken = '{"command": "cat > f <<EOF'
     with talking(protocol, [Turn(raw_calls=(("bash", broken),), length=True), Turn(commands=("ls",))]) as talk:
         answer = talk.ask()
@@ -57,14 +57,14 @@ def test_arguments_that_are_no_json_are_recorded_as_they_came_and_do_not_poison_
 
 @WITH_RAW_ARGUMENTS
 @pytest.mark.parametrize("arguments", ["[1]", "null", '"ls"', "", "{" * 100_000])
-def test_other_arguments_that_are_no_object_do_not_poison_either(protocol, arguments):
+def test_other_arguments_that_are_not_an_object_do_not_break_later_requests(protocol, arguments):
     with talking(protocol, [Turn(raw_calls=(("bash", arguments),)), Turn(text="ok")]) as talk:
         assert talk.ask().reply.tool_calls[0].arguments == arguments
         assert talk.ask().reply.text == "ok"
 
 
 @WITH_RAW_ARGUMENTS
-def test_the_name_of_an_unknown_tool_is_made_sendable(protocol):
+def test_the_name_of_an_unknown_tool_is_converted_to_valid_characters(protocol):
     with talking(protocol, [Turn(raw_calls=(("functions.bash <x>", "{}"),)), Turn(text="ok")]) as talk:
         assert talk.ask().reply.tool_calls[0].name == "functions.bash <x>"
         talk.ask()
@@ -72,7 +72,7 @@ def test_the_name_of_an_unknown_tool_is_made_sendable(protocol):
 
 
 @EVERY_PROTOCOL
-def test_an_empty_reply_does_not_poison_later_requests(protocol):
+def test_an_empty_reply_does_not_break_later_requests(protocol):
     with talking(protocol, [Turn(), Turn(text="ok")]) as talk:
         empty = talk.ask().reply
         assert (empty.text, empty.tool_calls, empty.refusal) == ("", (), "")
@@ -80,14 +80,14 @@ def test_an_empty_reply_does_not_poison_later_requests(protocol):
 
 
 @EVERY_PROTOCOL
-def test_a_reply_cut_off_while_thinking_does_not_poison_later_requests(protocol):
+def test_a_reply_cut_off_while_thinking_does_not_break_later_requests(protocol):
     with talking(protocol, [Turn(thinking="I was about to", length=True), Turn(text="ok")]) as talk:
         assert talk.ask().finish_reason == "length"
         assert talk.ask().reply.text == "ok"
 
 
 @EVERY_PROTOCOL
-def test_fenced_needs_no_tool(protocol):
+def test_fenced_blocks_need_no_tool(protocol):
     with talking(protocol, [Turn(text="```bash\nls\n```")] * 2, action="fenced") as talk:
         assert talk.model.info.action_format == "fenced"
         assert talk.ask().reply.text == "```bash\nls\n```"
@@ -121,7 +121,7 @@ def test_a_filtered_reply_is_a_refusal(protocol):
         assert "filter" in talk.ask().reply.refusal
 
 
-def test_a_filtered_prompt_is_a_refusal_and_no_failure():
+def test_a_filtered_prompt_is_a_refusal_and_not_a_failure():
     fault = Fault("error", 400, "The response was filtered", "invalid_request_error", "content_filter")
     with talking("chat", [fault]) as talk:
         answer = talk.ask()
@@ -130,13 +130,13 @@ def test_a_filtered_prompt_is_a_refusal_and_no_failure():
 
 
 @EVERY_PROTOCOL
-def test_the_served_model_is_what_the_provider_says(protocol):
+def test_the_served_model_is_the_one_that_the_provider_reports(protocol):
     with talking(protocol, [Turn(text="x", served="gpt-other-2026")]) as talk:
         assert talk.ask().model_served == "gpt-other-2026"
 
 
-def test_unknown_parts_of_a_reply_go_back_too():
-    """OpenRouter's reasoning_details; litellm keeps them to itself."""
+def test_unknown_parts_of_a_reply_are_sent_back():
+    """OpenRouter's reasoning_details are an example; litellm drops them."""
     seen = []
 
     def script(body):
@@ -150,7 +150,7 @@ def test_unknown_parts_of_a_reply_go_back_too():
 
 
 @EVERY_PROTOCOL
-def test_parameters_go_to_the_provider_and_into_the_record(protocol):
+def test_parameters_are_sent_to_the_provider_and_recorded(protocol):
     settings = {"temperature": "0.25", "max_tokens": "77", "some_new_parameter": "7"}
     name = "anthropic/claude-sonnet-4-5" if protocol == "anthropic" else None
     with talking(protocol, [Turn(text="x")], name=name, **settings) as talk:
@@ -161,7 +161,7 @@ def test_parameters_go_to_the_provider_and_into_the_record(protocol):
         assert "some_new_parameter" in json.dumps(talk.model.info.parameters)
 
 
-def test_a_parameter_that_the_model_does_not_take_is_refused_not_dropped():
+def test_an_unsupported_parameter_is_rejected_not_dropped():
     with talking("anthropic", [Turn(text="x")], temperature="0.25") as talk:
         with pytest.raises(CallFailure, match="temperature") as failure:
             talk.ask()
@@ -169,7 +169,7 @@ def test_a_parameter_that_the_model_does_not_take_is_refused_not_dropped():
         assert talk.server.requests == []
 
 
-def test_responses_are_stateless_and_reasoning_effort_is_said_in_its_words():
+def test_responses_are_stateless_and_reasoning_effort_is_converted():
     with talking("responses", [Turn(text="x")], reasoning_effort="high") as talk:
         talk.ask()
         assert talk.sent["store"] is False
@@ -178,13 +178,13 @@ def test_responses_are_stateless_and_reasoning_effort_is_said_in_its_words():
         assert "previous_response_id" not in talk.sent
 
 
-def test_anthropics_maximum_is_sent_and_recorded():
+def test_the_maximum_that_anthropic_requires_is_sent_and_recorded():
     with talking("anthropic", [Turn(text="x")]) as talk:
         talk.ask()
         assert talk.sent["max_tokens"] == talk.model.info.parameters["max_tokens"] >= 32_000
 
 
-def test_a_key_from_the_environment_is_sent_and_without_one_a_dummy(monkeypatch):
+def test_a_key_from_the_environment_is_sent_or_otherwise_a_placeholder(monkeypatch):
     with talking("anthropic", [Turn(text="x")] * 2) as talk:
         talk.ask()
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-wire-test")
@@ -194,8 +194,8 @@ def test_a_key_from_the_environment_is_sent_and_without_one_a_dummy(monkeypatch)
         assert "sk-ant" not in repr(talk.model.info)
 
 
-def test_a_reply_of_another_protocol_is_sent_in_ones_own_words():
-    """A fork with another model: the history holds replies that it did not write."""
+def test_a_reply_of_another_protocol_is_converted():
+    """The history of a fork with another model holds replies that this model did not write."""
     with talking("responses", [Turn(thinking="Hm.", text="Look.", commands=("ls",))]) as first:
         first.ask()
     for protocol in ("chat", "anthropic"):

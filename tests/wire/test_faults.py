@@ -1,4 +1,4 @@
-"""Everything that goes wrong on the wire has a class, one line, one request, and an end in time."""
+"""Faults on the wire: each has a class and a one-line detail, costs one request, and ends in time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_prompt_that_does_not_fit_is_a_context_overflow(protocol):
 
 
 @EVERY_PROTOCOL
-def test_retry_after_is_read_in_seconds_and_as_a_date(protocol):
+def test_retry_after_is_parsed_as_seconds_and_as_a_date(protocol):
     later = email.utils.formatdate(time.time() + 90, usegmt=True)
     with talking(protocol, [rate_limited("7"), rate_limited("2.5"), rate_limited(later), rate_limited("soon")]) as talk:
         waits = []
@@ -103,7 +103,7 @@ def test_retry_after_is_read_in_seconds_and_as_a_date(protocol):
         ({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, None),
     ],
 )
-def test_the_first_wait_that_makes_sense_is_taken(headers, wait):
+def test_the_first_valid_wait_is_used(headers, wait):
     fault = Fault("error", 429, "slow down", "rate_limit_error", headers=headers)
     with talking("chat", [fault]) as talk, pytest.raises(CallFailure) as caught:
         talk.ask()
@@ -112,7 +112,7 @@ def test_the_first_wait_that_makes_sense_is_taken(headers, wait):
 
 @EVERY_PROTOCOL
 @pytest.mark.parametrize("kind", ["trickle", "stall"])
-def test_a_reply_that_never_ends_is_a_time_out_in_time(protocol, kind):
+def test_a_reply_that_never_ends_times_out_in_time(protocol, kind):
     with talking(protocol, [Fault(kind), Turn(text="next")]) as talk:
         with pytest.raises(CallFailure) as caught:
             talk.ask(timeout_s=0.6)
@@ -128,7 +128,7 @@ def test_the_models_own_time_out_is_a_setting():
     assert caught.value.error == "timeout"
 
 
-def test_a_slow_reply_within_the_time_out_is_no_fault():
+def test_a_slow_reply_within_the_time_out_is_accepted():
     with talking("anthropic", [Turn(text="slow", delay_s=0.5)]) as talk:
         assert talk.ask(timeout_s=10).reply.text == "slow"
 
@@ -142,7 +142,7 @@ def test_ctrl_c_ends_a_call_at_once():
             talk.ask(timeout_s=3600)
 
 
-def test_nobody_listening_is_a_connection_failure():
+def test_an_endpoint_that_does_not_listen_is_a_connection_failure():
     with talking("responses", []) as talk:
         pass
     with pytest.raises(CallFailure) as caught:
@@ -151,7 +151,7 @@ def test_nobody_listening_is_a_connection_failure():
 
 
 @EVERY_PROTOCOL
-def test_no_key_gets_into_a_detail(protocol, monkeypatch):
+def test_no_detail_contains_a_key(protocol, monkeypatch):
     key = "sk-wire-0123456789abcdef"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
@@ -163,12 +163,12 @@ def test_no_key_gets_into_a_detail(protocol, monkeypatch):
     assert "abcdefghijkl" not in caught.value.detail
 
 
-def test_innocent_text_stays_in_a_detail(monkeypatch):
+def test_text_that_is_not_secret_stays_in_a_detail(monkeypatch):
     monkeypatch.setenv("MONKEYS", "temperature")
-    said = "key_metadata and temperature are no parameters; the Bearer token is missing"
-    with talking("chat", [bad_request(said)]) as talk, pytest.raises(CallFailure) as caught:
+    message = "key_metadata and temperature are no parameters; the Bearer token is missing"
+    with talking("chat", [bad_request(message)]) as talk, pytest.raises(CallFailure) as caught:
         talk.ask()
-    assert said in caught.value.detail
+    assert message in caught.value.detail
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_innocent_text_stays_in_a_detail(monkeypatch):
         "Bearer " + "t" * 30,
     ],
 )
-def test_a_providers_echo_of_a_key_is_cut(echo):
+def test_the_echo_of_a_key_is_removed(echo):
     fault = Fault("error", 401, f"Invalid credential: {echo} (401)", "authentication_error")
     with talking("chat", [fault]) as talk, pytest.raises(CallFailure) as caught:
         talk.ask()
@@ -191,7 +191,7 @@ def test_a_providers_echo_of_a_key_is_cut(echo):
 
 
 def test_an_error_hidden_in_a_200_has_its_class():
-    """OpenRouter answers 200 with an error object when the provider behind it fails."""
+    """OpenRouter returns 200 with an error object if the provider behind it fails."""
     body = {"error": {"code": 502, "message": "Provider returned error"}, "user_id": "u"}
     with talking("chat", [Fault("body", body=body)]) as talk, pytest.raises(CallFailure) as caught:
         talk.ask()
@@ -210,7 +210,7 @@ def test_a_reply_without_a_choice_is_malformed_and_its_usage_and_price_count():
     assert caught.value.billed_usd == 0.0042
 
 
-def test_a_malformed_reply_that_says_nothing_but_its_price_keeps_it():
+def test_a_malformed_reply_with_only_a_price_keeps_the_price():
     with talking("chat", [Fault("body", body={"choices": [], "usage": {"cost": 0.5}})]) as talk:
         with pytest.raises(CallFailure) as caught:
             talk.ask()

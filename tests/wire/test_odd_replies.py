@@ -1,4 +1,4 @@
-"""Replies that could not be recorded, read again or sent back: too deep, too large, odd numbers, half characters."""
+"""Replies that cannot be recorded, read again or sent back: too deep, too large, odd numbers, half characters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def nested(levels: int) -> object:
 
 
 def recorded(answer) -> CallFinished:
-    """The answer written to a record and read again."""
+    """Write the answer to a record, and return it as it is read again."""
     event = CallFinished(
         step=1,
         id="m1",
@@ -50,7 +50,7 @@ def recorded(answer) -> CallFinished:
 
 
 def usage_of(talk: Talk) -> Usage:
-    """Also of a reply that litellm itself does not take."""
+    """This includes a reply that litellm itself does not accept."""
     try:
         return talk.ask().usage
     except CallFailure as failure:
@@ -82,7 +82,7 @@ def test_a_message_that_is_nested_too_deep_is_malformed(levels):
 
 
 @pytest.mark.parametrize("number", ["9" * 1001, "9" * 5000, "1e999", "-1e999"])
-def test_a_message_with_a_number_that_cannot_go_back_is_malformed(number):
+def test_a_message_with_a_number_that_cannot_be_sent_back_is_malformed(number):
     text = json.dumps(body_of("chat", Turn(text="x"))).replace('"role"', f'"odd": {number}, "role"')
     with talking("chat", [Fault("body", body=text.encode()), Turn(text="next")]) as talk:
         with pytest.raises(CallFailure) as caught:
@@ -114,12 +114,12 @@ def test_odd_numbers_in_usage_are_unknown(protocol, odd):
 
 
 @EVERY_PROTOCOL
-def test_half_characters_are_replaced_wherever_they_come(protocol):
+def test_half_characters_are_replaced_everywhere(protocol):
     turn = Turn(text=HALF, commands=("ls",), served=HALF, usage={"odd": [HALF, {HALF: 1}]})
     with talking(protocol, [turn, Turn(text="next")]) as talk:
         answer = talk.ask()
-        found = [answer.reply.text, answer.model_served, answer.usage_raw["odd"]]
-        assert ascii(found) == ascii([WHOLE, WHOLE, [WHOLE, {WHOLE: 1}]]), "pytest-xdist cannot report half a character"
+        texts = [answer.reply.text, answer.model_served, answer.usage_raw["odd"]]
+        assert ascii(texts) == ascii([WHOLE, WHOLE, [WHOLE, {WHOLE: 1}]]), "pytest-xdist cannot report half a character"
         assert recorded(answer).reply == answer.reply
         assert talk.ask().reply.text == "next"
 
@@ -136,7 +136,7 @@ def test_half_characters_in_refusals_and_arguments_are_replaced(protocol):
 
 
 @EVERY_PROTOCOL
-def test_half_characters_escaped_in_arguments_do_not_poison_later_requests(protocol):
+def test_half_characters_escaped_in_arguments_do_not_break_later_requests(protocol):
     with talking(protocol, [Turn(commands=(HALF,)), Turn(text="next")]) as talk:
         assert recorded(talk.ask()).reply.tool_calls[0].name == "bash"
         assert talk.ask().reply.text == "next"
@@ -144,7 +144,7 @@ def test_half_characters_escaped_in_arguments_do_not_poison_later_requests(proto
 
 
 @pytest.mark.parametrize("arguments", ['{"command": ' + "[" * 500 + "]" * 500 + "}", '{"command": 1e999}'])
-def test_arguments_that_nobody_can_send_on_do_not_poison_later_requests(arguments):
+def test_arguments_that_cannot_be_sent_back_do_not_break_later_requests(arguments):
     with talking("chat", [Turn(raw_calls=(("bash", arguments),))]) as first:
         assert first.ask().reply.tool_calls[0].arguments == arguments
     with talking("anthropic", [Turn(text="next")]) as second:
@@ -153,7 +153,7 @@ def test_arguments_that_nobody_can_send_on_do_not_poison_later_requests(argument
         assert "not_a_json_object" in json.dumps(second.sent)
 
 
-def test_the_password_of_an_api_base_is_used_and_not_said():
+def test_the_password_of_an_api_base_is_used_and_never_printed():
     with WireServer([Turn(text="ok"), bad_request("no such thing at http://someone:hunter2@127.0.0.1/v1")]) as server:
         base = server.v1.replace("://", "://someone:hunter2@")
         model = make_model("openai/gpt-wire", settings={}, api_base=base)

@@ -42,8 +42,8 @@ print("quiet")
 def test_only_the_endpoint_is_contacted_and_nothing_is_printed(tmp_path):
     (tmp_path / ".env").write_text("FROM_DOTENV=1\n")
     with WireServer([Turn(text="x"), rate_limited(), Turn(text="y")]) as server:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", SESSION, server.root], capture_output=True, text=True, cwd=tmp_path, timeout=120
         )
-    assert (done.stdout, done.stderr, done.returncode) == ("quiet\n", "", 0)
+    assert (result.stdout, result.stderr, result.returncode) == ("quiet\n", "", 0)
     assert len(server.requests) == 3

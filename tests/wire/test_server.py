@@ -1,4 +1,4 @@
-"""The test server itself: its counts and its complaints, so that tests on it mean something."""
+"""The test server itself: its counts and its complaints."""
 
 from __future__ import annotations
 

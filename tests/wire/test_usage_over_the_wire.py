@@ -1,4 +1,4 @@
-"""What the server counted is what an answer says, bucket by bucket, in each protocol."""
+"""Usage over the wire: each bucket of a completion equals the count of the server, in each protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY_PROTOCOL = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
 @EVERY_PROTOCOL
-def test_buckets_are_what_the_server_counted(protocol):
+def test_buckets_equal_the_counts_of_the_server(protocol):
     turns = [Turn(text="One.", thinking="Hm.", commands=("ls", "pwd")), Turn(commands=("true",))]
     with talking(protocol, turns) as talk:
         for turn in turns:
@@ -53,13 +53,13 @@ def test_raw_usage_is_kept_as_it_came(protocol):
         assert talk.ask().usage_raw["a_new_field"] == {"deep": [1]}
 
 
-def test_the_providers_bill_is_read():
+def test_the_billed_amount_is_read():
     with talking("chat", [Turn(text="x", usage={"cost": 0.0042})], name="openrouter/qwen/qwen3-coder") as talk:
         assert talk.ask().billed_usd == 0.0042
         assert talk.sent["usage"] == {"include": True}
 
 
-def test_deepseeks_hits_and_misses():
+def test_hits_and_misses_of_deepseek_are_converted():
     hits = {"prompt_cache_hit_tokens": 3, "prompt_cache_miss_tokens": 97, "prompt_tokens": 100}
     usage = {**hits, "prompt_tokens_details": {"cached_tokens": 3}}
     with talking("chat", [Turn(text="x", usage=usage)], name="deepseek/deepseek-chat") as talk:
