@@ -93,7 +93,7 @@ def test_an_instance_of_the_user_is_treated_like_the_others(own: Path) -> None:
     (own / id / "solution").mkdir()
     assert ProgramBench().load(id).solution == own / id / "solution"
     shown = agent(own.parent, "tasks", "show", "wc-clone", RETRACE_PROGRAMBENCH_TASKS=str(own)).out
-    assert "\ndifficulty: not said\n" in shown
+    assert "\ndifficulty: not specified\n" in shown
     (tasks,) = task_lists("programbench", ["wc-clone"])
     assert [row["id"] for row in tasks.rows] == [f"programbench/{id}"]
 
@@ -145,7 +145,7 @@ def test_the_command_searches(tmp_path: Path) -> None:
     assert (row["language"], row["difficulty"], row["tests"]) == ("c", "hard", 3041)
     nothing = agent(tmp_path, "tasks", "list", "no-such-thing")
     assert (nothing.status, nothing.out) == (0, "")
-    assert "no task has that" in nothing.err
+    assert "no task matches" in nothing.err
 
 
 def test_the_command_shows_a_task_by_its_short_name(tmp_path: Path) -> None:

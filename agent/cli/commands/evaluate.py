@@ -1,4 +1,4 @@
-"""`agent evaluate`: a workspace that is there already gets a verdict."""
+"""`agent evaluate`: evaluate an existing workspace, of a trial or any other."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.cli.options import JsonOption, RunsOption, env_option
+
 if TYPE_CHECKING:
     from trajectories.record.events import BaseEvent
 
 
 def evaluate(
-    what: Annotated[
+    source: Annotated[
         str,
         typer.Argument(
-            metavar="TRIAL|DIR|ARCHIVE", help="A trial; or a workspace: a directory, or a tar, tar.gz or tar.zst."
+            metavar="TRIAL|DIR|ARCHIVE", help="Trial, or a workspace: a directory, or a tar, tar.gz or tar.zst."
         ),
     ],
     task: Annotated[
         str | None,
-        typer.Option(help="The task [a trial's own, if it is what it was].", show_default=False),
+        typer.Option(help="Task to evaluate with [the trial's own, if it has not changed].", show_default=False),
     ] = None,
-    env: Annotated[
-        str | None, typer.Option(help="docker, sandbox or local [a trial's own].", show_default=False)
-    ] = None,
+    env: Annotated[str | None, env_option("the trial's own")] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Keep verdict.json and the logs of what is no trial here [nowhere].", show_default=False
+            metavar="DIR",
+            help="Directory for verdict.json and the logs of a workspace that is not a trial's [not kept].",
+            show_default=False,
         ),
     ] = None,
-    runs: Annotated[Path | None, typer.Option(help="Where trials are kept [runs].", show_default=False)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    runs: RunsOption = None,
+    json: JsonOption = False,
 ) -> None:
-    """Evaluate a trial's workspace again, or any workspace; a trial's verdict goes into its record."""
+    """Evaluate a trial's workspace again, or any workspace; a trial's verdict is added to its record."""
     from agent.cli.output import emit_json, stdout
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
@@ -42,16 +44,16 @@ def evaluate(
     from trajectories.record.text import printable
     from trajectories.views.verdict import print_verdict
 
-    done, verdict = evaluate_any(
-        what, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=_show
+    evaluation, verdict = evaluate_any(
+        source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=_show
     )
     if json:
-        emit_json(done)
+        emit_json(evaluation)
     elif verdict is not None:
         print_verdict(stdout(), verdict)
     else:
-        typer.echo(printable(f"no verdict: {done.why_none}"))
-    if status := exit_status(done):
+        typer.echo(printable(f"no verdict: {evaluation.why_none}"))
+    if status := exit_status(evaluation):
         raise typer.Exit(status)
 
 

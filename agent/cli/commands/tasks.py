@@ -1,4 +1,4 @@
-"""`agent tasks`: what can be solved."""
+"""`agent tasks`: list and show tasks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from agent.cli.group import command_group
+from agent.cli.options import JsonOption
 
 app = command_group("List and show tasks.")
-
-_JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command("list")
@@ -19,12 +18,15 @@ def list_tasks(
         list[str] | None,
         typer.Argument(
             metavar="[WORD]...",
-            help="Only tasks with all of these in their id, title or repository, or as language or difficulty.",
+            help="Words that a listed task must all match: in its id, title or repository, or as its language, "
+            "difficulty or kind.",
             show_default=False,
         ),
     ] = None,
-    benchmark: Annotated[str | None, typer.Option(help="Only this benchmark's.", show_default=False)] = None,
-    json: _JSON = False,
+    benchmark: Annotated[
+        str | None, typer.Option(help="Benchmark whose tasks are listed [all].", show_default=False)
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """List tasks."""
     from agent.cli.output import emit_json
@@ -34,48 +36,48 @@ def list_tasks(
     from benchmarks.task.task import TaskError
 
     try:
-        lists = [found for found in task_lists(benchmark, words or ()) if found.rows]
+        lists = [tasks for tasks in task_lists(benchmark, words or ()) if tasks.rows]
     except TaskError as error:
         raise UserError(str(error)) from None
     if json:
-        emit_json({"tasks": [row for found in lists for row in found.rows]})
+        emit_json({"tasks": [row for tasks in lists for row in tasks.rows]})
         return
     if not lists:
-        typer.echo("no task has that; agent tasks list shows all", err=True)
-    for number, found in enumerate(lists):
-        typer.echo("\n" * bool(number) + plain_table(found.columns, found.rows))
+        typer.echo("no task matches; `agent tasks list` without words lists all", err=True)
+    for number, tasks in enumerate(lists):
+        typer.echo("\n" * bool(number) + plain_table(tasks.columns, tasks.rows))
 
 
 @app.command("show")
 def show_task(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id, short name or directory.")],
-    json: _JSON = False,
+    reference: Annotated[str, typer.Argument(metavar="TASK", help="Task: an id, a short name or a task directory.")],
+    json: JsonOption = False,
 ) -> None:
-    """Show one task: what it asks, and under which conditions."""
+    """Show one task: its instruction, its conditions and its variants."""
     from agent.cli.output import emit_json, readable, stdout
     from agent.errors import UserError
     from benchmarks.task.registry import resolve_task
     from benchmarks.task.task import TaskError
 
     try:
-        _, found = resolve_task(task)
+        _, task = resolve_task(reference)
     except TaskError as error:
         raise UserError(str(error)) from None
     content = {
-        "id": found.id,
-        "title": found.title,
-        "benchmark": found.benchmark,
-        "environments": list(found.kinds),
-        "language": found.language,
-        "workdir": str(found.spec.workdir),
-        "user": found.spec.user,
-        "network": found.spec.network,
-        "limits": found.limits.model_dump(),
-        "digest": found.digest,
-        **found.facts,
-        "variants": dict(found.variants),
-        "solution": found.solution is not None,
-        "instruction": found.instruction,
+        "id": task.id,
+        "title": task.title,
+        "benchmark": task.benchmark,
+        "environments": list(task.kinds),
+        "language": task.language,
+        "workdir": str(task.spec.workdir),
+        "user": task.spec.user,
+        "network": task.spec.network,
+        "limits": task.limits.model_dump(),
+        "digest": task.digest,
+        **task.facts,
+        "variants": dict(task.variants),
+        "solution": task.solution is not None,
+        "instruction": task.instruction,
     }
     if json:
         emit_json(content)
@@ -83,9 +85,9 @@ def show_task(
     from trajectories.record.text import printable
 
     console = stdout()
-    for name, change in found.variants.items():
+    for name, change in task.variants.items():
         content[f"--variant {name}"] = change
     for key, value in content.items():
         if key not in ("instruction", "variants"):
-            console.print(printable(f"{key}: {readable(value) or 'not said'}"), soft_wrap=True)
-    console.print(printable(f"\n{found.instruction}"), soft_wrap=True)
+            console.print(printable(f"{key}: {readable(value) or 'not specified'}"), soft_wrap=True)
+    console.print(printable(f"\n{task.instruction}"), soft_wrap=True)
