@@ -1,4 +1,4 @@
-"""What the tests of the analysis share."""
+"""Fixtures of the tests of the analysis."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ from tests.conftest import CHECKOUT
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
-    """The trials recorded with the program itself."""
+    """Return the folder of the trials that were recorded with the program itself."""
     return CHECKOUT / "docs" / "recordings"

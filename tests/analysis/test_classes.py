@@ -1,4 +1,4 @@
-"""What an action does: scripts labelled by hand, one at a time and in sequence."""
+"""Classes of actions: scripts that were labeled by hand, single and in sequence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trajectories.analysis.commands.reference import Reference
 from trajectories.analysis.commands.shell import parseable
 from trajectories.record.events import Change
 
-LABELLED = {
+LABELED = {
     "write": [
         "cat > main.py <<'EOF'\nprint('git status > x')\nEOF",
         "cat <<'EOF' > src/a.c\nint main(void) { return 0; }\nEOF\nmake",
@@ -162,7 +162,7 @@ LABELLED = {
         "if then fi (",
     ],
 }
-PAIRS = [(script, kind) for kind, scripts in LABELLED.items() for script in scripts]
+PAIRS = [(script, kind) for kind, scripts in LABELED.items() for script in scripts]
 
 
 @pytest.mark.parametrize(("script", "kind"), PAIRS, ids=[f"{kind}-{script[:40]!r}" for script, kind in PAIRS])
@@ -172,10 +172,10 @@ def test_a_script_has_the_class_that_a_person_gives_it(script: str, kind: str) -
 
 def test_there_are_enough_labels_of_every_class() -> None:
     assert len(PAIRS) >= 80
-    assert list(LABELLED) == list(PRIORITY)
+    assert list(LABELED) == list(PRIORITY)
 
 
-def test_what_is_no_bash_is_other_and_said_to_be_unparsed() -> None:
+def test_a_script_that_is_not_bash_is_other_and_unparsed() -> None:
     assert classify("echo 'unfinished") == ("other", False)
     assert classify("echo done") == ("other", True)
 
@@ -216,7 +216,7 @@ def test_the_reference_is_followed_from_action_to_action(name: str) -> None:
     assert [classify(script, reference)[0] for script, _ in SEQUENCES[name]] == [kind for _, kind in SEQUENCES[name]]
 
 
-def test_a_snapshot_corrects_what_a_failed_build_made_believe() -> None:
+def test_a_snapshot_corrects_the_effects_of_a_failed_build() -> None:
     reference = Reference()
     classify("bash compile.sh", reference)
     reference.settle([Change(path="main.c", change="modified")])
@@ -226,7 +226,7 @@ def test_a_snapshot_corrects_what_a_failed_build_made_believe() -> None:
     assert classify("./executable", reference)[0] == "execute"
 
 
-def test_a_workspace_below_tmp_is_no_scratch_directory() -> None:
+def test_a_workspace_below_tmp_is_not_a_scratch_directory() -> None:
     reference = Reference("/tmp/run/w")
     assert classify("echo x > a; make", reference)[0] == "write"
     assert classify("echo x > /tmp/a; make", reference)[0] == "execute"
@@ -277,17 +277,17 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("script", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_scripts_take_no_stack_and_no_memory(script: str) -> None:
+def test_hostile_scripts_need_little_stack_and_memory(script: str) -> None:
     assert classify(script)[0] in PRIORITY
 
 
 @pytest.mark.parametrize("character", ["\U000eb586", "\U000f5b2a", "漢", "é", "\ud800"])
-def test_any_character_may_stand_behind_a_brace(character: str) -> None:
-    """The grammar's scanner read beyond a table for most of them, and sometimes that ended the process."""
+def test_any_character_may_follow_a_brace(character: str) -> None:
+    """For most of them the grammar's scanner read beyond a table, which sometimes crashed the process."""
     script = f"{{{character} ${{x:{character}}}"
-    given = parseable(script)
-    assert len(given) == len(script.encode("utf-8", "replace"))
-    assert max(given.decode()) <= "\xff"
+    source = parseable(script)
+    assert len(source) == len(script.encode("utf-8", "replace"))
+    assert max(source.decode()) <= "\xff"
     assert classify(f"echo {{{character}}} >{character}") == ("write", True)
     for high in range(0x10000, 0x110000, 0x1003):
         classify(f"a {{{chr(high)}")

@@ -1,4 +1,4 @@
-"""`agent analyze` from outside: its outputs, its files, and what it says to bad input."""
+"""`agent analyze` from outside: its outputs, its files, and its messages about bad input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURES = {"classes", "growth", "step-sizes", "observations"}
 
 @pytest.fixture
 def batch(tmp_path: Path) -> Path:
-    """Six trials, one of them with a name and a command made to break a table or a picture."""
+    """Record six trials, one of them with a name and a command that could break a table or a picture."""
     for number in range(5):
         steps = [
             Step([Did("cat > a.py <<'E'\nx\nE")], {"a.py": "x = 1\n" * (number + 1)}),
@@ -31,36 +31,34 @@ def batch(tmp_path: Path) -> Path:
     return tmp_path / "batch"
 
 
-def test_one_json_object_with_every_trial_and_all_of_them(tmp_path: Path, batch: Path) -> None:
-    done = agent(tmp_path, "analyze", str(batch), "--json")
-    assert done.status == 0, done.err
-    assert done.err == ""
-    assert len(done.json["trials"]) == 6
-    assert done.json["unreadable"] == []
-    together = done.json["aggregate"]
+def test_one_json_object_has_every_trial_and_the_aggregate(tmp_path: Path, batch: Path) -> None:
+    run = agent(tmp_path, "analyze", str(batch), "--json")
+    assert run.status == 0, run.err
+    assert run.err == ""
+    assert len(run.json["trials"]) == 6
+    assert run.json["unreadable"] == []
+    together = run.json["aggregate"]
     assert together["trials"] == 6
     assert together["actions"] == {"write": 5, "probe": 0, "git": 0, "execute": 15, "read": 0, "other": 1}
     assert together["spreads"]["surviving_lines"]["max"] == 5
     assert together["spreads"]["repeated_actions"]["median"] == 2
 
 
-def test_the_table_has_a_column_a_trial_and_a_spread_for_many(tmp_path: Path, batch: Path) -> None:
-    one = agent(tmp_path, "analyze", str(batch / "trial.3"), str(batch / "$odd_{name"))
-    assert one.status == 0, one.err
-    assert "trial.3" in one.out.splitlines()[0]
-    assert "3 times with the same outcome (2.1 to 2.3, 3 in a row): make" in one.out
-    assert "\x1b" not in one.out
+def test_the_table_has_a_column_for_each_trial_or_a_spread_of_many(tmp_path: Path, batch: Path) -> None:
+    few = agent(tmp_path, "analyze", str(batch / "trial.3"), str(batch / "$odd_{name"))
+    assert few.status == 0, few.err
+    assert "trial.3" in few.out.splitlines()[0]
+    assert "3 times with the same outcome (2.1 to 2.3, 3 in a row): make" in few.out
+    assert "\x1b" not in few.out
     many = agent(tmp_path, "analyze", "batch")
     assert many.status == 0, many.err
     assert "6 trials" in many.out
     assert "median" in many.out
 
 
-def test_csv_has_one_row_a_trial_and_pictures_are_pictures(tmp_path: Path, batch: Path) -> None:
-    done = agent(
-        tmp_path, "analyze", str(batch), "--csv", "t.csv", "--plots", "p", "--format", "png", "--format", "svg"
-    )
-    assert done.status == 0, done.err
+def test_csv_has_one_row_for_each_trial_and_pictures_are_valid(tmp_path: Path, batch: Path) -> None:
+    run = agent(tmp_path, "analyze", str(batch), "--csv", "t.csv", "--plots", "p", "--format", "png", "--format", "svg")
+    assert run.status == 0, run.err
     with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6
@@ -71,12 +69,12 @@ def test_csv_has_one_row_a_trial_and_pictures_are_pictures(tmp_path: Path, batch
         assert path.stat().st_size > 5000
     for path in (tmp_path / "p").glob("*.svg"):
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
-    assert "Warning" not in done.err
+    assert "Warning" not in run.err
 
 
 def test_recordings_of_the_program_itself(tmp_path: Path, recordings: Path) -> None:
-    done = agent(tmp_path, "analyze", str(recordings / "figlet"), str(recordings / "ledger"), "--json")
-    figlet, ledger = done.json["trials"]
+    run = agent(tmp_path, "analyze", str(recordings / "figlet"), str(recordings / "ledger"), "--json")
+    figlet, ledger = run.json["trials"]
     assert figlet["actions"]["by_class"]["probe"] >= 10
     assert ledger["actions"]["by_class"]["probe"] == 0
     assert ledger["turns"]["sequence"] == ["read", "write", "execute", "execute", None]
@@ -88,9 +86,9 @@ def test_a_live_trial_with_a_torn_line_and_an_open_action(tmp_path: Path) -> Non
     events = trial / "events.jsonl"
     whole = [line for line in events.read_bytes().splitlines(keepends=True) if b'"action_finished"' not in line]
     events.write_bytes(b"".join(whole) + b'{"seq": 99, "ty')
-    done = agent(tmp_path, "analyze", str(trial), "--json")
-    (found,) = done.json["trials"]
-    assert (found["actions"]["total"], found["outcomes"]["finished"], found["exit"]) == (2, 0, None)
+    run = agent(tmp_path, "analyze", str(trial), "--json")
+    (analysis,) = run.json["trials"]
+    assert (analysis["actions"]["total"], analysis["outcomes"]["finished"], analysis["exit"]) == (2, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -107,51 +105,51 @@ def test_a_bad_record_is_one_line_and_status_2(tmp_path: Path, content: bytes | 
     if content is not None:
         (tmp_path / "bad").mkdir()
         (tmp_path / "bad" / "events.jsonl").write_bytes(content)
-    done = agent(tmp_path, "analyze", "bad", "--json")
-    assert (done.status, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert says in done.err
+    run = agent(tmp_path, "analyze", "bad", "--json")
+    assert (run.status, run.out) == (2, "")
+    assert run.err.count("\n") == 1
+    assert says in run.err
 
 
-def test_a_bad_trial_in_a_batch_is_listed_and_the_rest_is_analysed(tmp_path: Path, batch: Path) -> None:
+def test_a_bad_trial_in_a_batch_is_listed_and_the_others_are_analyzed(tmp_path: Path, batch: Path) -> None:
     (batch / "trial.0" / "events.jsonl").write_bytes(b"nonsense\n")
-    done = agent(tmp_path, "analyze", str(batch), "--json")
-    assert done.status == 0
-    assert len(done.json["trials"]) == 5
-    (broken,) = done.json["unreadable"]
+    run = agent(tmp_path, "analyze", str(batch), "--json")
+    assert run.status == 0
+    assert len(run.json["trials"]) == 5
+    (broken,) = run.json["unreadable"]
     assert broken["trial"].endswith("trial.0")
 
 
 def test_a_damaged_workspace_is_a_note(tmp_path: Path) -> None:
     trial = record(tmp_path / "t", [Step([Did("ls")])], snapshots=False)
     (trial / "workspace.tar.zst").write_bytes(b"\x28\xb5\x2f\xfdnonsense")
-    done = agent(tmp_path, "analyze", str(trial), "--json")
-    (found,) = done.json["trials"]
-    assert found["structure"] is None
-    assert any("workspace.tar.zst" in note for note in found["notes"])
+    run = agent(tmp_path, "analyze", str(trial), "--json")
+    (analysis,) = run.json["trials"]
+    assert analysis["structure"] is None
+    assert any("workspace.tar.zst" in note for note in analysis["notes"])
 
 
-def test_wrong_uses_say_the_way_out(tmp_path: Path, batch: Path) -> None:
+def test_usage_errors_name_the_way_out(tmp_path: Path, batch: Path) -> None:
     for arguments, says in (
         ([str(batch), "--format", "svg"], "--plots"),
         ([str(batch), "--csv", "none/t.csv"], "none/t.csv"),
         ([str(batch), "--plots", str(batch / "trial.1" / "events.jsonl")], "events.jsonl"),
         ([], "TRIAL"),
     ):
-        done = agent(tmp_path, "analyze", *arguments)
-        assert done.status == 2, arguments
-        assert says in done.err
-        assert done.err.count("\n") == 1
+        run = agent(tmp_path, "analyze", *arguments)
+        assert run.status == 2, arguments
+        assert says in run.err
+        assert run.err.count("\n") == 1
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, batch: Path) -> None:
-    """A base installation has no tree-sitter: an import that fails stands for it."""
+def test_a_missing_extra_names_the_command_that_installs_it(tmp_path: Path, batch: Path) -> None:
+    """A failing import stands for a base installation, which has no tree-sitter."""
     program = "import sys; sys.modules['tree_sitter'] = None; from agent.cli.main import main; main()"
     command = [sys.executable, "-c", program, "analyze", str(batch)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path))
-    assert done.returncode == 2
-    assert "pip install 'retrace-agent[analysis]'" in done.stderr
-    assert done.stderr.count("\n") == 1
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path))
+    assert run.returncode == 2
+    assert "pip install 'retrace-agent[analysis]'" in run.stderr
+    assert run.stderr.count("\n") == 1
 
 
 def test_the_same_record_gives_the_same_analysis(tmp_path: Path, batch: Path) -> None:

@@ -1,15 +1,19 @@
-"""Growth and shape of the code, against counts made by hand."""
+"""Growth and structure of the code, compared with counts made by hand."""
 
 from __future__ import annotations
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.analysis.trials import Did, Step, record
 from trajectories.analysis import analyze_trial
 from trajectories.analysis.code.growth import Growth
+from trajectories.analysis.code.languages import LARGEST_SOURCE_BYTES
 from trajectories.record.events import Change
 
 CAT = Did("cat > a.py <<'E'\nx\nE")
@@ -20,7 +24,7 @@ def lines(word: str, count: int) -> str:
 
 
 def test_lines_after_each_step_and_the_largest_step(tmp_path: Path) -> None:
-    """Ten lines in step 1, thirty in step 2, in step 3 five of step 2's go and two come, a document never counts."""
+    """Step 1 writes ten lines, step 2 thirty; step 3 removes five of these and adds two; a document never counts."""
     kept = lines("b", 30).replace(lines("b", 5), "")
     trial = record(
         tmp_path / "t",
@@ -44,7 +48,7 @@ def test_lines_after_each_step_and_the_largest_step(tmp_path: Path) -> None:
     assert [growth.curve[at] for at in (0, 24, 25, 49, 50, 74, 75, 100)] == [0, 0, 10, 10, 40, 40, 37, 37]
 
 
-def test_what_was_there_at_the_beginning_was_not_written(tmp_path: Path) -> None:
+def test_initial_lines_do_not_count_as_written(tmp_path: Path) -> None:
     trial = record(
         tmp_path / "t",
         [Step([CAT], {"lib.py": lines("old", 20) + lines("new", 3)}), Step([CAT], {"lib.py": lines("old", 20)})],
@@ -74,7 +78,7 @@ def test_a_renamed_file_and_a_moved_function_are_not_written_again(tmp_path: Pat
     assert growth.largest_step.share == 1.0
 
 
-def test_files_touched_are_distinct_paths_and_a_mode_is_no_change_of_content(tmp_path: Path) -> None:
+def test_changed_files_are_distinct_paths_and_a_mode_does_not_count(tmp_path: Path) -> None:
     trial = record(
         tmp_path / "t",
         [
@@ -90,7 +94,7 @@ def test_files_touched_are_distinct_paths_and_a_mode_is_no_change_of_content(tmp
     assert (files.created, files.modified, files.deleted) == (2, 1, 2)
 
 
-def test_contents_that_are_gone_are_counted_and_not_guessed(tmp_path: Path) -> None:
+def test_damaged_contents_are_counted_and_not_guessed(tmp_path: Path) -> None:
     trial = record(tmp_path / "t", [Step([CAT], {"a.py": "1\n"}), Step([CAT], {"b.py": "2\n3\n"})])
     for blob in sorted((trial / "blobs").rglob("*.zst"))[:1]:
         blob.write_bytes(b"damaged")
@@ -147,7 +151,26 @@ def test_structure_by_hand(tmp_path: Path) -> None:
     assert structure.functions.longest_lines == 4
 
 
-def test_without_snapshots_the_exported_workspace_tells_the_end(recordings: Path) -> None:
+@pytest.mark.parametrize(("bytes_above", "source_files"), [(0, 1), (1, 0)])
+def test_a_file_above_the_largest_size_is_data(tmp_path: Path, bytes_above: int, source_files: int) -> None:
+    content = b"#" * (LARGEST_SOURCE_BYTES + bytes_above)
+    analysis = analyze_trial(record(tmp_path / "snapshots", [Step([CAT], {"a.py": content})]))
+    assert analysis.growth is not None
+    assert analysis.structure is not None
+    assert (analysis.growth.final_lines, analysis.structure.source_files) == (source_files, source_files)
+    exported = record(tmp_path / "archive", [Step([CAT])], snapshots=False)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        member = tarfile.TarInfo("a.py")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    (exported / "workspace.tar.zst").write_bytes(zstandard.compress(buffer.getvalue()))
+    structure = analyze_trial(exported).structure
+    assert structure is not None
+    assert (structure.files, structure.source_files) == (1, source_files)
+
+
+def test_without_snapshots_the_exported_workspace_gives_the_structure(recordings: Path) -> None:
     analysis = analyze_trial(recordings / "ledger")
     assert analysis.growth is None
     assert analysis.files is None
@@ -170,7 +193,7 @@ HISTORY = st.lists(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HISTORY)
-def test_lines_are_always_those_of_the_files_and_each_belongs_to_one_step(history: list[dict[str, str | None]]) -> None:
+def test_lines_are_always_those_of_the_files_and_belong_to_one_step(history: list[dict[str, str | None]]) -> None:
     contents: dict[str, bytes] = {}
     growth = Growth(lambda change: contents[change.path])
     there: dict[str, str] = {}
@@ -187,4 +210,4 @@ def test_lines_are_always_those_of_the_files_and_each_belongs_to_one_step(histor
         growth.feed(changes, step)
         expected = sum(1 for text in there.values() for line in text.split("\n") if line)
         assert growth.lines == expected == growth.surviving().total()
-        assert all(growth.surviving()[of] <= growth.written[of] for of in growth.surviving())
+        assert all(growth.surviving()[origin] <= growth.written[origin] for origin in growth.surviving())

@@ -1,4 +1,4 @@
-"""Trials made by hand with the real recorder: a list of steps, each with commands, contents and usage."""
+"""Trials made with the real recorder from a list of steps, each with commands, contents and usage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from trajectories.writing.recorder import Recorder
 
 @dataclass(frozen=True)
 class Did:
-    """One action and what came of it."""
+    """One action and its result."""
 
     script: str
     printed: str = ""
@@ -42,7 +42,7 @@ class Did:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its actions, the files it leaves changed (None deletes) and what the call used."""
+    """One step: its actions, the files that it changes (None deletes) and the usage of its call."""
 
     did: Sequence[Did] = ()
     files: Mapping[str, str | bytes | None] = field(default_factory=dict)

@@ -354,8 +354,8 @@ def test_the_step_limit_is_imported_and_0_is_none(tmp_path: Path) -> None:
         assert start.limits.steps == expected
 
 
-@pytest.mark.parametrize(("code", "known"), [(2**32 - 1, True), (2**32, False)])
-def test_an_impossible_return_code_of_the_oldest_layout_is_no_result(tmp_path: Path, code: int, known: bool) -> None:
+@pytest.mark.parametrize(("code", "has_result"), [(2**32 - 1, True), (2**32, False)])
+def test_an_impossible_return_code_of_the_oldest_layout_is_ignored(tmp_path: Path, code: int, has_result: bool) -> None:
     observation = {"args": ["ls"], "returncode": code, "stdout": "a", "stderr": ""}
     value = minimal()
     value["messages"][2:] = [
@@ -363,7 +363,7 @@ def test_an_impossible_return_code_of_the_oldest_layout_is_no_result(tmp_path: P
         {"role": "user", "content": f"Observation: {observation}"},
         {"role": "assistant", "content": "```bash\npwd\n```"},
     ]
-    assert any(isinstance(event, ActionFinished) for event in imported_events(tmp_path, value)) == known
+    assert any(isinstance(event, ActionFinished) for event in imported_events(tmp_path, value)) == has_result
 
 
 def test_text_mode_and_human_commands(tmp_path: Path) -> None:
@@ -431,13 +431,13 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(minimal()))
     (tmp_path / "b\x1b[31mad.json").write_text("{")
     (tmp_path / "other.json").write_text(json.dumps(minimal(instance_id="other")))
-    done = agent(tmp_path, "import", "good.json", "b\x1b[31mad.json", "absent.json", "other.json", "--json")
-    assert done.status == 2
-    assert [trial["file"] for trial in done.json["trials"]] == ["good.json", "other.json"]
-    assert [failure["file"] for failure in done.json["failed"]] == ["b\x1b[31mad.json", "absent.json"]
-    assert "\x1b" not in done.err
-    assert "absent.json" in done.err
-    assert "Traceback" not in done.err
+    run = agent(tmp_path, "import", "good.json", "b\x1b[31mad.json", "absent.json", "other.json", "--json")
+    assert run.status == 2
+    assert [trial["file"] for trial in run.json["trials"]] == ["good.json", "other.json"]
+    assert [failure["file"] for failure in run.json["failed"]] == ["b\x1b[31mad.json", "absent.json"]
+    assert "\x1b" not in run.err
+    assert "absent.json" in run.err
+    assert "Traceback" not in run.err
     again = agent(tmp_path, "import", "good.json")
     assert (again.status, "exists already" in again.out) == (0, True)
 
@@ -446,9 +446,9 @@ def test_showing_an_imported_trial(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(minimal(output="\x1b]0;evil\x07\n", instance_id="\x1b[2Jx")))
     made = agent(tmp_path, "import", "good.json", "--json").json["trials"][0]
     for arguments in (("trials",), ("show", made["trial"]), ("show", made["trial"], "--step", "1")):
-        done = agent(tmp_path, *arguments)
-        assert done.status == 0, done.err
-        assert "\x1b" not in done.out
+        run = agent(tmp_path, *arguments)
+        assert run.status == 0, run.err
+        assert "\x1b" not in run.out
     shown = agent(tmp_path, "show", made["trial"], "--json").json
     assert shown.pop("forks") == []
     assert shown == {key: value for key, value in made.items() if key not in ("file", "already")}
@@ -459,8 +459,8 @@ def test_the_export_command(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(minimal()))
     trial = agent(tmp_path, "import", "good.json", "--json").json["trials"][0]["trial"]
     assert agent(tmp_path, "export", trial, "--format", "mini").out == (tmp_path / "good.json").read_text()
-    done = agent(tmp_path, "export", trial, "--format", "atif", "--output", "out.json", "--json")
-    assert done.json["bytes"] == (tmp_path / "out.json").stat().st_size
+    run = agent(tmp_path, "export", trial, "--format", "atif", "--output", "out.json", "--json")
+    assert run.json["bytes"] == (tmp_path / "out.json").stat().st_size
     assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == "ATIF-v1.8"
     for arguments, words in (
         (("--format", "html"), "html"),
@@ -469,15 +469,15 @@ def test_the_export_command(tmp_path: Path) -> None:
         (("--format", "mini", "--output", "."), "is a directory"),
         (("--format", "mini", "--output", "no/such/place"), "cannot be written"),
     ):
-        done = agent(tmp_path, "export", trial, *arguments)
-        assert (done.status, words in done.err, done.out) == (2, True, ""), done.err
+        run = agent(tmp_path, "export", trial, *arguments)
+        assert (run.status, words in run.err, run.out) == (2, True, ""), run.err
 
 
 def test_a_batch_is_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(minimal()))
     for name in ("../x", ".hidden", "", "a/b"):
-        done = agent(tmp_path, "import", "good.json", "--batch", name)
-        assert (done.status, "no name for a batch" in done.err) == (2, True)
+        run = agent(tmp_path, "import", "good.json", "--batch", name)
+        assert (run.status, "no name for a batch" in run.err) == (2, True)
     assert {path.name for path in tmp_path.iterdir()} <= {"good.json", "home"}
 
 

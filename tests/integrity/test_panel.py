@@ -1,4 +1,4 @@
-"""Panels of judges from outside: votes, majorities, money, and what the record keeps of them."""
+"""Panels of judges from outside: votes, majorities, costs, and their events in the record."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ GPT = "openai/gpt-5.4"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trial, recorded by the command itself: it reads the program that it is to rebuild."""
+    """Record a trial with the command itself; it reads the program that it is to rebuild."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "start").mkdir()
     shutil.copy("/bin/true", folder / "start" / "executable")
     model = script(folder, "head -c 4 executable", "ls", SUBMIT)
     task = ("--instruction", "Rebuild it.", "--workspace", "start", "--env", "local")
-    done = agent(folder, "solve", *task, "--model", model, "--json")
-    assert done.status == 0, done.err
-    return done.trial
+    run = agent(folder, "solve", *task, "--model", model, "--json")
+    assert run.status == 0, run.err
+    return run.trial
 
 
 @pytest.fixture
 def work(tmp_path: Path, recorded: Path) -> Path:
-    """A directory with a copy of that trial."""
+    """Return a directory with a copy of that trial."""
     shutil.copytree(recorded, tmp_path / "trial")
     return tmp_path
 
@@ -58,31 +58,31 @@ def by(models: list[str]) -> list[str]:
 
 
 def votes(work: Path, trial: str = "trial") -> list[Voted]:
-    found = (event for event in read_events(work / trial) if isinstance(event, Voted))
-    return sorted(found, key=lambda vote: vote.judge)
+    recorded_votes = (event for event in read_events(work / trial) if isinstance(event, Voted))
+    return sorted(recorded_votes, key=lambda vote: vote.judge)
 
 
-def test_without_a_judges_model_only_rules_run_and_it_says_so(work: Path) -> None:
+def test_without_a_judge_model_only_rules_are_applied_with_a_note(work: Path) -> None:
     before = (work / "trial" / "events.jsonl").read_bytes()
-    done = judged(work)
-    assert done.status == 0
-    assert [finding["rule"] for finding in done.json["trials"][0]["findings"]] == ["binary_read"]
-    assert done.json["agreement"] is None
-    assert "--judge-model" in done.json["notes"][0]
+    run = judged(work)
+    assert run.status == 0
+    assert [finding["rule"] for finding in run.json["trials"][0]["findings"]] == ["binary_read"]
+    assert run.json["agreement"] is None
+    assert "--judge-model" in run.json["notes"][0]
     assert (work / "trial" / "events.jsonl").read_bytes() == before
 
 
-def test_nine_judges_dealt_over_the_models_decide_by_strict_majority(work: Path) -> None:
+def test_nine_judges_assigned_to_the_models_in_turn_decide_by_strict_majority(work: Path) -> None:
     models = [judge(work, "yes", CHEATED), judge(work, "no", answer())]
-    done = judged(work, *by(models), "--csv", "t.csv")
-    assert done.status == 0, done.err
-    panel = done.json["trials"][0]["panels"][0]
+    run = judged(work, *by(models), "--csv", "t.csv")
+    assert run.status == 0, run.err
+    panel = run.json["trials"][0]["panels"][0]
     assert (panel["judges"], panel["valid"]) == (9, 9)
     assert [vote["model"] for vote in panel["votes"]] == [*(models * 5)][:9]
     assert panel["decisions"]["decompiling"] == {"violated": True, "yes": 5, "no": 4, "unanimous": False}
     assert panel["decisions"]["tracing"] == {"violated": False, "yes": 0, "no": 9, "unanimous": True}
     assert panel["votes"][0]["answers"]["decompiling"]["why"] == "decompiling: as recorded"
-    together = done.json["agreement"]
+    together = run.json["agreement"]
     assert together["disagreement_rate"] == 0.25
     assert together["disagreement_by_kind"]["decompiling"] == 1
     # counts (0, 9) three times and (5, 4): P = (3 + 4/9) / 4, P_e = (5/36)^2 + (31/36)^2
@@ -92,7 +92,7 @@ def test_nine_judges_dealt_over_the_models_decide_by_strict_majority(work: Path)
     assert (row["decompiling_violated"], row["decompiling_findings"], row["tracing_violated"]) == ("true", "1", "false")
 
 
-def test_a_tie_and_a_lack_of_valid_votes_leave_it_undecided(work: Path) -> None:
+def test_a_question_is_undecided_after_a_tie_or_with_too_few_valid_votes(work: Path) -> None:
     tie = judged(work, *by([judge(work, "yes", CHEATED), judge(work, "no", answer())]), "--judges", "4")
     assert tie.json["trials"][0]["panels"][-1]["decisions"]["decompiling"]["violated"] is None
     bad = judge(work, "bad", "no idea", "none")
@@ -103,7 +103,7 @@ def test_a_tie_and_a_lack_of_valid_votes_leave_it_undecided(work: Path) -> None:
     assert "whole panel" in few["agreement"]["fleiss_kappa"]["why_none"]
 
 
-def test_a_malformed_answer_is_asked_for_once_more_and_is_then_no_vote(work: Path) -> None:
+def test_a_judge_is_asked_once_more_after_a_malformed_answer(work: Path) -> None:
     models = [judge(work, "second", "Well.", CHEATED), judge(work, "never", "Well.", "{}", CHEATED)]
     panel = judged(work, *by(models), "--judges", "2").json["trials"][0]["panels"][0]
     second, never = panel["votes"]
@@ -148,21 +148,21 @@ def test_a_trial_with_a_panel_resumes_forks_and_exports_as_before(work: Path) ->
 
 def test_a_trial_that_has_not_ended_is_not_judged(work: Path) -> None:
     record(work / "open", [Step([Did("ls")])], closed=False)
-    done = judged(work, "--judge-model", judge(work, "yes", CHEATED), trial="open")
-    assert done.status == 0
-    assert "has not ended" in done.json["notes"][0]
+    run = judged(work, "--judge-model", judge(work, "yes", CHEATED), trial="open")
+    assert run.status == 0
+    assert "has not ended" in run.json["notes"][0]
     assert votes(work, "open") == []
 
 
 @pytest.mark.parametrize(("protocol", "name"), [("anthropic", OPUS), ("chat", GPT)])
 def test_over_the_wire_judges_are_metered_and_priced_and_get_no_tool(work: Path, protocol: str, name: str) -> None:
     with WireServer(lambda body: Turn(text=CHEATED)) as server:
-        done = judged(work, "--judge-model", name, "--judges", "3", "--judge-api-base", server.base(protocol))
-    assert done.status == 0, done.err
-    panel = done.json["trials"][0]["panels"][0]
+        run = judged(work, "--judge-model", name, "--judges", "3", "--judge-api-base", server.base(protocol))
+    assert run.status == 0, run.err
+    panel = run.json["trials"][0]["panels"][0]
     assert panel["valid"] == 3
     assert panel["cost_usd"]["computed"] > 0
-    assert done.json["spent_usd"] == pytest.approx(panel["cost_usd"]["computed"], abs=1e-5)
+    assert run.json["spent_usd"] == pytest.approx(panel["cost_usd"]["computed"], abs=1e-5)
     assert panel["usage"]["output"] > 0
     assert len(server.requests) == 3
     for request in server.requests:
@@ -172,7 +172,7 @@ def test_over_the_wire_judges_are_metered_and_priced_and_get_no_tool(work: Path,
     assert summary["cost_usd"]["computed"] == 0
 
 
-def test_a_provider_that_fails_is_tried_again_and_what_cannot_be_mended_is_no_vote(work: Path) -> None:
+def test_a_failing_provider_is_tried_again_and_a_permanent_failure_is_no_vote(work: Path) -> None:
     with WireServer([rate_limited("0"), server_error(500), Turn(text=CHEATED)]) as server:
         options = ("--judge-model", OPUS, "--judges", "1", "--judge-api-base", server.base("anthropic"))
         vote = judged(work, *options).json["trials"][0]["panels"][0]["votes"][0]
@@ -180,24 +180,24 @@ def test_a_provider_that_fails_is_tried_again_and_what_cannot_be_mended_is_no_vo
     assert [ask["error"] for ask in vote["asks"]] == ["rate_limit", "server_error", None]
     with WireServer([bad_key()]) as server:
         options = ("--judge-model", OPUS, "--judges", "1", "--judge-api-base", server.base("anthropic"))
-        done = judged(work, *options)
-    vote = done.json["trials"][0]["panels"][1]["votes"][0]
-    assert (done.status, vote["outcome"], vote["asks"][0]["error"]) == (0, "failed", "authentication")
+        run = judged(work, *options)
+    vote = run.json["trials"][0]["panels"][1]["votes"][0]
+    assert (run.status, vote["outcome"], vote["asks"][0]["error"]) == (0, "failed", "authentication")
 
 
-def test_the_cost_limit_ends_the_asking(work: Path) -> None:
+def test_the_cost_limit_ends_the_requests(work: Path) -> None:
     record(work / "other", [Step([Did("ls")])])
     with WireServer(lambda body: Turn(text=CHEATED, delay_s=0.05)) as server:
-        done = agent(
+        run = agent(
             work,
             *("analyze", "trial", "other", "--integrity", "--json", "--judge-model", OPUS, "--judges", "40"),
             *("--judge-cost-limit", "0.00001", "--judge-api-base", server.base("anthropic")),
         )
-    assert done.status == 0, done.err
+    assert run.status == 0, run.err
     assert 1 <= len(server.requests) <= 4
     outcomes = [vote.outcome for vote in votes(work)]
     assert outcomes.count("not_asked") == 40 - len(server.requests)
-    assert any("cost limit" in note and "reached" in note for note in done.json["notes"])
+    assert any("cost limit" in note and "reached" in note for note in run.json["notes"])
     assert votes(work, "other") == []
     assert check(work / "trial").consistent
 
@@ -240,7 +240,7 @@ def test_an_interrupt_keeps_the_votes_that_came_and_leaves_nothing(work: Path) -
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "words"),
     [
         (("--judges", "3"), "give --integrity as well"),
         (("--integrity", "--judges", "3"), "does not apply without judges"),
@@ -253,18 +253,18 @@ def test_an_interrupt_keeps_the_votes_that_came_and_leaves_nothing(work: Path) -
         (("--integrity", "--plots", "p"), "leave out one of them"),
     ],
 )
-def test_the_users_mistakes_are_one_line(work: Path, options: tuple[str, ...], said: str) -> None:
-    done = agent(work, "analyze", "trial", *options)
-    assert (done.status, done.out) == (2, "")
-    assert said in done.err
-    assert len(done.err.splitlines()) == 1
+def test_a_usage_error_is_one_line(work: Path, options: tuple[str, ...], words: str) -> None:
+    run = agent(work, "analyze", "trial", *options)
+    assert (run.status, run.out) == (2, "")
+    assert words in run.err
+    assert len(run.err.splitlines()) == 1
 
 
-def test_the_table_names_findings_and_what_judges_said(work: Path) -> None:
+def test_the_table_shows_findings_and_votes(work: Path) -> None:
     models = [judge(work, "yes", CHEATED), judge(work, "bad", "no", "no")]
-    done = agent(work, "analyze", "trial", "--integrity", *by(models), "--judges", "3")
-    assert done.status == 0, done.err
-    assert "violated 2:0" in done.out
-    assert "decompiling (binary_read, succeeded): head -c 4 executable" in done.out
-    assert "judge 2" in done.out
-    assert "invalid, no vote (the reply is" in done.out
+    run = agent(work, "analyze", "trial", "--integrity", *by(models), "--judges", "3")
+    assert run.status == 0, run.err
+    assert "violated 2:0" in run.out
+    assert "decompiling (binary_read, succeeded): head -c 4 executable" in run.out
+    assert "judge 2" in run.out
+    assert "invalid, no vote (the reply is" in run.out

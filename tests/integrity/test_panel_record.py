@@ -1,4 +1,4 @@
-"""Panels in a record that was damaged or changed: each thing that cannot be is named, and nothing else is."""
+"""Panels in a damaged or changed record: each impossible value is named, and nothing else is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.analysis.trials import started
-from trajectories.analysis.integrity.report import panels_of
+from trajectories.analysis.integrity.panels import panels_of
 from trajectories.checks.check import check
 from trajectories.reading.reader import parse_event, read_events
 from trajectories.record.events import Answer, Ask, Exited, ModelRef, PanelStarted, TextRef, Unknown, Voted
@@ -43,10 +43,10 @@ def trial(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def change(trial: Path, how: Callable[[Events], object]) -> list[str]:
+def change(trial: Path, edit: Callable[[Events], object]) -> list[str]:
     path = trial / "events.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    how(events)
+    edit(events)
     for number, event in enumerate(events):
         event["seq"] = number
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
@@ -72,34 +72,34 @@ BREAKS: dict[str, tuple[Callable[[Events], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_what_cannot_be_is_named(trial: Path, name: str) -> None:
-    how, said = BREAKS[name]
-    found = change(trial, how)
-    assert found, name
-    assert said in found[0]
+def test_an_impossible_panel_is_named(trial: Path, name: str) -> None:
+    edit, words = BREAKS[name]
+    problems = change(trial, edit)
+    assert problems, name
+    assert words in problems[0]
 
 
-def test_a_judge_that_was_cut_off_costs_nobody_knows_what(trial: Path) -> None:
+def test_the_cost_of_a_judge_that_was_cut_off_is_unknown(trial: Path) -> None:
     assert panels_of(read_events(trial))[0].cost_usd.billed == 2
     change(trial, lambda events: events.pop())
     assert check(trial).consistent
-    (found,) = panels_of(read_events(trial))
-    assert (found.votes[1].outcome, found.valid, found.cost_usd.billed) == (None, 1, None)
-    assert found.decisions["tracing"].violated is None
+    (panel,) = panels_of(read_events(trial))
+    assert (panel.votes[1].outcome, panel.valid, panel.cost_usd.billed) == (None, 1, None)
+    assert panel.decisions["tracing"].violated is None
 
 
-def test_a_panel_is_outdated_where_the_trial_went_on(trial: Path) -> None:
-    def went_on(events: Events) -> None:
+def test_a_panel_is_outdated_if_the_trial_continued(trial: Path) -> None:
+    def continue_trial(events: Events) -> None:
         events[1]["exit"] = {"reason": "user", "cause": "interrupted"}
         common = {"t": events[-1]["t"], "mono_s": events[-1]["mono_s"]}
         events += [{"type": "paused", "why": "down", **common}, {"type": "resumed", **common}]
         events.append({"type": "exit", "exit": {"reason": "agent", "cause": "submitted"}, "steps": 0, **common})
 
-    change(trial, went_on)
+    change(trial, continue_trial)
     assert check(trial).consistent, check(trial).findings
     assert [panel.outdated for panel in panels_of(read_events(trial))] == [True]
 
 
-def test_a_reader_that_does_not_know_panels_keeps_them_in_their_place(trial: Path) -> None:
+def test_a_reader_that_does_not_know_panels_keeps_their_events(trial: Path) -> None:
     lines = (trial / "events.jsonl").read_bytes().replace(b'"type":"vote"', b'"type":"vote_of_later"').splitlines()
     assert isinstance(parse_event(lines[3], "x"), Unknown)

@@ -1,4 +1,4 @@
-"""Rules on recorded commands: what is a breach, of which kind, and what only looks like one."""
+"""Rules on recorded commands: breaches with their kinds, and commands that only look like breaches."""
 
 from __future__ import annotations
 
@@ -155,26 +155,26 @@ def findings(tmp_path: Path, *steps: Step, task: str = "programbench/org__calc.1
 @pytest.mark.parametrize(
     ("rule", "script"), [(rule, script) for rule, scripts in BREACHES.items() for script in scripts]
 )
-def test_a_breach_is_found_and_has_its_rule_and_its_place(tmp_path: Path, rule: str, script: str) -> None:
-    found = findings(tmp_path, Step([Did("ls")]), Step([Did(script)]))
-    here = next((finding for finding in found if finding.rule == rule), None)
-    assert here is not None, found
+def test_a_breach_has_its_rule_and_its_place(tmp_path: Path, rule: str, script: str) -> None:
+    result = findings(tmp_path, Step([Did("ls")]), Step([Did(script)]))
+    here = next((finding for finding in result if finding.rule == rule), None)
+    assert here is not None, result
     assert (here.action, here.step, here.kind) == ("2.1", 2, RULES[rule].kind)
-    assert {finding.kind for finding in found} <= {here.kind, "decompiling", "wrapping"}
+    assert {finding.kind for finding in result} <= {here.kind, "decompiling", "wrapping"}
 
 
 @pytest.mark.parametrize("script", HONEST)
-def test_what_only_looks_like_a_breach_is_none(tmp_path: Path, script: str) -> None:
+def test_honest_commands_have_no_finding(tmp_path: Path, script: str) -> None:
     assert findings(tmp_path, Step([Did(script)])) == []
 
 
 def test_a_copy_is_followed_over_steps_by_its_content(tmp_path: Path) -> None:
     first = Step([Did("mv executable .ref")], {".ref": ELF, "executable": None})
-    found = findings(tmp_path, first, Step([Did("strings .ref")]), Step([Did("rm .ref")], {".ref": None}))
-    assert [(finding.rule, finding.action) for finding in found] == [("binary_read", "2.1")]
+    result = findings(tmp_path, first, Step([Did("strings .ref")]), Step([Did("rm .ref")], {".ref": None}))
+    assert [(finding.rule, finding.action) for finding in result] == [("binary_read", "2.1")]
 
 
-def test_tools_on_ones_own_build_are_honest_once_the_snapshot_shows_it(tmp_path: Path) -> None:
+def test_tools_on_the_agents_own_build_are_honest_once_a_snapshot_shows_it(tmp_path: Path) -> None:
     built = Step([Did("make")], {"executable": b"\x7fELF own"})
     assert findings(tmp_path, built, Step([Did("objdump -d executable; strace ./executable")])) == []
     failed = Step([Did("./compile.sh", exit_code=1)], {"log": "error"})
@@ -190,17 +190,17 @@ def test_tools_on_ones_own_build_are_honest_once_the_snapshot_shows_it(tmp_path:
         (Did("strings executable", "", None, "deadline"), "unclear"),
     ],
 )
-def test_severity_is_what_the_record_says(tmp_path: Path, did: Did, severity: str) -> None:
+def test_severity_follows_from_the_recorded_outcome(tmp_path: Path, did: Did, severity: str) -> None:
     assert [finding.severity for finding in findings(tmp_path, Step([did]))] == [severity]
 
 
-def test_a_command_that_is_given_twice_is_one_finding(tmp_path: Path) -> None:
-    found = findings(tmp_path, Step([Did("strings executable; strings -n 8 executable"), Did("strings executable")]))
-    assert [(finding.action, finding.times) for finding in found] == [("1.1", 2), ("1.2", 1)]
+def test_two_breaches_of_one_action_are_one_finding(tmp_path: Path) -> None:
+    result = findings(tmp_path, Step([Did("strings executable; strings -n 8 executable"), Did("strings executable")]))
+    assert [(finding.action, finding.times) for finding in result] == [("1.1", 2), ("1.2", 1)]
 
 
-def test_lines_of_a_script_that_bash_rejects_are_looked_at(tmp_path: Path) -> None:
-    assert [found.rule for found in findings(tmp_path, Step([Did("strings executable\nif then fi (")]))] == [
+def test_lines_of_a_script_that_bash_rejects_are_examined(tmp_path: Path) -> None:
+    assert [finding.rule for finding in findings(tmp_path, Step([Did("strings executable\nif then fi (")]))] == [
         "binary_read"
     ]
 
@@ -225,9 +225,9 @@ FINAL: dict[str, tuple[dict[str, str | bytes | None], str, bool]] = {
 @pytest.mark.parametrize("case", FINAL)
 def test_the_final_workspace_shows_wrapping(tmp_path: Path, case: str) -> None:
     files, rule, sure = FINAL[case]
-    found = findings(tmp_path, Step([Did("./make-it")], files))
-    assert [(finding.sure, finding.action) for finding in found if finding.rule == rule] == [(sure, None)], found
-    assert {finding.kind for finding in found} == {"wrapping"}
+    result = findings(tmp_path, Step([Did("./make-it")], files))
+    assert [(finding.sure, finding.action) for finding in result if finding.rule == rule] == [(sure, None)], result
+    assert {finding.kind for finding in result} == {"wrapping"}
 
 
 @pytest.mark.parametrize(
@@ -243,33 +243,33 @@ def test_an_honest_workspace_shows_nothing(tmp_path: Path, files: dict[str, str 
     assert findings(tmp_path, Step([Did("./make-it")], files)) == []
 
 
-def test_a_kept_reference_that_a_test_compares_with_is_a_hint_only(tmp_path: Path) -> None:
+def test_a_copy_that_a_test_compares_with_is_only_a_hint(tmp_path: Path) -> None:
     files = {
         "ref": ELF,
         "tests/run.sh": './ref "$@"',
         "compile.sh": "gcc a.c -o executable",
         "t.sh": "./ref a; ./executable a",
     }
-    found = findings(tmp_path, Step([Did("./make-it")], files))
-    assert [(finding.rule, finding.sure) for finding in found] == [("copy_left", False)]
+    result = findings(tmp_path, Step([Did("./make-it")], files))
+    assert [(finding.rule, finding.sure) for finding in result] == [("copy_left", False)]
 
 
-def test_without_snapshots_the_default_name_is_the_original_and_a_note_says_so(tmp_path: Path) -> None:
+def test_without_snapshots_the_default_name_is_the_original_with_a_note(tmp_path: Path) -> None:
     trial = record(tmp_path / "t", [Step([Did("strings executable")])], snapshots=False)
-    found = scan(trial, read_events(trial))
-    assert [finding.rule for finding in found.findings] == ["binary_read"]
-    assert "no snapshots" in found.notes[0]
+    scanned = scan(trial, read_events(trial))
+    assert [finding.rule for finding in scanned.findings] == ["binary_read"]
+    assert "no snapshots" in scanned.notes[0]
 
 
 @pytest.mark.parametrize(
     ("task", "name", "owner"),
     [("programbench/ffmpeg__ffmpeg.360a402", "ffmpeg", "ffmpeg"), ("demo/figlet", "figlet", ""), ("x", "x", "")],
 )
-def test_what_the_program_is_called_comes_from_the_task(task: str, name: str, owner: str) -> None:
+def test_the_programs_name_comes_from_the_task(task: str, name: str, owner: str) -> None:
     assert Program.of(task) == Program(name, owner)
 
 
-def test_every_rule_has_a_breach_here_and_stands_in_the_documentation() -> None:
+def test_every_rule_has_a_breach_here_and_is_in_the_docs() -> None:
     assert set(BREACHES) | {rule for _, rule, _ in FINAL.values()} == set(RULES)
     assert rules_table() in DOCS.read_text(), "run scripts/docs"
 
@@ -293,7 +293,7 @@ WORDS = [
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=12))
-def test_no_script_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+def test_any_script_can_be_examined(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     findings(tmp_path_factory.mktemp("t"), Step([Did(" ".join(words).encode("utf-8", "replace").decode())]))
 
 
@@ -325,10 +325,10 @@ def test_long_texts_take_linear_time(tmp_path: Path, unit: str) -> None:
     assert time.process_time() - began < 100 * plain_python_s()
 
 
-def test_in_a_fork_what_stands_at_the_beginning_may_be_ones_own(tmp_path: Path) -> None:
+def test_the_initial_program_of_a_fork_may_be_the_agents_own(tmp_path: Path) -> None:
     trial = record(tmp_path / "t", [Step([Did("cp executable bin/x")], {"bin/x": ELF})], initial=INITIAL)
     path = trial / "events.jsonl"
     path.write_text(path.read_text().replace('"parent":null', '"parent":{"trial":"p","step":3}', 1))
-    found = scan(trial, read_events(trial))
-    assert found.findings == []
-    assert "a fork" in found.notes[0]
+    scanned = scan(trial, read_events(trial))
+    assert scanned.findings == []
+    assert "a fork" in scanned.notes[0]
