@@ -477,7 +477,7 @@ def test_a_batch_is_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(minimal()))
     for name in ("../x", ".hidden", "", "a/b"):
         run = agent(tmp_path, "import", "good.json", "--batch", name)
-        assert (run.status, "no name for a batch" in run.err) == (2, True)
+        assert (run.status, "cannot name a batch" in run.err) == (2, True)
     assert {path.name for path in tmp_path.iterdir()} <= {"good.json", "home"}
 
 

@@ -113,7 +113,7 @@ def test_a_trial_without_replies_or_record_cannot_be_replayed(tmp_path):
     with pytest.raises(ModelUnusable, match="no reply to replay"):
         record(tmp_path / "t", [])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelUnusable, match="no trial there"):
+    with pytest.raises(ModelUnusable, match="not a trial"):
         make_model(f"replay:{tmp_path / 'empty'}", settings={}, api_base=None)
     (tmp_path / "empty" / "events.jsonl").write_text("no json\n")
     with pytest.raises(ModelUnusable, match=r"events\.jsonl:1"):

@@ -69,7 +69,7 @@ def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (("empty",), "empty: neither a trial nor a batch of trials"),
+        (("empty",), "empty: neither a trial nor a batch"),
         (("nothing",), "no trial 'nothing'"),
         (("one", "other"), "score one benchmark at a time"),
         (("odd",), "unknown tier 'silly'"),

@@ -1,7 +1,7 @@
-"""What a trial is entered as in a comparison: which benchmark, model, harness and conditions.
+"""The entry of a trial in a comparison: its benchmark, model, harness and conditions, from its first event alone.
 
-Derived from event 0 alone. `setup` is what stays the same from task to task, `configuration` is the setup at this task
-(`trajectories.record.identity`), `identity` adds the attempt.
+A `setup` is the same for all tasks. A `configuration` is a setup at one task (`trajectories.record.identity`), and an
+`identity` adds the number of the attempt.
 """
 
 from __future__ import annotations
@@ -18,43 +18,50 @@ _ORACLE = "oracle"
 
 
 class TrialEntry(BaseModel):
-    """Names are as event 0 has them; hashes are sha256 in hex."""
+    """The names and hashes under which a trial is compared. Hashes are sha256 in hex."""
 
     model_config = ConfigDict(frozen=True)
 
     id: str
-    """The trial's."""
+    """Id of the trial."""
     benchmark: str
+    """Name of the benchmark."""
     model: str
-    """What is requested, for instance `anthropic/claude-opus-4-7`."""
+    """Name of the model that is requested, for example `anthropic/claude-opus-4-7`."""
     harness: str
     """`retrace`, or the format that the trial was imported from."""
     label: str
-    """The setup for people."""
+    """Description of the setup for people."""
     setup: str
-    """Of harness, model, its settings, prompt, variant, and whether there was a plan or a hint."""
+    """Hash of the harness, the model with its settings, the prompt, the variant, and of having a plan or a hint."""
     configuration: str
+    """Hash of the setup and the task."""
     identity: str
+    """Hash of the configuration and the number of the attempt."""
     variant: str | None
+    """Variant of the task."""
     plan: bool
-    """Whether it was given one."""
+    """True if the model was given a plan."""
     turn: int | None
+    """Number of the round in a chain of trials with feedback."""
     tier: str | None
+    """Difficulty of the task, as the benchmark names it."""
     prices: str | None
-    """The price snapshot's name."""
+    """Name of the price snapshot."""
     prices_sha256: str | None
+    """Hash of the price snapshot."""
 
     @classmethod
     def of(cls, start: TrialStarted) -> TrialEntry:
-        """A trial's entry.
+        """Return the entry of a trial from its first event.
 
-        A setup holds neither limits nor environment, which tasks choose for themselves, nor the text of a plan, which
-        differs from task to task; nor, of an import, the prompt, whose text holds the task; nor which solution the
-        oracle has.
+        A setup excludes limits and environment, which tasks choose for themselves, and the text of a plan, which is
+        another one for each task. It also excludes the prompt of an imported trial, which holds the task, and the
+        oracle's solution.
         """
         harness = OWN_HARNESS if start.imported is None else start.imported.format
         extras = [name for name, text in (("plan", start.plan), ("hint", start.injected or start.parent)) if text]
-        said = {
+        conditions = {
             "harness": harness,
             "model": [start.model.name, _settings(start)],
             "prompt": None if start.imported else start.prompt.sha256,
@@ -67,7 +74,7 @@ class TrialEntry(BaseModel):
             model=start.model.name,
             harness=harness,
             label=_label(start, harness, extras),
-            setup=sha256_of(said),
+            setup=sha256_of(conditions),
             configuration=configuration_hash(start),
             identity=start.identity,
             variant=start.variant,
@@ -86,7 +93,7 @@ def _settings(start: TrialStarted) -> Json:
 
 def _label(start: TrialStarted, harness: str, extras: list[str]) -> str:
     words = [start.model.name.rpartition("/")[2] or start.model.name]
-    if harness != OWN_HARNESS:  # whose file tells all settings, also the usual ones
+    if harness != OWN_HARNESS:  # the file of another harness holds all settings, defaults included
         words.append(f"({harness})")
     else:
         words += [f"{key}={_short(value)}" for key, value in sorted(_settings(start).items())]

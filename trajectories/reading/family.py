@@ -1,4 +1,4 @@
-"""Which trials were forked from which, found in the first lines of the records of one runs directory."""
+"""The tree of forks: parents and children among the trials of one runs directory, from the first lines of records."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ _FIRST_LINE_BYTES = 1 << 20
 
 @dataclass
 class Member:
-    """A trial and those forked from it; `directory` is None where only its name is known."""
+    """A trial with the trials that were forked from it."""
 
     name: str
     directory: Path | None
+    """Directory of the trial. None if only its name is known."""
     step: int | None = None
-    """Of its parent, after which it branched off."""
+    """Step of the parent after which the fork begins."""
     children: list[Member] = field(default_factory=list)
 
 
 def family(trial: Path) -> tuple[Member, Member]:
-    """The oldest known ancestor with all its descendants, and this trial among them.
+    """Return the oldest known ancestor with all its descendants, and this trial among them.
 
-    Only first lines are read; a record whose first line cannot be read belongs to no family.
+    Only first lines are read. A record whose first line cannot be read has no relatives.
     """
     trial = trial.absolute()
     members: dict[Path, Member] = {}
@@ -46,15 +47,15 @@ def family(trial: Path) -> tuple[Member, Member]:
     unknown: dict[str, Member] = {}
     for directory in sorted(parents):
         name = parents[directory]
-        found = _nearest(by_name.get(name, ()), directory)
-        mother = members[found] if found is not None else unknown.setdefault(name, Member(name, None))
-        mother.children.append(members[directory])
-        above[directory] = mother
+        nearest = _nearest(by_name.get(name, ()), directory)
+        parent_member = members[nearest] if nearest is not None else unknown.setdefault(name, Member(name, None))
+        parent_member.children.append(members[directory])
+        above[directory] = parent_member
     return _root(members[trial], above), members[trial]
 
 
 def directory_of_parent(trial: Path, parent: Parent) -> Path | None:
-    """The directory of a trial's parent, in its batch or in another one beside it; None if it is not there."""
+    """Return the directory of a trial's parent, in the same batch or in one beside it. None if it is in neither."""
     name = os.path.basename(parent.trial.rstrip("/"))
     if name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > 255:
         return None
@@ -63,7 +64,7 @@ def directory_of_parent(trial: Path, parent: Parent) -> Path | None:
         batches = [batch, *(Path(entry.path) for entry in os.scandir(batch.parent) if entry.is_dir())]
     except OSError:
         batches = [batch]
-    return next((place / name for place in batches if (place / name / EVENTS).is_file()), None)
+    return next((folder / name for folder in batches if (folder / name / EVENTS).is_file()), None)
 
 
 def _root(member: Member, above: dict[Path, Member]) -> Member:
@@ -77,9 +78,9 @@ def _root(member: Member, above: dict[Path, Member]) -> Member:
 
 
 def _nearest(candidates: Iterable[Path], child: Path) -> Path | None:
-    """Of trials with the parent's name, the one in the child's batch, else any."""
-    there = [path for path in candidates if path != child]
-    return next((path for path in there if path.parent == child.parent), there[0] if there else None)
+    """Return the trial with the parent's name in the child's batch, otherwise any with that name."""
+    others = [path for path in candidates if path != child]
+    return next((path for path in others if path.parent == child.parent), others[0] if others else None)
 
 
 def _parent(directory: Path) -> tuple[str, int] | None:

@@ -1,6 +1,7 @@
-"""The lines of a record's events file, in bounded memory whatever the file is.
+"""The lines of a record's `events.jsonl`, in bounded memory for any file.
 
-Tells apart what a crash leaves (an unfinished last line, a tail of zeros) from what nobody wrote as a record.
+An unfinished last line or a tail of zeros, which a crash leaves, is skipped. Other content that is not a record is an
+error.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from pathlib import Path
 from trajectories.errors import RecordError
 
 LINE_BYTES = 256 << 20
-"""No event is longer: a snapshot of 500,000 files takes 150 MB."""
+"""Longest line of an event. A snapshot of 500,000 files takes 150 MB."""
 _PIECE = 1 << 20
 _TYPE = re.compile(rb'\{"seq":\d+,"t":"[^"\\]*","mono_s":[-+.0-9eE]+,"type":"(\w+)"')
 
 
 def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, line with its newline) of each complete line; what follows the last newline is passed over.
+    """Yield the number (from 1) and the text of each complete line. What follows the last newline is skipped.
 
-    Raises: RecordError, naming the line, for one that is longer than LINE_BYTES or does not begin an object.
+    Raises: RecordError for a line that is longer than LINE_BYTES.
     """
     with path.open("rb", buffering=_PIECE) as file:
         number = 0
@@ -36,7 +37,7 @@ def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     return
                 size += len(piece)
                 if plausible and size > LINE_BYTES:
-                    raise RecordError(f"{path}:{number}: a line of more than {LINE_BYTES >> 20} MiB is no event")
+                    raise RecordError(f"{path}:{number}: a line of more than {LINE_BYTES >> 20} MiB is not an event")
                 if plausible:
                     pieces.append(piece)
                 else:
@@ -45,6 +46,6 @@ def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def kind_of(line: bytes) -> str | None:
-    """The type of an event as our recorder writes it, without parsing the line; None where only parsing can tell."""
-    found = _TYPE.match(line[:200])
-    return found[1].decode() if found else None
+    """Return the type of an event without parsing its line. None if only parsing can tell it."""
+    match = _TYPE.match(line[:200])
+    return match[1].decode() if match else None

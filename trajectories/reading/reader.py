@@ -1,7 +1,7 @@
-"""Reads a trial's events, also while they are being written.
+"""Reads the events of a trial, also while they are being written.
 
-A torn last line is what a crash leaves and is passed over; anything else that does not parse is an
-error with its line. Unknown fields are ignored, an unknown major version is refused by name.
+A torn last line, which a crash leaves, is skipped. Any other line that does not parse is an error that names it.
+Unknown fields are ignored, and an unknown major version is rejected with its number.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _MAJOR = SCHEMA_VERSION.partition(".")[0]
 
 
 def events_file(trial: Path) -> Path:
-    """The events of a trial, given its directory or the file itself.
+    """Return the path of a trial's events, given its directory or the file itself.
 
-    Raises: RecordError if there is none.
+    Raises: RecordError if there is no such file.
     """
     path = trial if trial.is_file() else trial / EVENTS
     if not path.is_file():
-        raise RecordError(f"{trial}: no trial there (no {EVENTS})")
+        raise RecordError(f"{trial}: not a trial (no {EVENTS})")
     return path
 
 
 def read_events(trial: Path) -> Iterator[Event]:
-    """The events of a trial in order.
+    """Yield the events of a trial in order.
 
-    Raises: RecordError, naming file and line, where an event does not parse.
+    Raises: RecordError with file and line if an event does not parse.
     """
     path = events_file(trial)
     for number, line in complete_lines(path):
@@ -43,7 +43,7 @@ def read_events(trial: Path) -> Iterator[Event]:
 
 
 def first_event(trial: Path) -> TrialStarted:
-    """Event 0.
+    """Return the first event of a trial.
 
     Raises: RecordError.
     """
@@ -51,9 +51,9 @@ def first_event(trial: Path) -> TrialStarted:
 
 
 def after_first(trial: Path, events: Iterable[Event]) -> tuple[TrialStarted, Iterator[Event]]:
-    """Event 0 of a trial's events, and those after it.
+    """Split a trial's events into the first one and those after it.
 
-    Raises: RecordError if there are none, or the first is no `trial_started`.
+    Raises: RecordError if there are none, or if the first is not a `trial_started`.
     """
     stream = iter(events)
     start = next(stream, None)
@@ -63,7 +63,7 @@ def after_first(trial: Path, events: Iterable[Event]) -> tuple[TrialStarted, Ite
 
 
 def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
-    """One line as an event; `place` is named in errors, `first` demands a `trial_started`.
+    """Parse one line as an event. Errors name `place`, and with `first` the event must be a `trial_started`.
 
     Raises: RecordError.
     """
@@ -71,26 +71,26 @@ def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
         event = EVENT.validate_json(line)
     except ValidationError as error:
         if first:
-            _refuse_foreign_version(line, place)
+            _check_version(line, place)
         problem = error.errors(include_url=False)[0]
         if problem["type"] == "union_tag_invalid" and not first:
             with suppress(ValidationError):
                 return Unknown.model_validate_json(line)
-        where = ".".join(str(part) for part in problem["loc"])
-        raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({where})' if where else ''}") from None
+        field = ".".join(str(part) for part in problem["loc"])
+        raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({field})' if field else ''}") from None
     if first:
         if not isinstance(event, TrialStarted):
-            raise RecordError(f"{place}: a record begins with trial_started, this one with {event.type}")
-        _refuse_foreign_version(line, place)
+            raise RecordError(f"{place}: a record begins with trial_started, but this one with {event.type}")
+        _check_version(line, place)
     return event
 
 
-def _refuse_foreign_version(line: bytes, place: str) -> None:
+def _check_version(line: bytes, place: str) -> None:
     try:
         version = str(json.loads(line).get("schema_version", SCHEMA_VERSION))
     except (ValueError, AttributeError, RecursionError):
         return
     if version.partition(".")[0] != _MAJOR:
         raise RecordError(
-            f"{place}: schema version {version}; this is Retrace for version {_MAJOR}.x, use one that reads {version}"
+            f"{place}: schema version {version}; this version of Retrace reads {_MAJOR}.x, use one that reads {version}"
         )

@@ -1,6 +1,6 @@
-"""Finds trials under a runs directory, and one trial by what a user calls it.
+"""Finds the trials below a runs directory, and one trial by its directory or the beginning of its id.
 
-A trial is a directory with an `events.jsonl`; runs hold batches, batches hold trials.
+A trial is a directory with an `events.jsonl`. A runs directory holds batches, and a batch holds trials.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from trajectories.record.layout import EVENTS, TrialFolder
 
 @dataclass(frozen=True)
 class Listed:
-    """A trial in a list; `problem` says why there is no summary."""
+    """A trial in a list."""
 
     directory: Path
     summary: Summary | None
     problem: str = ""
+    """Reason for which there is no summary."""
 
 
 def trial_directories(runs: Path) -> list[Path]:
-    """Every trial below `runs`, newest first (by the last write to its events)."""
-    found: list[tuple[float, Path]] = []
+    """Return all trials below `runs`, newest first by the last write to their events."""
+    trials: list[tuple[float, Path]] = []
     for batch in _folders(runs):
         for trial in _folders(batch):
             try:
-                found.append((os.stat(trial / EVENTS).st_mtime, trial))
+                trials.append((os.stat(trial / EVENTS).st_mtime, trial))
             except OSError:
                 continue
-    return [path for _, path in sorted(found, key=lambda item: (-item[0], str(item[1])))]
+    return [path for _, path in sorted(trials, key=lambda item: (-item[0], str(item[1])))]
 
 
 def listed(directory: Path) -> Listed:
-    """A trial's summary, from `trial.json` if that is newer than the events and of all of them, else from the events.
+    """Return a trial with its summary, from `trial.json` if that fits to the events, otherwise from the events.
 
-    A `trial.json` without the number of bytes that it was made of is an older version's, and is not believed.
+    It fits if it is not older than the events and was made of all of them. A `trial.json` of an older version does not
+    tell the number of bytes that it was made of, and is not used.
     """
     folder = TrialFolder(directory)
     try:
@@ -60,19 +62,21 @@ def listed(directory: Path) -> Listed:
 
 
 def batch_folder(runs: Path, name: str) -> Path:
-    """The folder of a batch under `runs`.
+    """Return the folder of a batch below `runs`.
 
-    Raises: RecordError for a name that is no single visible folder there.
+    Raises: RecordError for a name that is not the name of a visible folder.
     """
     if not name or name.startswith(".") or "/" in name or "\0" in name:
-        raise RecordError(f"{name!r} is no name for a batch: use one that is a folder's, without / and no dot in front")
+        raise RecordError(
+            f"{name!r} cannot name a batch: use the name of a folder, without / and without a leading dot"
+        )
     return runs / name
 
 
 def find_trial(name: str, runs: Path) -> Path:
-    """The trial that is this directory, or whose id begins with this text.
+    """Return the trial that is this directory, or whose id begins with this text.
 
-    Raises: RecordError if none or several are meant.
+    Raises: RecordError if there is no such trial, or several.
     """
     path = Path(name)
     if TrialFolder(path).is_trial():
@@ -85,30 +89,30 @@ def find_trial(name: str, runs: Path) -> Path:
         return (exact or matches)[0]
     if not matches:
         raise RecordError(
-            f"no trial {name!r}: neither a trial's directory nor the beginning of a trial's id under {runs}"
+            f"no trial {name!r}: not the directory of a trial, and no trial below {runs} has an id that begins so"
         )
     some = ", ".join(trial.name for trial in matches[:5]) + (", ..." if len(matches) > 5 else "")
-    raise RecordError(f"{name!r} may be {len(matches)} trials: {some}; write more of its id, or its directory")
+    raise RecordError(f"{name!r} fits {len(matches)} trials: {some}; write more of the id, or the directory")
 
 
 def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set[Path]]:
-    """The trials that are meant: each a trial, or a batch's directory for all of its trials; and those of batches.
+    """Return the trials that are named, each by itself or through its batch, and those that were named by a batch.
 
-    Raises: RecordError if a name is neither.
+    Raises: RecordError if a name is neither a trial nor a batch.
     """
-    found: list[Path] = []
+    trials: list[Path] = []
     of_batches: set[Path] = set()
     for name in names:
-        path = next((place for place in (Path(name), runs / name) if place.is_dir()), Path(name))
+        path = next((folder for folder in (Path(name), runs / name) if folder.is_dir()), Path(name))
         if path.is_dir() and not TrialFolder(path).is_trial():
             batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
             if not batch:
-                raise RecordError(f"{name}: neither a trial nor a batch of trials (no {EVENTS} in it or right below)")
+                raise RecordError(f"{name}: neither a trial nor a batch (no {EVENTS} in it or in its folders)")
             of_batches |= set(batch)
-            found += batch
+            trials += batch
         else:
-            found.append(find_trial(name, runs))
-    return list(dict.fromkeys(found)), of_batches
+            trials.append(find_trial(name, runs))
+    return list(dict.fromkeys(trials)), of_batches
 
 
 def _folders(parent: Path) -> list[Path]:

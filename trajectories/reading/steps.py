@@ -1,7 +1,7 @@
-"""Which events belong to which step.
+"""Assigns events to steps.
 
-Step 0 is everything before the first call; step k is call k with its tries, actions and messages. What follows the exit
-belongs to none, unless the trial was resumed after it.
+Step 0 is everything before the first call. Step k is call k with its tries, actions and messages. Events after the exit
+belong to no step, unless the trial was resumed after it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trajectories.record.events import CallStarted, Event, Exited, Resumed
 
 
 def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
-    """Each event with its step."""
+    """Yield each event with its step."""
     current = 0
     after_exit: list[Event] | None = None
     for event in events:
@@ -28,14 +28,14 @@ def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
             continue
         after_exit.append(event)
         if isinstance(event, Resumed):
-            yield from ((current, one) for one in after_exit)
+            yield from ((current, waiting) for waiting in after_exit)
             after_exit = None
 
 
 def read_step(trial: Path, step: int) -> list[Event]:
-    """The events of one step of a trial.
+    """Return the events of one step of a trial.
 
-    Raises: RecordError, also for a step that the trial has not.
+    Raises: RecordError, also for a step that the trial does not have.
     """
     first_event(trial)
     numbered = list(_with_steps(read_events(trial)))
@@ -46,5 +46,5 @@ def read_step(trial: Path, step: int) -> list[Event]:
 
 
 def until_step(events: Iterable[Event], step: int) -> list[Event]:
-    """The events up to the end of a step, its snapshot and checkpoint included."""
+    """Return the events up to the end of a step, its snapshot and checkpoint included."""
     return [event for current, event in _with_steps(events) if current <= step]

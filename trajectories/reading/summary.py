@@ -1,6 +1,6 @@
-"""A trial in one object: what `--json` prints and `trial.json` holds.
+"""The summary of a trial: the object that `--json` prints and `trial.json` holds.
 
-Derived from the events alone, so that it can be rebuilt at any time.
+It is derived from the events alone, so that it can be rebuilt at any time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trajectories.record.verdict import GroupScore, Verdict, standing_verdict
 
 
 class ExitSummary(BaseModel):
-    """`reason` and `cause` of the exit."""
+    """The exit of a trial."""
 
     reason: str
     cause: str
@@ -29,7 +29,7 @@ class ExitSummary(BaseModel):
 
     @classmethod
     def of(cls, exit: Exit) -> ExitSummary:
-        """The exit as it is printed."""
+        """Return the summary of an exit."""
         return cls(reason=exit.reason, cause=exit.cause, detail=exit.detail)
 
 
@@ -43,11 +43,11 @@ class VerdictSummary(BaseModel):
     metrics: dict[str, float] = {}
     error: str = ""
     notes: tuple[str, ...] = ()
-    """What has to be known with it: why it does not build, whether it is official."""
+    """Remarks, for example why the workspace does not build, or that the verdict is not official."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> VerdictSummary:
-        """The verdict as it is printed."""
+        """Return the summary of a verdict."""
         return cls(
             status=verdict.status,
             passed=verdict.passed,
@@ -60,52 +60,66 @@ class VerdictSummary(BaseModel):
 
 
 class Summary(BaseModel):
-    """Times in seconds, money in US dollars, None unknown; `exit` None while it runs or after a crash."""
+    """A trial in numbers. Times are in seconds and costs in US dollars. None is unknown."""
 
     trial: str
-    """Its directory."""
+    """Directory of the trial."""
     task: str
+    """Id of the task."""
     variant: str | None = None
-    """Which ablation of the task, joined with `+`; None is the task as its benchmark has it."""
+    """Variants of the task, joined with `+`. None is the task as its benchmark defines it."""
     model: str
+    """Model as the user named it."""
     attempt: int
+    """Number of the attempt, from 1."""
     environment: str
+    """Kind of the environment."""
     started: str
-    """The first time that the record says."""
+    """First time in the record."""
     finished: str = ""
-    """When it exited, the last time if it was resumed (of an import whose exit has no time, the last that its file
-    says); empty while it runs or where the record has no times."""
+    """Time of the last exit. Empty while the trial runs, and if the record has no times.
+
+    If the exit of an imported trial has no time, it is the last time in its file.
+    """
     entry: TrialEntry
-    """What it is compared as."""
+    """Names and hashes under which the trial is compared."""
     exit: ExitSummary | None = None
+    """The exit. None while the trial runs, and after a crash."""
     steps: int
+    """Number of steps."""
     commands: int
-    """Started; one that was interrupted counts."""
+    """Number of commands that were started, interrupted ones included."""
     failed_calls: int
+    """Number of tries that brought no reply."""
     unmetered_calls: int
+    """Number of calls whose usage is unknown."""
     hints: int = 0
-    """Messages in which somebody told the model what to do (an intervention, a fork's text)."""
+    """Number of messages that gave the model a hint: interventions, and the text of a fork."""
     usage: Usage
+    """Tokens of all calls together."""
     cost_usd: Costs
+    """Costs of all calls together."""
     wall_s: float | None
-    """None where the record has no times (an import of a file without any)."""
+    """Time from the first call to the exit, without pauses. None if the record has no times."""
     working_s: float | None
+    """The same time without failed tries and the waits after them."""
     verdict: VerdictSummary | None = None
+    """The verdict that holds, without its cases."""
     parent: Parent | None = None
-    """Where it was forked from."""
+    """Trial and step that the trial was forked from."""
 
 
 class StoredSummary(Summary):
-    """What `trial.json` holds: the summary, and of how much of the record it is."""
+    """The content of `trial.json`: the summary, and the size of the record that it was made of."""
 
     events_bytes: int
-    """Size of `events.jsonl` before it was read: a copy's times say nothing, and a record may have grown since."""
+    """Size of `events.jsonl` before it was read. It shows if the record has grown since, which file times may not."""
 
 
 def summarize(directory: Path, events: Iterable[Event]) -> Summary:
-    """The summary of a trial's events.
+    """Return the summary of a trial's events.
 
-    Raises: RecordError if there are none, or the first is no `trial_started`.
+    Raises: RecordError if there are none, or if the first is not a `trial_started`.
     """
     start, stream = after_first(directory, events)
     tally = Tally()
@@ -150,7 +164,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
 
 
 def _costs(start: TrialStarted, tally: Tally) -> Costs:
-    """Of an imported trial whose calls do not all have a figure of their own, the file's total is what was billed."""
+    """Return the costs of a trial. If calls of an imported trial have no costs, its file's total is the billed cost."""
     costs = tally.costs
     if costs.billed is None and start.imported is not None:
         return costs.model_copy(update={"billed": start.imported.billed_usd})

@@ -1,7 +1,7 @@
-"""What a trial has used so far: steps, commands, tokens, dollars and time, event by event.
+"""The running totals of a trial: steps, commands, tokens, dollars and time, event by event.
 
-The loop checks limits against it, the progress view shows it, the summary prints it: one count. A
-call that left and whose outcome nobody knows makes the costs unknown, never smaller.
+Limits, the progress view and the summary use the same totals. A call without a known outcome makes the costs unknown,
+never smaller.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from trajectories.record.events import (
 from trajectories.record.usage import Costs, Usage
 
 MAYBE_BILLED: frozenset[FailureClass] = frozenset({"timeout", "connection", "malformed", "interrupted"})
-"""Failures after which the provider may have worked, and billed, all the same."""
+"""Failures after which the provider may still have billed the call."""
 _NOTHING = Costs(billed=0.0, computed=0.0, list=0.0)
 
 
 class Tally:
-    """Feed it every event in order; constant work each."""
+    """The totals over all events that were fed, in order. Each event costs the same work."""
 
     def __init__(self) -> None:
         self.steps = 0
         self.commands = 0
-        """Started, also where the trial ended during one."""
+        """Number of commands that were started, also one during which the trial ended."""
         self.failed_calls = 0
         self.usage = Usage()
         self.spent_usd = 0.0
-        """Billed where a provider says it, else computed; a lower bound while `unpriced_calls`."""
+        """Cost so far: billed if the provider reports it, otherwise computed. `unpriced_calls` are not in it."""
         self._costs = _NOTHING
         self._unpriced = 0
         self._unmetered = 0
@@ -45,31 +45,31 @@ class Tally:
         self._down_s = 0.0
         self._waits_s = 0.0
         self._wait: tuple[float, float] | None = None
-        """Since when, and how long at most, the next try is waited for."""
+        """Begin and longest duration of the wait for the next try, if the trial waits."""
 
     @property
     def costs(self) -> Costs:
-        """Each kind None as soon as one call's is unknown, also that of a call without an outcome."""
+        """Costs of all calls. A kind is None if it is unknown for any call, also for one without an outcome."""
         return Costs.sum((self._costs, Costs())) if self._in_flight else self._costs
 
     @property
     def unpriced_calls(self) -> int:
-        """Calls whose cost nobody knows."""
+        """Number of calls whose cost is unknown."""
         return self._unpriced + self._in_flight
 
     @property
     def unmetered_calls(self) -> int:
-        """Calls whose usage nobody knows."""
+        """Number of calls whose usage is unknown."""
         return self._unmetered + self._in_flight
 
     def feed(self, event: BaseEvent) -> None:
-        """Count one event."""
+        """Take in one event."""
         if self._wait is not None:
             self._waits_s += self._waited_s(event.mono_s)
             self._wait = None
         match event:
             case CallStarted():
-                if self._in_flight:  # the one before was lost with its process
+                if self._in_flight:  # the previous call was lost with its process
                     self._meter(None, Costs())
                 self._in_flight = True
                 if self._first_call_s is None:
@@ -98,7 +98,7 @@ class Tally:
                 self._exit_s = event.mono_s
 
     def wall_s(self, now_s: float | None = None) -> float:
-        """Seconds from the first call to the exit (else to `now_s`), without the clock's pauses."""
+        """Return the seconds from the first call to the exit, or to `now_s`, without pauses."""
         if self._first_call_s is None:
             return 0.0
         end = self._exit_s if self._exit_s is not None else now_s
@@ -109,7 +109,7 @@ class Tally:
         return max(0.0, end - self._first_call_s - self._down_s)
 
     def working_s(self, now_s: float | None = None) -> float:
-        """The same without what was spent on failed tries and on waiting for the next."""
+        """Return the same time without failed tries and the waits after them."""
         waiting = 0.0 if now_s is None else self._waited_s(now_s)
         return max(0.0, self.wall_s(now_s) - self._waits_s - waiting)
 
