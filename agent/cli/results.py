@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from agent.trial.run import Outcome
+    from agent.trial.outcome import Outcome
     from trajectories.reading.summary import Summary
 
 

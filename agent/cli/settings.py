@@ -5,25 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from agent.config import ConfigurableOptions, config_path, defaults, runs_dir
 from agent.errors import UserError
-from agent.trial.options import Options
+from agent.trial.options import LimitChanges, Options
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 
 Number = TypeVar("Number", int, float)
-
-
-class LimitOptions(TypedDict, total=False):
-    """The limits among the options, by the names of `Options`."""
-
-    step_limit: int
-    time_limit_s: float
-    token_limit: int
-    cost_limit_usd: float
-    command_timeout_s: float
 
 
 def parse_options(
@@ -93,12 +83,12 @@ def _shell(typed: str | None) -> Shell:
     raise UserError(f"--shell {typed!r} is not one of {', '.join(SHELLS)}")
 
 
-def limits(typed: ConfigurableOptions) -> LimitOptions:
+def limits(typed: ConfigurableOptions) -> LimitChanges:
     """Return the limits that are set.
 
     Raises: UserError.
     """
-    limits: LimitOptions = {}
+    limits: LimitChanges = {}
     if (steps := _number(typed.step_limit, "--step-limit", count)) is not None:
         limits["step_limit"] = steps
     if (time_s := _number(typed.time_limit, "--time-limit", duration_s)) is not None:

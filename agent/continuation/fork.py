@@ -1,241 +1,134 @@
-"""A trial that branches off another one: its messages and its workspace up to a step, then a life of its own.
+"""A trial that branches off another one: the parent's messages and workspace up to a step, then its own way.
 
 The child's record is whole by itself: what it inherits is copied into it, and is neither a step of it nor paid for.
-Its limits count from the branch point. One that died in its beginning needs its parent once more to go on.
+Its limits count from the branch point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
-from agent.continuation.recorded_order import kept_text, moved, order_elsewhere, order_of, with_checkpoint
-from agent.continuation.restore import rerun_all, restore
-from agent.continuation.standing import Standing, standing
+from agent.continuation.checkpoints import CheckpointImage, checkpoint_image
+from agent.continuation.inheritance import inheritance, notice_of_move, own_opening
+from agent.continuation.losses import moved
+from agent.continuation.recorded_order import order_elsewhere, order_of
+from agent.continuation.restore import rerun, restore
+from agent.continuation.standing import Standing, standing_of
 from agent.errors import UserError
-from agent.loop.drive import Driver
-from agent.loop.loop import Loop, Say
-from agent.trial.order import Order, text_or_file
-from agent.trial.run import Outcome, drive, new_trial, start
-from agent.trial.snapshots import Snapshots
-from environments.protocol import Environment, Started
-from trajectories.reading.family import directory_of_parent
+from agent.trial.options import OptionChanges
+from agent.trial.order import Order
+from agent.trial.resolve import text_or_file
+from agent.trial.session import Workplace
+from agent.trial.start import Lease, Opening
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps import until_step
-from trajectories.reading.summary import Summary
-from trajectories.record.events import (
-    ActionStarted,
-    BaseEvent,
-    CallFinished,
-    InheritedReply,
-    Message,
-    Parent,
-    TextRef,
-    Warned,
-)
+from trajectories.record.events import CallFinished, Parent, TextRef, TrialStarted, Warned
 from trajectories.record.identity import sha256_of
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import require_contents
-from trajectories.writing.recorder import Recorder
-
-Turn = Say | Message | CallFinished | InheritedReply
 
 
 @dataclass(frozen=True)
-class Branch:
-    """A fork, resolved and checked, not yet begun."""
+class Fork:
+    """Implements `Start` for a trial that begins after a step of another one."""
 
     parent: Path
-    at: int
-    order: Order
-    found: Standing
-    """The parent as it stood after step `at`."""
-    inject: str | None
+    step: int
+    standing: Standing
+    """The parent as it stood after the step."""
+    hint: str | None
+    checkpoint: CheckpointImage
+
+    steps: int = 0
+    snapshot: int | None = None
+
+    def first_event(self, order: Order) -> TrialStarted:
+        """See `Start`; names the parent, the step and the hint."""
+        parent = Parent(trial=self.standing.start.trial or self.parent.name, step=self.step)
+        hint = None if self.hint is None else TextRef(name="--inject", sha256=sha256_of(self.hint))
+        return order.trial_started().model_copy(update={"parent": parent, "injected": hint})
+
+    def inputs(self) -> tuple[bytes, ...]:
+        """See `Start`."""
+        return ((self.hint or "").encode(),)
+
+    def environment(self, order: Order, trial: str) -> Lease:
+        """See `Start`; the image of the parent's last checkpoint, if there is one."""
+        return Lease(self.checkpoint.make_environment(order, trial))
+
+    def restore(self, place: Workplace) -> tuple[str, ...]:
+        """See `Start`; a parent without workspaces is repeated command by command, which brings back everything."""
+        if self.standing.snapshot is None:
+            rerun(self.standing, place)
+            return ()
+        lost = (
+            *self.checkpoint.lost,
+            *moved(self.standing, place.started),
+            *restore(place.environment, state_at(self.parent, self.step)),
+        )
+        for line in lost:
+            place.recorder.append(Warned(kind="not_restored", text=line))
+        return lost
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """See `Start`; the parent's conversation, then the notice of a move, the plan and the hint."""
+        order, started = place.order, place.started
+        messages = [
+            *notice_of_move(self.standing, order, started),
+            *own_opening(order, started, self.hint),
+        ]
+        return Opening(inherited=inheritance(self.standing, order, started), messages=tuple(messages))
 
 
-def prepare(
+def fork(
     parent: Path,
-    at: int,
+    step: int,
     *,
-    inject: str | None = None,
-    image: str | None = None,
-    workspace: Path | None = None,
-    **changes: Any,
-) -> Branch:
-    """What a fork of `parent` after step `at` begins with; `changes` are options (see `agent.trial.options`).
+    hint: str | None = None,
+    **changes: Unpack[OptionChanges],
+) -> tuple[Order, Fork]:
+    """Resolve and check a fork of `parent` after a step; `changes` are options that differ from the parent's.
 
-    `inject` is a hint for the model, or a file with one. `image` and `workspace` are where a parent began whose record
-    holds no workspaces: its commands are run again there.
+    `hint` is a message for the model, or a file with one. The options `image` and `workspace` name the place where a
+    parent began whose record holds no workspaces: its commands are run again there.
 
     Raises: UserError, RecordError.
     """
-    hint = text_or_file(inject, "--inject")
-    if hint is not None and not hint.strip():
-        raise UserError(f"--inject {inject!r}: there is nothing in it; give a hint for the model, or leave it out")
-    found = _branch_point(parent, at, elsewhere=image is not None or workspace is not None)
-    if found.snapshot is None:
-        order = order_elsewhere(parent, found, image=image, workspace=workspace, **changes)
-        return Branch(parent, at, order, found, hint)
-    if image is not None or workspace is not None:
-        option = "--image" if image is not None else "--workspace"
-        raise UserError(f"{option}: {parent.name} has its own workspaces in its record; leave it out")
-    require_contents(state_at(parent, at))
-    order = order_of(parent, found.start, kept=True, **changes)
-    return Branch(parent, at, order, found, hint)
+    text = text_or_file(hint, "--inject")
+    if text is not None and not text.strip():
+        raise UserError(f"--inject {hint!r}: the hint is empty; write one, or leave the option out")
+    place = next((option for option in ("image", "workspace") if changes.get(option) is not None), None)
+    standing = branch_point(parent, step, elsewhere=place is not None)
+    if standing.snapshot is None:
+        order = order_elsewhere(parent, standing, **changes)
+        return order, Fork(parent, step, standing, text, CheckpointImage())
+    if place is not None:
+        raise UserError(f"--{place}: the record of {parent.name} holds its own workspaces; leave the option out")
+    require_contents(state_at(parent, step))
+    order = order_of(parent, standing.start, kept=True, **changes)
+    return order, Fork(parent, step, standing, text, checkpoint_image(standing, order.spec.kind))
 
 
-def _branch_point(parent: Path, at: int, *, elsewhere: bool = False) -> Standing:
-    """The parent as it stood after step `at`.
+def branch_point(parent: Path, step: int, *, elsewhere: bool = False) -> Standing:
+    """Return the parent as it stood after a step; `elsewhere` allows one whose record holds no workspaces.
 
     Raises: UserError, RecordError.
     """
     first_event(parent)
     events = list(read_events(parent))
     steps = sum(isinstance(event, CallFinished) for event in events)
-    if not 0 <= at <= steps:
-        raise UserError(f"--at {at}: {parent.name} has steps 0 to {steps}")
-    found = standing(until_step(events, at))
-    if found.snapshot is None and elsewhere:
-        return found
-    if found.snapshot is None:
+    if not 0 <= step <= steps:
+        raise UserError(f"--at {step}: {parent.name} has steps 0 to {steps}")
+    standing = standing_of(until_step(events, step))
+    if standing.snapshot is None and elsewhere:
+        return standing
+    if standing.snapshot is None:
         raise UserError(
-            f"{parent.name}: its record holds no workspaces (it was imported, or made by an older version); say with "
-            "--image or --workspace in what it began, and its commands are run again there"
+            f"{parent.name}: the record holds no workspaces (it was imported, or made by an older version); name the "
+            "place where it began with --image or --workspace, and its commands are run again there"
         )
-    if found.snapshot != at or found.rerun:
-        raise UserError(f"--at {at}: step {at} of {parent.name} was not finished and kept; choose an earlier one")
-    return found
-
-
-def fork(branch: Branch, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:
-    """Run the child in a directory of its own.
-
-    Raises: RecordError.
-    """
-    inject = branch.inject
-    first = branch.order.trial_started().model_copy(
-        update={
-            "parent": Parent(trial=branch.found.start.trial or branch.parent.name, step=branch.at),
-            "injected": None if inject is None else TextRef(name="--inject", sha256=sha256_of(inject)),
-        }
-    )
-    again = branch.found.snapshot is None  # all commands ran: what they installed is there
-    order, lost = (branch.order, []) if again else with_checkpoint(branch.order, branch.found)
-    return new_trial(order, first, partial(_begin, branch, lost), observer, keep=(inject or "").encode())
-
-
-def _begin(branch: Branch, lost: list[str], order: Order, recorder: Recorder, environment: Environment) -> Driver:
-    found = branch.found
-    started = start(order, recorder, environment)
-    if found.snapshot is None:
-        rerun_all(found, order, environment, recorder)
-    else:
-        lost = [*lost, *moved(found, started), *restore(environment, state_at(branch.parent, branch.at))]
-    for line in lost:
-        recorder.append(Warned(kind="not_restored", text=line))
-    snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
-    snapshots.begin()
-    opening = [*_notice(found, order, started), *_own(order, started, branch.inject)]
-    loop = Loop(opening, order.limits, order.model.info.action_format, order.texts)
-    driver = drive(order, loop, environment, recorder, snapshots)
-    driver.inherit(_inheritance(found, order, started))
-    return driver
-
-
-def _notice(found: Standing, order: Order, started: Started) -> list[Say]:
-    is_elsewhere = found.snapshot is not None and moved(found, started)
-    return [Say("user", order.texts.moved(started.workdir), "notice")] if is_elsewhere else []
-
-
-def _own(order: Order, started: Started, inject: str | None) -> list[Say]:
-    """What a child says first by itself: the plan and the hint that it was given."""
-    plan = [say for say in order.opening(started) if say.why == "plan"]
-    return plan + ([Say("user", inject, "hint")] if inject else [])
-
-
-def _inheritance(found: Standing, order: Order, started: Started) -> list[Turn]:
-    """The conversation of a parent, under the child's own prompt if that is another one.
-
-    So it is where commands are asked for in another form than the parent was told.
-    """
-    told = any(isinstance(event, Message) and event.why == "task" for event in found.fed)
-    other_format = order.model.info.action_format != _action_format(found)
-    asked = found.start.imported is None or order.options.prompt is not None
-    other_prompt = not told or other_format or (asked and order.prompt.sha256 != found.start.prompt.sha256)
-    turns: list[Turn] = []
-    if other_prompt:
-        turns += [say for say in order.opening(started) if say.why in ("system", "task")]
-    for event in found.fed:
-        replaced = other_prompt and isinstance(event, Message) and event.why in ("system", "task")
-        if isinstance(event, Message | CallFinished | InheritedReply) and not replaced:
-            turns.append(event)
-    return turns
-
-
-def _action_format(found: Standing) -> str:
-    """The form of commands that the parent's model was told, as its record shows it."""
-    asked = found.start.model.settings.get("action")
-    if isinstance(asked, str):
-        return asked
-    began = next((event for event in found.fed if isinstance(event, ActionStarted)), None)
-    return "fenced" if began is not None and began.tool_call_id is None else "tool"
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """What a trial that goes on has still to do of its beginning. Of most trials: nothing but to say the opening."""
-
-    found: Standing
-    hint: str | None = None
-    """Of a fork, where it may not have been said."""
-    parent: Path | None = None
-    branch_point: Standing | None = None
-    """Of a fork that died before it had inherited everything: the parent where it branched off."""
-
-    def restore(self, environment: Environment) -> list[str]:
-        """The workspace of a fork that has no snapshot yet; one line for each path that stays otherwise."""
-        if self.parent is None or self.found.start.parent is None:
-            return []
-        return restore(environment, state_at(self.parent, self.found.start.parent.step))
-
-    def opening(self, order: Order, started: Started) -> list[Say]:
-        """What is said before the first call, with what was said of it already."""
-        if self.found.start.parent is None:
-            return order.opening(started)
-        if self.found.called:
-            return []
-        own = _own(order, started, self.hint)
-        if self.branch_point is not None:
-            return [*_notice(self.branch_point, order, started), *own]
-        said = [Say(one.role, one.content, one.why) for one in self.found.said]
-        return said + [say for say in own if say.why not in {one.why for one in said}]
-
-    def left_to_inherit(self, order: Order, started: Started) -> list[Turn]:
-        """What of the parent's conversation is not yet in the record."""
-        if self.branch_point is None:
-            return []
-        done = sum(isinstance(event, Message | InheritedReply) for event in self.found.fed)
-        return _inheritance(self.branch_point, order, started)[done:]
-
-
-def beginning_of(trial: Path, found: Standing) -> Beginning:
-    """What is left of a trial's beginning.
-
-    Raises: UserError if a fork died in it and its parent or its hint is gone; RecordError if that cannot be read.
-    """
-    parent, injected = found.start.parent, found.start.injected
-    if parent is None or found.called:
-        return Beginning(found)
-    hint = None if injected is None else kept_text(trial, injected)
-    if injected is not None and hint is None:
-        raise UserError(f"{trial.name} died before its first call, and its record does not hold its hint; fork again")
-    text = None if hint is None else hint.decode()
-    if found.said and found.snapshot is not None:
-        return Beginning(found, text)
-    directory = directory_of_parent(trial, parent)
-    if directory is None:
-        raise UserError(f"{trial.name} died before its first call, and its parent {parent.trial} is not beside it")
-    return Beginning(found, text, directory, _branch_point(directory, parent.step))
+    if standing.snapshot != step or standing.rerun:
+        raise UserError(f"--at {step}: {parent.name} has no whole snapshot of step {step}; choose an earlier step")
+    return standing

@@ -1,7 +1,7 @@
-"""Makes the workspace of a fresh environment what a record says that it was.
+"""Restores a recorded workspace in a new environment.
 
-What is already there and the same (the files that an image or a task brings) stays untouched, with its owner; the rest
-is removed and unpacked. What the record cannot bring back is said.
+Files that are there already and equal (those that an image or a task brings) stay untouched, with their owner. The rest
+is removed and unpacked. Paths that the record cannot bring back are returned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from agent.continuation.standing import Standing
-from agent.trial.order import Order
+from agent.trial.session import Workplace
 from agent.trial.snapshots import ignored
 from environments.archives.chunks import as_file
 from environments.listing.listing import ListedPath
@@ -23,14 +23,13 @@ from trajectories.record.paths import from_text
 from trajectories.workspace.manifest import PathState
 from trajectories.workspace.states import WorkspaceState
 from trajectories.workspace.tar_stream import archive_of, left_out
-from trajectories.writing.recorder import Recorder
 
 _BATCH = 500
 _REMOVE_S = 300.0
 
 
 def restore(environment: Environment, state: WorkspaceState) -> list[str]:
-    """Bring a started environment's workspace to this state; one line for each path that stays otherwise.
+    """Bring a started environment's workspace to this state; return one line for each path that stays different.
 
     Raises: EnvironmentFault, RecordError.
     """
@@ -46,7 +45,7 @@ def restore(environment: Environment, state: WorkspaceState) -> list[str]:
 
 
 def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Mapping[str, PathState]) -> set[str]:
-    """Paths that need nothing done: directories by their mode, files by their content too."""
+    """Return the paths that are equal: directories by their mode, files by their content too."""
     alike = {
         path
         for path, entry in wanted.items()
@@ -59,16 +58,16 @@ def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Map
 
 
 def _set_times(environment: Environment, wanted: Mapping[str, int | None]) -> None:
-    """Give files that are there already the times of the record, where they have others: make goes by them.
+    """Give files that are there already the times of the record, because make compares times.
 
-    As far as the system can tell and set them; records of before had whole seconds.
+    As far as the system can report and set them; older records have whole seconds.
     """
     if all(time_ns is None for time_ns in wanted.values()):
         return
     script = "find . -type f -exec stat --printf '%.9Y %n\\0' -- {} +"
-    found = environment.execute(script, deadline_s=_REMOVE_S, as_root=True)
+    listed = environment.execute(script, deadline_s=_REMOVE_S, as_root=True)
     times: dict[int, list[str]] = {}
-    for record in bytes(found.output).split(b"\0"):
+    for record in bytes(listed.output).split(b"\0"):
         seconds, _, name = record.partition(b" ./")
         time_ns = wanted.get(os.fsdecode(name))
         if time_ns is None:
@@ -87,27 +86,31 @@ def _set_times(environment: Environment, wanted: Mapping[str, int | None]) -> No
 
 
 def _remove(environment: Environment, paths: Iterable[str]) -> None:
-    """Remove paths of the workspace, with all that is in them."""
+    """Remove paths of the workspace, with everything below them."""
     todo: list[str] = []
     for path in sorted(paths):
         if not (todo and path.startswith(todo[-1] + "/")):
             todo.append(path)
     for start in range(0, len(todo), _BATCH):
         names = " ".join(shlex.quote(f"./{path}") for path in todo[start : start + _BATCH])
-        done = environment.execute(f"rm -rf -- {names}", deadline_s=_REMOVE_S, as_root=True)
-        if done.exit_code != 0:
-            said = bytes(done.output)[-300:].decode(errors="replace").strip()
-            raise EnvironmentFault(f"the workspace cannot be put back: {said or done.ended}")
+        result = environment.execute(f"rm -rf -- {names}", deadline_s=_REMOVE_S, as_root=True)
+        if result.exit_code != 0:
+            output = bytes(result.output)[-300:].decode(errors="replace").strip()
+            raise EnvironmentFault(f"the workspace cannot be restored: {output or result.ended}")
 
 
-def rerun_all(found: Standing, order: Order, environment: Environment, recorder: Recorder) -> None:
-    """Run the commands again that finished after the last snapshot, for what they did to the workspace.
+def rerun(standing: Standing, place: Workplace) -> None:
+    """Run the commands again that finished after the last snapshot, for their effect on the workspace.
 
-    What the model saw of them stays as it was.
+    The model keeps the observations that it saw; a different end is recorded as a warning.
+
+    Raises: EnvironmentFault.
     """
-    for began, finished in found.rerun:
-        done = environment.execute(began.script, deadline_s=began.deadline_s or order.limits.command_s)
-        now, then = (done.ended, done.exit_code, done.signal), (finished.ended, finished.exit_code, finished.signal)
+    for started, recorded in standing.rerun:
+        deadline_s = started.deadline_s or place.order.limits.command_s
+        result = place.environment.execute(started.script, deadline_s=deadline_s)
+        now = (result.ended, result.exit_code, result.signal)
+        then = (recorded.ended, recorded.exit_code, recorded.signal)
         if now != then:
-            text = f"{began.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
-            recorder.append(Warned(kind="rerun_differs", text=text))
+            text = f"{started.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
+            place.recorder.append(Warned(kind="rerun_differs", text=text))

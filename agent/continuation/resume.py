@@ -1,149 +1,205 @@
-"""A trial goes on after its harness died, was interrupted, or lost its environment.
+"""Continues a trial after its harness died, was interrupted, or lost its environment.
 
-The workspace is rebuilt in a fresh environment from the last snapshot; commands that finished after it are run again;
-then the same loop takes in the same events and goes on. Nothing is rendered, paid for or counted twice, and the time
-in between counts for nothing. What a copy of files cannot bring back is recorded, and the model is told in one line.
+The workspace is rebuilt in a new environment from the last snapshot, and commands that finished after it are run again.
+Then the same loop takes in the same events and continues. Nothing is rendered, paid for or counted twice, and the time
+in between does not count. What a copy of files cannot bring back is recorded, and the model is told in one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
-from agent.continuation.fork import Beginning, beginning_of
-from agent.continuation.recorded_order import as_it_was, moved, order_of, with_checkpoint
-from agent.continuation.restore import rerun_all, restore
-from agent.continuation.standing import Standing, standing
-from agent.loop.drive import Driver
-from agent.loop.loop import Loop, Say
+from agent.continuation.checkpoints import CheckpointImage, checkpoint_image
+from agent.continuation.finish import finish
+from agent.continuation.fork import Fork, branch_point
+from agent.continuation.inheritance import inheritance, notice_of_move, own_opening
+from agent.continuation.losses import lost_live_state, moved
+from agent.continuation.recorded_order import kept_text, order_of, unchanged
+from agent.continuation.restore import rerun, restore
+from agent.continuation.standing import Standing, standing_of
+from agent.errors import UserError
+from agent.loop.instructions import Say
+from agent.loop.worker import LoopWorker
 from agent.reports.prices import other_prices
+from agent.trial.options import OptionChanges
 from agent.trial.order import Order
-from agent.trial.run import Outcome, drive, evaluate, export, start, work
-from agent.trial.snapshots import Snapshots
-from environments.protocol import Environment, EnvironmentFault
-from trajectories.interrupts import held, interruptible
-from trajectories.reading.reader import first_event, read_events
+from agent.trial.outcome import Outcome
+from agent.trial.run import run_trial
+from agent.trial.session import LockedRecord, Workplace, locked_record
+from agent.trial.start import Lease, Opening, Turn
+from trajectories.reading.family import directory_of_parent
+from trajectories.reading.reader import first_event
 from trajectories.reading.summary import Summary, summarize
-from trajectories.record.events import BaseEvent, CallFinished, Paused, Resumed, Warned
-from trajectories.record.layout import POOL
+from trajectories.record.events import BaseEvent, Event, InheritedReply, Message, Paused, Resumed, TrialStarted, Warned
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import require_contents
-from trajectories.writing.derived import write_conveniences
-from trajectories.writing.lock import TrialLock
-from trajectories.writing.masking import MASK, Masker
-from trajectories.writing.recorder import Recorder
-
-Watch = Callable[[Order, list[BaseEvent]], AbstractContextManager[Callable[[BaseEvent], None]]]
-"""Gives, for an order and what was recorded of it, an observer of what is recorded further."""
+from trajectories.writing.recorder import Observer
 
 
-def resume(directory: Path, watch: Watch, **changes: Any) -> tuple[Outcome | None, Summary]:
-    """Go on with a trial; the outcome is None if it was finished already. `changes` are options (api_base, keep).
+@dataclass(frozen=True)
+class Resume:
+    """Implements `Start` for a trial that continues its own record."""
+
+    directory: Path
+    standing: Standing
+    checkpoint: CheckpointImage
+    hint: str | None = None
+    """Hint of a fork that died before its first call, and may not have said it."""
+    unfinished: Fork | None = None
+    """The fork itself if it died before it had inherited everything: its parent is needed once more."""
+    history: tuple[BaseEvent, ...] = ()
+    """Everything that the trial has taken in, the pause included."""
+
+    @property
+    def steps(self) -> int:
+        """See `Start`."""
+        return self.standing.steps
+
+    @property
+    def snapshot(self) -> int | None:
+        """See `Start`."""
+        return self.standing.snapshot
+
+    def first_event(self, order: Order) -> TrialStarted:
+        """See `Start`; the record has it already."""
+        return self.standing.start
+
+    def inputs(self) -> tuple[bytes, ...]:
+        """See `Start`; they are kept already."""
+        return ()
+
+    def environment(self, order: Order, trial: str) -> Lease:
+        """See `Start`; the image of the last checkpoint, if there is one."""
+        return Lease(self.checkpoint.make_environment(order, trial))
+
+    def restore(self, place: Workplace) -> tuple[str, ...]:
+        """See `Start`; the last snapshot's state, or that of the parent for a fork that has no snapshot yet."""
+        order, environment = place.order, place.environment
+        if order.model.info.free is None and (line := other_prices(order.prices, self.standing.start.prices)):
+            place.recorder.append(Warned(kind="other_prices", text=line))
+        lost = [*lost_live_state(self.standing), *self.checkpoint.lost, *moved(self.standing, place.started)]
+        if self.snapshot is not None:
+            lost += restore(environment, state_at(self.directory, self.snapshot))
+        elif self.unfinished is not None:
+            lost += restore(environment, state_at(self.unfinished.parent, self.unfinished.step))
+        return tuple(lost)
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """See `Start`; commands that the last snapshot lacks are run again first."""
+        rerun(self.standing, place)
+        actions = tuple(started.action for started, _ in self.standing.rerun)
+        resumed = place.recorder.append(Resumed(lost=lost, restored_step=self.snapshot, rerun=actions))
+        place_changed = self.unfinished is None and moved(self.standing, place.started)
+        notice = Say("user", place.order.texts.resumed(lost), "notice")
+        return Opening(
+            history=(*self.history, resumed),
+            inherited=self._still_to_inherit(place),
+            messages=tuple(self._still_to_say(place)),
+            lost_call=self.standing.call,
+            notice=notice if self.steps or place_changed else None,
+        )
+
+    def _still_to_say(self, place: Workplace) -> list[Say]:
+        """Return the messages before the first call; those that the record holds are not written again."""
+        order, started = place.order, place.started
+        if self.standing.start.parent is None:
+            return order.opening(started)
+        if self.standing.called:
+            return []
+        own = own_opening(order, started, self.hint)
+        if self.unfinished is not None:
+            return [*notice_of_move(self.unfinished.standing, order, started), *own]
+        recorded = [Say(message.role, message.content, message.why) for message in self.standing.own_messages]
+        return recorded + [say for say in own if say.why not in {message.why for message in recorded}]
+
+    def _still_to_inherit(self, place: Workplace) -> tuple[Turn, ...]:
+        """Return the turns of the parent that are not in the record yet."""
+        if self.unfinished is None:
+            return ()
+        inherited = sum(isinstance(event, Message | InheritedReply) for event in self.standing.taken_in)
+        return inheritance(self.unfinished.standing, place.order, place.started)[inherited:]
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """A locked trial that is about to be continued."""
+
+    record: LockedRecord
+    events: Sequence[Event]
+    start: Resume
+    order: Order | None
+    """None if nothing is left to do."""
+
+    @property
+    def summary(self) -> Summary:
+        """Summary of the trial, as it is now."""
+        return self.record.summary or summarize(self.record.folder.path, self.events)
+
+    def run(self, observer: Observer | None = None) -> Outcome | None:
+        """Continue the trial to its end; return None if nothing was left to do.
+
+        Raises: RecordError.
+        """
+        if self.order is None:
+            return None
+        standing, worker = self.start.standing, LoopWorker(self.order)
+        try:
+            with self.record.recorder(after=standing.last, observer=observer) as recorder:
+                if standing.finished:
+                    return finish(self.order, recorder, standing)
+                paused = recorder.append(Paused(why="down"))
+                start = replace(self.start, history=(*standing.taken_in, paused))
+                return run_trial(self.order, start, worker, recorder)
+        finally:
+            worker.close()
+
+
+@contextmanager
+def resuming(directory: Path, **changes: Unpack[OptionChanges]) -> Iterator[Resumption]:
+    """Lock a trial and resolve everything that it needs to continue; `changes` are options (api_base, keep).
 
     Raises: UserError, RecordError, TrialInUse.
     """
-    with held(), TrialLock(directory):
+    with locked_record(directory) as record:
         first_event(directory)
-        events = list(read_events(directory))
-        found = standing(events)
-        if found.finished and (found.evaluated is not None and found.evaluated.verdict is not None):
-            return None, summarize(directory, events)
-        if found.snapshot is not None and not found.finished:
-            require_contents(state_at(directory, found.snapshot))
-        beginning = beginning_of(directory, found)
-        kept = found.snapshot is not None or beginning.branch_point is not None
-        order = order_of(directory, found.start, kept=kept, **changes)
-        order = as_it_was(directory, order, found.start)
-        if found.finished and not order.evaluate and found.exported is not None:
-            return None, summarize(directory, events)
-        with watch(order, list(events)) as observer:
-            recorder = Recorder(
-                directory,
-                masker=Masker.from_environment(),
-                pool=directory.parent / POOL,
-                observer=observer,
-                after=found.last,
-            )
-            try:
-                if found.finished:
-                    outcome = _finish(order, recorder, found)
-                else:
-                    found.fed.append(recorder.append(Paused(why="down")))
-                    order, lost = with_checkpoint(order, beginning.branch_point or found)
-                    outcome = work(order, recorder, partial(_go_on, found, beginning, lost), found.steps)
-            finally:
-                recorder.close()
-                order.model.close()
-        return outcome, write_conveniences(directory)
+        events = record.read()
+        standing = standing_of(events)
+        if standing.finished and standing.evaluated is not None and standing.evaluated.verdict is not None:
+            yield Resumption(record, events, Resume(directory, standing, CheckpointImage()), None)
+            return
+        if standing.snapshot is not None and not standing.finished:
+            require_contents(state_at(directory, standing.snapshot))
+        hint, unfinished = _unfinished_fork(directory, standing)
+        kept = standing.snapshot is not None or unfinished is not None
+        order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
+        if standing.finished and not order.evaluate and standing.exported is not None:
+            yield Resumption(record, events, Resume(directory, standing, CheckpointImage()), None)
+            return
+        checkpoint = CheckpointImage()
+        if not standing.finished:
+            checkpoint = checkpoint_image(unfinished.standing if unfinished else standing, order.spec.kind)
+        yield Resumption(record, events, Resume(directory, standing, checkpoint, hint, unfinished), order)
 
 
-def _go_on(
-    found: Standing,
-    beginning: Beginning,
-    outside: list[str],
-    order: Order,
-    recorder: Recorder,
-    environment: Environment,
-) -> Driver:
-    started = start(order, recorder, environment)
-    every = order.options.checkpoint_every
-    if order.model.info.free is None and (line := other_prices(order.prices, found.start.prices)):
-        recorder.append(Warned(kind="other_prices", text=line))
-    lost = [*_lost(found), *outside, *moved(found, started)]
-    if found.snapshot is None:
-        lost += beginning.restore(environment)
-        snapshots = Snapshots(environment, recorder, checkpoint_every=every)
-        snapshots.begin()
-    else:
-        lost += restore(environment, state_at(recorder.directory, found.snapshot))
-        snapshots = Snapshots(environment, recorder, checkpoint_every=every, after=found.snapshot)
-    rerun_all(found, order, environment, recorder)
-    rerun = tuple(began.action for began, _ in found.rerun)
-    resumed = recorder.append(Resumed(lost=tuple(lost), restored_step=found.snapshot, rerun=rerun))
-    loop = Loop(beginning.opening(order, started), order.limits, order.model.info.action_format, order.texts)
-    driver = drive(order, loop, environment, recorder, snapshots)
-    driver.take_in([*found.fed, resumed])
-    driver.inherit(beginning.left_to_inherit(order, started))
-    if found.call is not None:
-        driver.call_was_lost(found.call)
-    if found.steps or (beginning.branch_point is None and moved(found, started)):
-        driver.say(Say("user", order.texts.resumed(tuple(lost)), "notice"))
-    return driver
+def _unfinished_fork(directory: Path, standing: Standing) -> tuple[str | None, Fork | None]:
+    """Return the hint of a fork that died before its first call, and the fork if it had not inherited everything.
 
-
-def _lost(found: Standing) -> list[str]:
-    """Live state that a copy of files cannot bring back."""
-    lost = [f"background processes of {action}: {count}" for action, count in found.left_running.items() if found.steps]
-    if found.steps and found.start.environment_spec.get("shell") == "persistent":
-        lost.append("the shell's directory, variables and functions")
-    reply = next((event for event in reversed(found.fed) if isinstance(event, CallFinished)), None)
-    if reply is not None and reply.step != found.snapshot and MASK in reply.reply.model_dump_json():
-        lost.append(f"the secrets in the commands of step {reply.step} (the record holds them masked)")
-    return lost
-
-
-def _finish(order: Order, recorder: Recorder, found: Standing) -> Outcome:
-    """The loop had ended: what is missing of export and evaluation."""
-    assert found.exit is not None
-    outcome = Outcome(recorder.directory, found.exit.exit)
-    exported = found.exported
-    if exported is None or not (recorder.directory / exported.path).is_file():
-        environment = order.make_environment(recorder.directory.name)
-        try:
-            with interruptible():
-                start(order, recorder, environment)
-                if found.snapshot is not None:
-                    restore(environment, state_at(recorder.directory, found.snapshot))
-            exported = export(recorder, environment, outcome)
-        except KeyboardInterrupt:
-            outcome.interrupted = True
-        except EnvironmentFault as error:
-            recorder.append(Warned(kind="no_workspace", text=f"the workspace was not exported: {error}"))
-        finally:
-            environment.stop()
-    if order.evaluate and not outcome.interrupted:
-        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
-    return outcome
+    Raises: UserError if its parent or its hint is gone; RecordError if the parent cannot be read.
+    """
+    parent, injected = standing.start.parent, standing.start.injected
+    if parent is None or standing.called:
+        return None, None
+    data = None if injected is None else kept_text(directory, injected)
+    if injected is not None and data is None:
+        raise UserError(f"{directory.name} died before its first call, and its record lacks its hint; fork again")
+    hint = None if data is None else data.decode()
+    if standing.own_messages and standing.snapshot is not None:
+        return hint, None
+    beside = directory_of_parent(directory, parent)
+    if beside is None:
+        raise UserError(f"{directory.name} died before its first call, and its parent {parent.trial} is not beside it")
+    return hint, Fork(beside, parent.step, branch_point(beside, parent.step), hint, CheckpointImage())

@@ -1,7 +1,7 @@
-"""Where a recorded trial stands: what its loop has taken in, what was under way, what is still due. No I/O.
+"""The state that a recorded trial is in: what its loop has taken in, what was under way, what is still due. No I/O.
 
 An action or a call that was under way when the harness died, or that was cut off with its environment, counts as not
-done: it is done again. Actions that finished after the last snapshot are run again to bring the workspace where it was.
+done, and is done again. Actions that finished after the last snapshot are run again to rebuild the workspace.
 """
 
 from __future__ import annotations
@@ -38,56 +38,56 @@ class Standing:
 
     start: TrialStarted
     last: BaseEvent
-    fed: list[BaseEvent] = field(default_factory=list)
-    """What the loop and the conversation have taken in, in order; of steps, calls and actions only what is done."""
+    taken_in: list[BaseEvent] = field(default_factory=list)
+    """Events that the loop and the conversation have taken in, in order; calls and actions only if they are done."""
     call: CallStarted | None = None
     """A request that left and has no outcome."""
     env: EnvStarted | None = None
     """The last environment."""
     snapshot: int | None = None
-    """The step of the last snapshot."""
+    """Step of the last snapshot."""
     rerun: list[tuple[ActionStarted, ActionFinished]] = field(default_factory=list)
-    """Actions that finished after it."""
+    """Actions that finished after the last snapshot."""
     checkpoint: Checkpoint | None = None
     left_running: dict[str, int] = field(default_factory=dict)
-    """How many processes of which action were left in the background, as far as the model was not told of their end."""
-    told_workdir: str | None = None
-    """Where the model was told that the workspace is; empty if it was told of another trial's."""
+    """Number of processes that each action left in the background, unless the model was told that they ended."""
+    announced_workdir: str | None = None
+    """Workspace path that the model was given; empty if it was that of another trial."""
     exit: Exited | None = None
-    """The end of the loop, where it was the agent's or a limit's."""
+    """The end of the loop, if the agent or a limit ended it."""
     exported: WorkspaceExported | None = None
     evaluated: Evaluated | None = None
     steps: int = 0
 
     @property
     def called(self) -> bool:
-        """Whether a request has left, before which everything of the beginning was said."""
-        return self.call is not None or any(isinstance(event, CallStarted) for event in self.fed)
+        """Report if a request has left. Everything of the opening is said before the first one."""
+        return self.call is not None or any(isinstance(event, CallStarted) for event in self.taken_in)
 
     @property
-    def said(self) -> list[Message]:
-        """The messages of its own, none of them inherited."""
-        return [event for event in self.fed if isinstance(event, Message) and not event.inherited]
+    def own_messages(self) -> list[Message]:
+        """Messages that are not inherited from a parent."""
+        return [event for event in self.taken_in if isinstance(event, Message) and not event.inherited]
 
     @property
     def finished(self) -> bool:
-        """Whether the loop has come to its own end."""
+        """Report if the loop has come to its own end."""
         return self.exit is not None
 
 
-def standing(events: Iterable[BaseEvent]) -> Standing:
-    """Take in a trial's events.
+def standing_of(events: Iterable[BaseEvent]) -> Standing:
+    """Return the state that a trial's events leave it in.
 
-    Raises: RecordError if they do not begin with `trial_started`, or end what was not begun.
+    Raises: RecordError if the first event is not `trial_started`, or an action finishes that was not started.
     """
     stream = iter(events)
     start = next(stream, None)
     if not isinstance(start, TrialStarted):
-        raise RecordError("the record does not begin with trial_started, so there is nothing to go on from")
-    found = Standing(start, start)
+        raise RecordError("the record does not begin with trial_started, so there is nothing to continue from")
+    standing = Standing(start, start)
     running: ActionStarted | None = None
     for event in stream:
-        found.last = event
+        standing.last = event
         match event:
             case ActionStarted():
                 running = event
@@ -95,59 +95,59 @@ def standing(events: Iterable[BaseEvent]) -> Standing:
                 if event.ended not in CUT_OFF:
                     if running is None or running.action != event.action:
                         raise RecordError(
-                            f"event {event.seq}: action {event.action[:40]!r} finished and was not started; nothing "
-                            "goes on from a damaged record (agent show --check names the first thing that is wrong)"
+                            f"event {event.seq}: action {event.action[:40]!r} finished but was not started; a damaged "
+                            "record cannot be continued (agent show --check names the first inconsistency)"
                         )
-                    found.fed += [running, event]
-                    found.rerun.append((running, event))
+                    standing.taken_in += [running, event]
+                    standing.rerun.append((running, event))
                     if event.left_running:
-                        found.left_running[event.action] = event.left_running
+                        standing.left_running[event.action] = event.left_running
                 running = None
             case CallStarted():
-                if found.call is not None:
-                    found.fed.append(found.call)
-                found.call = event
+                if standing.call is not None:
+                    standing.taken_in.append(standing.call)
+                standing.call = event
             case CallFinished() | CallFailed():
-                if found.call is not None:
-                    found.fed.append(found.call)
-                found.call = None
-                found.fed.append(event)
-                found.steps += isinstance(event, CallFinished)
+                if standing.call is not None:
+                    standing.taken_in.append(standing.call)
+                standing.call = None
+                standing.taken_in.append(event)
+                standing.steps += isinstance(event, CallFinished)
             case Message() | InheritedReply():
-                found.fed.append(event)
-                _told(found, event)
+                standing.taken_in.append(event)
+                _note_what_the_model_knows(standing, event)
             case Snapshot():
-                found.snapshot, found.rerun = event.step, []
+                standing.snapshot, standing.rerun = event.step, []
             case Checkpoint():
-                found.checkpoint = event
+                standing.checkpoint = event
             case EnvStarted():
-                found.env = event
+                standing.env = event
             case Exited():
-                found.exit = event if event.exit.reason in ("agent", "limit") else None
-                if found.exit is None:
-                    _go_on_after_failure(found)
-                    found.fed.append(event)  # its clock stopped here
+                standing.exit = event if event.exit.reason in ("agent", "limit") else None
+                if standing.exit is None:
+                    _retry_the_last_call(standing)
+                    standing.taken_in.append(event)  # its clock stopped here
             case WorkspaceExported():
-                found.exported = event
+                standing.exported = event
             case PanelStarted() | Voted():
-                pass  # said about the trial after its end, no part of it
+                pass  # judges speak after the trial's end, and are not part of it
             case Evaluated():
-                found.evaluated = event
+                standing.evaluated = event
             case _:
-                found.fed.append(event)
-    return found
+                standing.taken_in.append(event)
+    return standing
 
 
-def _told(found: Standing, event: Message | InheritedReply) -> None:
-    if not isinstance(event, Message) or event.why not in ("task", "notice") or found.env is None:
+def _note_what_the_model_knows(standing: Standing, event: Message | InheritedReply) -> None:
+    if not isinstance(event, Message) or event.why not in ("task", "notice") or standing.env is None:
         return
-    known = not event.inherited or found.env.kind != "local"
-    found.told_workdir = found.env.workdir if known else ""
+    same_place = not event.inherited or standing.env.kind != "local"
+    standing.announced_workdir = standing.env.workdir if same_place else ""
     if event.why == "notice":
-        found.left_running = {}
+        standing.left_running = {}
 
 
-def _go_on_after_failure(found: Standing) -> None:
-    """The failed call that ended the trial is tried again when it goes on."""
-    if found.fed and isinstance(found.fed[-1], CallFailed):
-        found.fed[-1] = found.fed[-1].model_copy(update={"retry": True})
+def _retry_the_last_call(standing: Standing) -> None:
+    """Let a failed call that ended the trial be tried again when the trial is resumed."""
+    if standing.taken_in and isinstance(standing.taken_in[-1], CallFailed):
+        standing.taken_in[-1] = standing.taken_in[-1].model_copy(update={"retry": True})

@@ -1,6 +1,6 @@
-"""A workspace as evaluators take it, one tar.zst: of a trial's export or last snapshot, a directory, another archive.
+"""A workspace in the form that evaluators take: one tar.zst.
 
-In constant memory. Nothing is unpacked here.
+It is a trial's export or last snapshot, a directory, or another archive. Memory is constant, and nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from trajectories.workspace.tar_stream import archive_of, left_out, require_cont
 from trajectories.writing.recorder import Recorder
 
 
-def require_export(directory: Path, found: Standing) -> WorkspaceExported | None:
-    """The export of a finished trial, if it is the file that was written; None if its last snapshot can be one.
+def require_export(directory: Path, standing: Standing) -> WorkspaceExported | None:
+    """Return the export of a finished trial, unchanged since; None if its last snapshot can take its place.
 
-    Raises: UserError, RecordError where the record holds neither.
+    Raises: UserError, RecordError if the record holds neither.
     """
-    if found.exported is not None:
-        path = directory / found.exported.path
+    if standing.exported is not None:
+        path = directory / standing.exported.path
         if path.is_file():
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if digest != found.exported.sha256:
+            if digest != standing.exported.sha256:
                 raise UserError(
-                    f"{path}: is not what was exported (sha256 {digest[:12]}, {found.exported.sha256[:12]} then)"
+                    f"{path}: has changed since the export (sha256 {digest[:12]}, was {standing.exported.sha256[:12]})"
                 )
-            return found.exported
-    if found.snapshot is None or found.snapshot != found.steps or found.rerun:
-        raise UserError(f"{directory.name}: its record holds no workspace of its end, so there is nothing to evaluate")
+            return standing.exported
+    if standing.snapshot is None or standing.snapshot != standing.steps or standing.rerun:
+        raise UserError(f"{directory.name}: the record holds no final workspace, so there is nothing to evaluate")
     _whole_state(directory)
     return None
 
 
 def exported_again(directory: Path, recorder: Recorder) -> WorkspaceExported:
-    """Export the workspace of the last snapshot; both that and how are recorded.
+    """Export the workspace of the last snapshot, and record that it is not the trial's own export.
 
     Raises: UserError, RecordError.
     """
@@ -72,7 +72,7 @@ def _whole_state(directory: Path) -> WorkspaceState:
 
 
 def as_workspace_archive(source: Path, to: Path) -> Path:
-    """A directory or an archive (tar, tar.gz, tar.zst) as a tar.zst: at `to`, or where it is if it is one.
+    """Return a directory or an archive (tar, tar.gz, tar.zst) as a tar.zst: the file itself if it is one, else `to`.
 
     Raises: UserError.
     """
@@ -81,11 +81,11 @@ def as_workspace_archive(source: Path, to: Path) -> Path:
 
     if source.is_dir():
         try:
-            found = tree.scan(source.resolve())
-            if found.skipped:
-                skipped = found.skipped[0]
-                raise UserError(f"{source / skipped.path}: {skipped.why}, which no archive can bring; remove it")
-            with tree.packed(found, plain_modes=False) as stream:
+            files = tree.scan(source.resolve())
+            if files.skipped:
+                skipped = files.skipped[0]
+                raise UserError(f"{source / skipped.path}: {skipped.why}, which no archive can hold; remove it")
+            with tree.packed(files, plain_modes=False) as stream:
                 compress(read_chunks(stream), to)
         except TaskError as error:
             raise UserError(str(error)) from None
@@ -104,7 +104,7 @@ def as_workspace_archive(source: Path, to: Path) -> Path:
 
 
 def compress(pieces: Iterable[bytes], to: Path) -> tuple[str, int]:
-    """Write pieces as zstd, whole or not at all; sha256 and size of what was written."""
+    """Write pieces as zstd, whole or not at all; return the sha256 and the size of the file in bytes."""
     partial = to.with_name(f"{to.name}.partial")
     digest, size = hashlib.sha256(), 0
     compressor = zstandard.ZstdCompressor(level=3).compressobj()

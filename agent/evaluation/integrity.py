@@ -1,67 +1,51 @@
-"""`agent analyze --integrity`: findings by rule, and where models are named a panel of them for each finished trial.
+"""`agent analyze --integrity`: findings by rule and, with judges, a panel of them for each trial that has ended.
 
-A later call shows the recorded panels without asking again.
+A later command shows the recorded panels without asking again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from agent.roles.judges import Judges
+from agent.roles.panel import NotJudged, ask_panel
 from trajectories.analysis.aggregate import Unreadable
 from trajectories.analysis.extras import MissingExtra
 from trajectories.analysis.integrity.report import IntegrityAnalysis, TrialIntegrity, agreement, integrity_of
 from trajectories.errors import RecordError, TrialInUse
 from trajectories.reading.runs import directories_named
 
-if TYPE_CHECKING:
-    from agent.roles.judges import Bench
-
-JUDGES = 9
-_AT_ONCE = 4
-"""Requests of a panel that are under way together."""
-_POOL = ".pool"
 _ONLY_RULES = (
     "only rules were applied: name --judge-model MODEL to ask a panel of model judges as well (it costs money)"
 )
 
 
-@dataclass
-class _Told:
-    """What one call did."""
-
-    notes: list[str] = field(default_factory=list)
-    panels: int = 0
-
-
 def analyze_integrity(
-    names: Sequence[str], runs: Path, bench: Bench | None, say: Callable[[str], None]
+    names: Sequence[str], runs: Path, judges: Judges | None, say: Callable[[str], None]
 ) -> tuple[IntegrityAnalysis, bool]:
-    """Findings and panels of the named trials, and whether the user interrupted the judging.
+    """Return findings and panels of the named trials, and True if the user interrupted the judging.
 
-    `say` is told what is going on. A trial that has not ended is not judged, and a note says so.
+    `say` gets a line for each vote. A trial that has not ended is not judged, and a note tells that.
 
-    Raises: RecordError for a trial that was named and cannot be read, or if none of a batch's can; MissingExtra.
+    Raises: RecordError for a named trial that cannot be read, or if none of a batch can be; MissingExtra.
     """
     directories, of_batches = directories_named(names, runs)
-    from agent.roles.panel import NotJudged, sit
-
-    told, interrupted = _Told(), False
+    notes: list[str] = []
+    panels, interrupted = 0, False
     trials: list[TrialIntegrity] = []
     unreadable: list[Unreadable] = []
     for directory in directories:
         try:
-            found = integrity_of(directory)
-            if bench is not None and not interrupted:
+            integrity = integrity_of(directory)
+            if judges is not None and not interrupted:
                 try:
-                    interrupted = sit(directory, found, bench, say)
-                    told.panels += 1
-                    found = integrity_of(directory)
-                except (NotJudged, TrialInUse) as why:
-                    told.notes.append(f"{directory.name} was not judged: {why}")
-            trials.append(found)
+                    interrupted = ask_panel(directory, integrity, judges, say)
+                    panels += 1
+                    integrity = integrity_of(directory)
+                except (NotJudged, TrialInUse) as reason:
+                    notes.append(f"{directory.name} was not judged: {reason}")
+            trials.append(integrity)
         except RecordError as error:
             if directory not in of_batches or isinstance(error, MissingExtra):
                 raise
@@ -72,22 +56,22 @@ def analyze_integrity(
         trials=trials,
         unreadable=unreadable,
         agreement=agreement(trials),
-        judged_now=told.panels,
-        spent_usd=round(bench.purse.spent_usd, 6) if bench else 0.0,
-        notes=_notes(bench, told, interrupted),
+        judged_now=panels,
+        spent_usd=round(judges.budget.spent_usd, 6) if judges else 0.0,
+        notes=[*notes, *_remarks(judges, interrupted)],
     )
     return analysis, interrupted
 
 
-def _notes(bench: Bench | None, told: _Told, interrupted: bool) -> list[str]:
-    if bench is None:
+def _remarks(judges: Judges | None, interrupted: bool) -> list[str]:
+    if judges is None:
         return [_ONLY_RULES]
-    notes = list(told.notes)
-    purse = bench.purse
-    if purse.limit_usd is not None and purse.spent_usd >= purse.limit_usd:
-        notes.append(f"the judges' cost limit of ${purse.limit_usd:g} was reached: no further request was made")
-    if purse.unpriced:
-        notes.append(f"the cost of {purse.unpriced} requests is unknown; in a limit they count as nothing")
+    notes: list[str] = []
+    budget = judges.budget
+    if budget.limit_usd is not None and budget.is_spent:
+        notes.append(f"the judges' cost limit of ${budget.limit_usd:g} was reached: no further request was made")
+    if budget.unpriced:
+        notes.append(f"the cost of {budget.unpriced} requests is unknown; in a limit they count as nothing")
     if interrupted:
         notes.append("interrupted: the votes that had come are recorded")
     return notes

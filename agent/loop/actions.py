@@ -1,6 +1,6 @@
-"""From a reply to the commands it asks for.
+"""Parses a reply into the commands that it asks for.
 
-Pure. One kind of action, a bash command, said as `bash` tool calls or as one fenced block.
+Pure. The only kind of action is a bash command, given in calls of the `bash` tool or in one fenced block.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from agent.models.protocol import ActionFormat
 from trajectories.record.events import Reply, ToolCall
 
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-"""A command that is exactly this, after stripping, ends the trial; it is not executed."""
+"""A command that is exactly this, without surrounding blanks, ends the trial and is not executed."""
 
 _FENCE = re.compile(r"^```(?:bash|sh|shell)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command to run, with the tool call that it answers."""
+    """A command to run, and the tool call that asks for it."""
 
     script: str
     tool_call_id: str | None = None
 
     @property
     def submits(self) -> bool:
-        """Whether it is the end marker."""
+        """Report if the command is the end marker."""
         return self.script.strip() == SUBMIT
 
 
@@ -40,7 +40,7 @@ class Malformed:
 
 
 def parse(reply: Reply, action_format: ActionFormat, finish_reason: str | None) -> list[Command | Malformed]:
-    """What a reply asks for, in order: at least one item, malformed ones included."""
+    """Return the commands of a reply, in order: at least one item, malformed ones included."""
     cut_off = " (the reply was cut off at the output limit)" if finish_reason == "length" else ""
     if action_format == "tool":
         if not reply.tool_calls:

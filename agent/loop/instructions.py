@@ -1,4 +1,4 @@
-"""What the loop says is to be done, and the words it needs: the vocabulary between `loop` and `drive`."""
+"""The vocabulary between `loop` and `drive`: the loop's instructions, and the texts that it needs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class Say:
 
 @dataclass(frozen=True)
 class Ask:
-    """Call the model, within what is left of the time."""
+    """Call the model."""
 
     step: int
     try_: int
     within_s: float | None
+    """Seconds left of the trial's time limit; None without one."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Stop:
-    """The trial is over."""
+    """End the trial."""
 
     exit: Exit
 
@@ -52,13 +53,13 @@ Instruction = Say | Ask | Run | Stop
 
 
 class Texts(Protocol):
-    """The words of the loop; rendered once, when a message is made, and never again."""
+    """The texts of the loop. Each is rendered once, when its message is made, and never again."""
 
     def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
-        """What an action did; `steps_left` and `seconds_left` are set when the model should be warned."""
+        """Return the observation of an action; with `steps_left` or `seconds_left` it warns the model."""
 
     def format_error(self, problem: str, action_format: ActionFormat) -> str:
-        """Why a reply could not be used, and what is expected."""
+        """Return the answer to a reply that cannot be used: the problem, and the format that is expected."""
 
     def not_executed(self, why: Literal["submitted"]) -> str:
-        """The answer to a tool call that was not run."""
+        """Return the answer to a tool call that was not run."""

@@ -1,13 +1,14 @@
-"""The state machine of a trial: events in, instructions out.
+"""The state machine of our own agent: events in, instructions out.
 
-Everything that decides what happens next lives in this file, and no I/O: no clock, no model, no
-container. The driver performs an instruction, records the events that come of it, and feeds them
-back. Replay, fork and resume feed recorded events to the same machine.
+Every decision about what happens next is in this file, and no I/O: no clock, no model, no container. The driver
+performs an instruction, records the events that result, and feeds them back. Fork and resume feed recorded events to
+the same machine.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
@@ -21,17 +22,8 @@ from agent.loop.instructions import (
     Texts as Texts,
 )
 from agent.models.protocol import ActionFormat
-from trajectories.reading.tally import Tally
-from trajectories.record.events import (
-    ActionFinished,
-    ActionStarted,
-    BaseEvent,
-    CallFailed,
-    CallFinished,
-    Limits,
-    Message,
-    Why,
-)
+from agent.trial.limits import LimitCheck
+from trajectories.record.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, CallFinished, Message, Why
 from trajectories.record.exits import Exit
 
 STEPS_LEFT_TO_WARN = 20
@@ -39,10 +31,9 @@ SECONDS_LEFT_TO_WARN = 600.0
 
 
 class Loop:
-    """One trial. Alternate `next` (what to do) and `feed` (what came of it)."""
+    """The loop of one trial. Alternate `next` (the next instruction) and `feed` (the events that it led to)."""
 
-    def __init__(self, opening: list[Say], limits: Limits, action_format: ActionFormat, texts: Texts) -> None:
-        self.tally = Tally()
+    def __init__(self, opening: Iterable[Say], limits: LimitCheck, action_format: ActionFormat, texts: Texts) -> None:
         self._limits = limits
         self._format = action_format
         self._texts = texts
@@ -53,23 +44,23 @@ class Loop:
         self._exit: Exit | None = None
 
     def next(self, now_s: float) -> Instruction:
-        """What to do now; `now_s` is the time on the events' clock."""
+        """Return the next instruction; `now_s` is the time on the events' clock."""
+        left_s = self._limits.seconds_left(now_s)
         if self._todo:
             head = self._todo[0]
             if isinstance(head, Say):
                 return head
-            left = self._seconds_left(now_s)
-            if left is not None and left <= 0:
+            if self._limits.out_of_time(now_s):
                 return Stop(Exit.of("time"))
-            within = min(self._limits.command_s, left or self._limits.command_s)
-            return replace(head, deadline_s=within)
-        if exit := self._exit or self._limit_reached(now_s):
+            deadline_s = self._limits.limits.command_s
+            return replace(head, deadline_s=deadline_s if left_s is None else min(deadline_s, left_s))
+        if exit := self._exit or self._limits.reached(now_s):
             return Stop(exit)
-        return Ask(self._step, self._try, self._seconds_left(now_s))
+        return Ask(self._step, self._try, left_s)
 
     def feed(self, event: BaseEvent) -> None:
-        """Take in what happened. Every recorded event may be fed, in order."""
-        self.tally.feed(event)
+        """Take in one event. Every recorded event may be fed, in order."""
+        self._limits.feed(event)
         head = self._todo[0] if self._todo else None
         match event:
             case Message(inherited=False) if isinstance(head, Say):
@@ -85,14 +76,8 @@ class Loop:
                 self._observe(event)
 
     def say(self, say: Say) -> None:
-        """Have this said before the next call, after everything that is still due."""
+        """Add a message before the next call, after everything that is still due."""
         self._todo.append(say)
-
-    def blind_limits(self) -> list[str]:
-        """Limits that cannot be kept any more, because the use of some call is unknown."""
-        limits, tally = self._limits, self.tally
-        tokens = ["token"] if limits.tokens is not None and tally.unmetered_calls else []
-        return tokens + (["cost"] if limits.cost_usd is not None and tally.unpriced_calls else [])
 
     def _call_failed(self, event: CallFailed) -> None:
         if event.retry:
@@ -102,17 +87,19 @@ class Loop:
         elif event.error == "context_overflow":
             self._exit = Exit.of("context", event.detail)
         else:
-            out_of_time = self._limit_reached(event.mono_s) if event.error == "timeout" else None
-            self._exit = out_of_time or Exit.of("model_unavailable", event.detail)
+            limit = self._limits.reached(event.mono_s) if event.error == "timeout" else None
+            self._exit = limit or Exit.of("model_unavailable", event.detail)
 
     def _take(self, event: CallFinished) -> None:
+        """Plan the commands that a reply asks for, or the answer to a reply that cannot be used."""
         if event.reply.refusal:
             self._exit = Exit.of("refusal", " ".join(event.reply.refusal.split())[:200])
             return
-        asked = parse(event.reply, self._format, event.finish_reason)
-        usable = any(isinstance(item, Command) for item in asked)
+        items = parse(event.reply, self._format, event.finish_reason)
+        usable = any(isinstance(item, Command) for item in items)
         self._format_errors = 0 if usable else self._format_errors + 1
-        for index, item in enumerate(asked, start=1):
+        command_s = self._limits.limits.command_s
+        for index, item in enumerate(items, start=1):
             if self._exit is not None:
                 self._answer(item, self._texts.not_executed("submitted"), "not_executed")
             elif isinstance(item, Malformed):
@@ -121,9 +108,8 @@ class Loop:
                 self._exit = Exit.of("submitted")
                 self._answer(item, self._texts.not_executed("submitted"), "not_executed")
             else:
-                action = f"{event.step}.{index}"
-                self._todo.append(Run(action, event.step, item.script, item.tool_call_id, self._limits.command_s))
-        if self._format_errors >= self._limits.format_errors:
+                self._todo.append(Run(f"{event.step}.{index}", event.step, item.script, item.tool_call_id, command_s))
+        if self._format_errors >= self._limits.limits.format_errors:
             self._exit = Exit.of("format_errors", f"{self._format_errors} unusable replies in a row")
 
     def _observe(self, event: ActionFinished) -> None:
@@ -141,27 +127,11 @@ class Loop:
             self._todo.append(Say("user" if item.tool_call_id is None else "tool", content, why, item.tool_call_id))
 
     def _warnings(self, now_s: float) -> tuple[int | None, float | None]:
-        """Steps and seconds left, each None unless they are few and this is the step's last observation."""
+        """Return the steps and seconds left, each None unless few are left and this is the step's last observation."""
         if any(isinstance(item, Run) for item in self._todo):
             return None, None
-        steps = None if self._limits.steps is None else self._limits.steps - self.tally.steps
-        seconds = self._seconds_left(now_s)
+        steps, seconds = self._limits.steps_left(), self._limits.seconds_left(now_s)
         return (
             steps if steps is not None and steps < STEPS_LEFT_TO_WARN else None,
             seconds if seconds is not None and seconds < SECONDS_LEFT_TO_WARN else None,
         )
-
-    def _seconds_left(self, now_s: float) -> float | None:
-        return None if self._limits.time_s is None else self._limits.time_s - self.tally.wall_s(now_s)
-
-    def _limit_reached(self, now_s: float) -> Exit | None:
-        limits, tally = self._limits, self.tally
-        if limits.steps is not None and tally.steps >= limits.steps:
-            return Exit.of("steps", f"{tally.steps} of {limits.steps} steps")
-        if limits.tokens is not None and tally.usage.total >= limits.tokens:
-            return Exit.of("tokens", f"{tally.usage.total} of {limits.tokens} tokens")
-        if limits.cost_usd is not None and tally.spent_usd >= limits.cost_usd:
-            return Exit.of("cost", f"${tally.spent_usd:.4f} of ${limits.cost_usd:.4f}")
-        left = self._seconds_left(now_s)
-        out_of_time = left is not None and left <= 0
-        return Exit.of("time", f"{tally.wall_s(now_s):.1f} of {limits.time_s:g} s") if out_of_time else None

@@ -1,7 +1,4 @@
-"""The loop's words, from a prompt's templates.
-
-The only place that knows which values a template gets.
-"""
+"""Renders the loop's texts from a prompt's templates. No other file knows the values that a template gets."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from trajectories.record.events import ActionFinished, Limits
 
 
 class PromptTexts:
-    """Implements `loop.Texts`."""
+    """Implements `Texts` with a prompt."""
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
@@ -32,7 +29,7 @@ class PromptTexts:
         shell: str,
         limits: Limits,
     ) -> list[Say]:
-        """System message, task and, where there is one, the plan."""
+        """Return the system message, the task and, if there is one, the plan."""
         task = self._prompt.render(
             "task",
             instruction=instruction.strip(),
@@ -46,13 +43,13 @@ class PromptTexts:
             time_s=limits.time_s,
             submit=SUBMIT,
         )
-        says = [Say("system", self._prompt.render("system"), "system"), Say("user", task, "task")]
+        messages = [Say("system", self._prompt.render("system"), "system"), Say("user", task, "task")]
         if plan is not None:
-            says.append(Say("user", self._prompt.render("plan", plan=plan), "plan"))
-        return says
+            messages.append(Say("user", self._prompt.render("plan", plan=plan), "plan"))
+        return messages
 
     def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
-        """See `loop.Texts`."""
+        """See `Texts`."""
         return self._prompt.render(
             "observation",
             ended=result.ended,
@@ -69,17 +66,17 @@ class PromptTexts:
         )
 
     def format_error(self, problem: str, action_format: ActionFormat) -> str:
-        """See `loop.Texts`."""
+        """See `Texts`."""
         return self._prompt.render(f"format_error_{action_format}", problem=problem)
 
     def not_executed(self, why: Literal["submitted"]) -> str:
-        """See `loop.Texts`."""
+        """See `Texts`."""
         return self._prompt.render("not_executed", why=why)
 
     def resumed(self, lost: tuple[str, ...]) -> str:
-        """What a model is told when its trial goes on after the machine was down."""
+        """Return the notice for a model whose trial continues after the machine was down."""
         return self._prompt.render("resumed", lost=lost)
 
     def moved(self, workdir: str) -> str:
-        """What a model is told whose conversation began in another place."""
+        """Return the notice for a model whose conversation began in another place."""
         return f"The workspace is {workdir} now."

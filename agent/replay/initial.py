@@ -1,4 +1,4 @@
-"""What a replay begins with: the environment and the workspace of the record, or others that the user names."""
+"""The environment and the workspace that a replay begins with: those of the record, or others that the user names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path, PurePosixPath
 from agent.continuation.recorded_order import order_of
 from agent.continuation.restore import restore
 from agent.errors import UserError
-from agent.trial.options import Options
-from agent.trial.order import Order, resolve
+from agent.trial.options import OptionChanges, Options
+from agent.trial.order import Order
+from agent.trial.resolve import resolve
 from environments.archives.open import open_archive
 from environments.leftovers.owner import this_process
 from environments.protocol import Environment, Kind
@@ -24,30 +25,31 @@ from trajectories.workspace.states import NoSnapshots, state_at
 
 @dataclass(frozen=True)
 class Initial:
-    """Resolved and checked; nothing is started yet."""
+    """The beginning of a replay, resolved and checked; nothing is started yet."""
 
     order: Order
     trial: Path
     archive: Path | None = None
+    """Archive to unpack into the workspace."""
     scratch: Path | None = None
-    """An empty directory that was made for it, to be removed."""
+    """Empty directory that was made for the replay, and is removed with it."""
     note: str = ""
-    """What a reader of the report should know."""
+    """A remark for readers of the report."""
     own_state: bool = False
-    """Whether the user named the initial state, so that the record's is not brought back."""
+    """True if the user named the initial state, so that the record's is not restored."""
 
     def environment(self) -> Environment:
-        """The environment, not yet started."""
+        """Return the environment, not yet started."""
         return self.order.make_environment(f"replay-{self.trial.name}")
 
     def start(self, environment: Environment) -> list[str]:
-        """Start it and put the initial workspace into it; one line for each path that cannot be had.
+        """Start the environment and restore the initial workspace; return one line for each path that is lost.
 
         Raises: EnvironmentFault, TaskError, RecordError.
         """
         environment.start()
         skipped = self.order.benchmark.prepare(self.order.task, environment)
-        lost = [f"{one.path}: {one.why}" for one in skipped]
+        lost = [f"{path.path}: {path.why}" for path in skipped]
         if self.archive is not None:
             with open_archive(self.archive) as file:
                 environment.put(file, ".")
@@ -58,6 +60,12 @@ class Initial:
                 pass
         return lost
 
+    def release(self, environment: Environment) -> None:
+        """Stop the environment and remove what was made for it."""
+        environment.stop()
+        if self.scratch is not None:
+            self.scratch.rmdir()
+
 
 def initial(
     trial: Path,
@@ -67,24 +75,24 @@ def initial(
     image: str | None = None,
     workspace: Path | None = None,
 ) -> Initial:
-    """What to begin with. Without `image` and `workspace` it is what the record says.
+    """Resolve the beginning of a replay: the record's, or an image or a workspace that the user names.
 
     Raises: UserError.
     """
-    if not sum(isinstance(event, CallFinished) for event in read_events(trial)):  # all of it is read, once
-        raise UserError(f"{trial.name}: there is nothing to replay: its model never answered")
-    changes: dict[str, object] = {"model": f"replay:{trial.resolve()}", "model_settings": {}, "api_base": None}
-    changes["prices"] = None  # a replay costs nothing
+    if not sum(isinstance(event, CallFinished) for event in read_events(trial)):  # this reads all of it, once
+        raise UserError(f"{trial.name}: there is nothing to replay, because its model never answered")
+    changes: OptionChanges = {
+        "model": f"replay:{trial.resolve()}",
+        "model_settings": {},
+        "api_base": None,
+        "prices": None,  # a replay costs nothing
+    }
     if env is not None:
         changes["env"] = env
     if image is None and workspace is None:
-        if first.imported is not None:
-            raise UserError(f"{trial.name} was imported: say in what its commands are to run: --image or --workspace")
-        order = order_of(trial, first, kept=_kept(trial), same_task=False, **changes)
-        changed = order.task.digest != first.task.digest
-        return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
+        return _as_recorded(trial, first, changes)
     if image is not None and env in ("local", "sandbox"):
-        raise UserError(f"--image means nothing in {env}: leave it out, or choose --env docker")
+        raise UserError(f"--image does not apply to {env}; leave it out, or choose --env docker")
     archive = scratch = None
     if workspace is not None and not workspace.is_dir():
         if not workspace.is_file():
@@ -93,9 +101,9 @@ def initial(
         archive, workspace = workspace, None
     if image is None and workspace is None:
         workspace = scratch = Path(tempfile.mkdtemp(prefix=this_process().prefix))
-    options = Options.of(changes, instruction="replay", image=image, workspace=workspace, evaluate=False)
+    place: OptionChanges = {"instruction": "replay", "image": image, "workspace": workspace, "evaluate": False}
     try:
-        order = resolve(options)
+        order = resolve(Options.of({}, **(changes | place)))
     except BaseException:
         if scratch is not None:
             scratch.rmdir()
@@ -112,21 +120,29 @@ def initial(
     return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
 
 
+def _as_recorded(trial: Path, first: TrialStarted, changes: OptionChanges) -> Initial:
+    if first.imported is not None:
+        raise UserError(f"{trial.name} was imported: name the place for its commands with --image or --workspace")
+    order = order_of(trial, first, kept=_has_snapshots(trial), same_task=False, **changes)
+    changed = order.task.digest != first.task.digest
+    return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
+
+
 def _workdir(recorded: object, order: Order) -> PurePosixPath:
-    """Where the commands ran, if the record says it."""
-    told = isinstance(recorded, str) and recorded.startswith("/")
-    return PurePosixPath(str(recorded)) if told else order.spec.workdir
+    """Return the directory where the commands ran, if the record holds it."""
+    if isinstance(recorded, str) and recorded.startswith("/"):
+        return PurePosixPath(recorded)
+    return order.spec.workdir
 
 
-def _kept(trial: Path) -> bool:
-    """Whether the record holds the workspace that it began with."""
+def _has_snapshots(trial: Path) -> bool:
     return any(kind_of(line) == "snapshot" for _, line in complete_lines(events_file(trial)))
 
 
 def _check_archive(path: Path) -> None:
     """Read an archive to its end before anything is started.
 
-    Raises: UserError if it is none, or leads out of the workspace.
+    Raises: UserError if it cannot be read, or a path in it escapes the workspace.
     """
     import zstandard
 
@@ -134,7 +150,7 @@ def _check_archive(path: Path) -> None:
         with open_archive(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
             for member in archive:
                 if member.name.startswith("/") or ".." in member.name.split("/"):
-                    raise UserError(f"--workspace {path}: {member.name[:200]!r} in it leads out of the workspace")
+                    raise UserError(f"--workspace {path}: {member.name[:200]!r} in it escapes the workspace")
     except (tarfile.TarError, zstandard.ZstdError, EOFError, zlib.error, OSError, ValueError) as error:
         raise UserError(
             f"--workspace {path}: neither a directory nor a whole tar, tar.gz or tar.zst ({error})"

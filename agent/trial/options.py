@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from agent.models.redaction import without_secrets
 from environments.protocol import Kind, Shell
@@ -60,10 +60,41 @@ class Options:
         return given
 
     @classmethod
-    def of(cls, recorded: Mapping[str, Any], **changes: Any) -> Options:
+    def of(cls, recorded: Mapping[str, Any], **changes: Unpack[OptionChanges]) -> Options:
         """Options as a record has them; what this version does not know is left out."""
-        known = {key: value for key, value in recorded.items() if key in cls.__dataclass_fields__} | changes
-        if known.get("workspace") is not None:
-            known["workspace"] = Path(known["workspace"])
-        known["variants"] = tuple(known.get("variants", ()))
-        return cls(**known)
+        options = {key: value for key, value in recorded.items() if key in cls.__dataclass_fields__}
+        options.update(changes)
+        if options.get("workspace") is not None:
+            options["workspace"] = Path(options["workspace"])
+        options["variants"] = tuple(options.get("variants", ()))
+        return cls(**options)
+
+
+class LimitChanges(TypedDict, total=False):
+    """Limits among the options, by the names of `Options`."""
+
+    step_limit: int
+    time_limit_s: float
+    token_limit: int
+    cost_limit_usd: float
+    command_timeout_s: float
+
+
+class OptionChanges(LimitChanges, total=False):
+    """Options that replace those of a record; see `Options`. A key that is absent changes nothing."""
+
+    model: str
+    task: str | None
+    instruction: str | None
+    image: str | None
+    workspace: Path | None
+    env: Kind | None
+    prompt: str | None
+    plan: Path | None
+    api_base: str | None
+    model_settings: Mapping[str, Any]
+    prices: str | None
+    keep: bool
+    evaluate: bool
+    runs: Path
+    batch: str

@@ -1,38 +1,28 @@
-"""From what the user asked for to everything a trial needs, resolved and checked.
-
-All that can fail before money is spent or a container starts fails here, as a `UserError`.
-"""
+"""An order: all inputs of a trial, resolved and checked. `resolve` makes one."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
-import re
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.errors import MachineError, UserError
 from agent.loop.loop import Say
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy
-from agent.trial.options import Options as Options
+from agent.trial.options import Options
 from benchmarks.task.task import Benchmark, Task
-from environments.protocol import Environment, EnvironmentSpec, Kind, Started
-from prompts import Prompt
+from environments.protocol import Environment, EnvironmentSpec, Started
 from scoring.pricing.tables import PriceTable
 from trajectories.record.events import Limits, TaskRef, TextRef, TrialStarted
-from trajectories.record.identity import sha256_of
-
-_TEXT_BYTES = 4 << 20
-_PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
 @dataclass(frozen=True)
 class Order:
-    """A trial's inputs, all of them."""
+    """All inputs of a trial."""
 
     task: Task
     benchmark: Benchmark
@@ -50,10 +40,10 @@ class Order:
     plan: str | None = None
     plan_ref: TextRef | None = None
     prompt_data: bytes = b""
-    """The prompt's file, kept with the trial: what a resumed trial says comes from the same templates."""
+    """The prompt's file, kept with the trial: a resumed trial uses the same templates."""
 
     def trial_started(self) -> TrialStarted:
-        """Event 0, but for the trial's name, attempt and identity."""
+        """Return event 0, without the trial's name, attempt and identity."""
         model = self.model.info
         return TrialStarted(
             trial="",
@@ -75,7 +65,7 @@ class Order:
         )
 
     def opening(self, started: Started) -> list[Say]:
-        """The messages before the first call."""
+        """Return the messages before the first call."""
         return self.texts.opening(
             instruction=self.task.instruction,
             plan=self.plan,
@@ -88,176 +78,14 @@ class Order:
         )
 
     def make_environment(self, trial: str) -> Environment:
-        """The environment of this trial, not yet started."""
+        """Return the environment of this trial, not yet started."""
         from environments.choose import make
 
         return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}))
 
 
-def resolve(
-    options: Options, prompt: Prompt | None = None, task_as_recorded: tuple[Benchmark, Task] | None = None
-) -> Order:
-    """Resolve and check everything; `prompt` and the task instead of what the options name.
-
-    Raises: UserError, one line: what, which value, and what to do. MachineError.
-    """
-    from agent.loop.solution import solution_of
-    from agent.models.choose import make_model
-    from agent.models.protocol import ModelUnreachable, ModelUnusable
-    from agent.reports.prices import find_prices, price_problem
-    from benchmarks.task.registry import PATH
-    from benchmarks.task.task import TaskError
-    from environments.choose import choose, make
-    from environments.protocol import EnvironmentUnavailable, MachineLacks
-    from prompts import PromptError, load as load_prompt
-
-    try:
-        options = replace(
-            options,
-            model=_with_found_trial(options.model, options.runs),
-            instruction=text_or_file(options.instruction, "--instruction"),
-        )
-        if options.image is not None and not options.image.strip():
-            raise UserError(f"--image {options.image!r}: name an image, or leave it out")
-        benchmark, task = task_as_recorded or _task(options)
-        task = benchmark.vary(task, options.variants)
-        if options.task is not None:  # a short name may come to mean something else, and a path is from here
-            options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)
-        model = make_model(
-            options.model,
-            settings=options.model_settings,
-            api_base=options.api_base,
-            solution=lambda: solution_of(task),
-        )
-        prompt = prompt or load_prompt(options.prompt or task.prompt)
-        plan = None if options.plan is None else _read_text(options.plan, "--plan")
-        if plan is not None and not plan.strip():
-            raise UserError(f"--plan {options.plan}: there is nothing in it; write a plan, or leave it out")
-        limits = _limits(options, task.limits)
-        prices = find_prices(options.prices)
-        if limits.cost_usd is not None and model.info.free is None:
-            why = price_problem(prices, model.info.ref.name)
-            if why:
-                raise UserError(
-                    f"--cost-limit {limits.cost_usd:g}: {why}, so a cost limit could not be kept; leave it out and set "
-                    "--token-limit instead"
-                )
-        model.check()
-        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=options.env)
-        _check_docker_only(options, kind)
-        spec = replace(
-            task.spec,
-            kind=kind,
-            platform=options.platform or task.spec.platform,
-            keep=options.keep,
-            output_bytes=limits.output_bytes,
-            shell=options.shell,
-        )
-        make(spec).check()
-    except (ModelUnreachable, MachineLacks) as error:
-        raise MachineError(str(error)) from None
-    except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:
-        raise UserError(str(error)) from None
-    return Order(
-        task=task,
-        benchmark=benchmark,
-        model=model,
-        spec=spec,
-        limits=limits,
-        texts=PromptTexts(prompt),
-        prompt=TextRef(name=prompt.name, sha256=prompt.sha256),
-        prices=prices,
-        retries=RetryPolicy(),
-        runs=options.runs,
-        batch=options.batch,
-        evaluate=options.evaluate and task.evaluable,
-        options=options,
-        plan=plan,
-        plan_ref=None if plan is None else TextRef(name=str(options.plan), sha256=sha256_of(plan)),
-        prompt_data=prompt.data,
-    )
-
-
-def _check_docker_only(options: Options, kind: Kind) -> None:
-    if options.platform is not None and not _PLATFORM.fullmatch(options.platform):
-        raise UserError(f"--platform {options.platform!r} is no platform: write for instance linux/amd64")
-    asked = {
-        "--platform": options.platform,
-        "--keep": options.keep,
-        "--checkpoint-every": options.checkpoint_every,
-    }
-    for option in [name for name, value in asked.items() if value] if kind != "docker" else []:
-        raise UserError(f"{option} means nothing in {kind}: leave it out, or choose --env docker")
-
-
-def _task(options: Options) -> tuple[Benchmark, Task]:
-    from benchmarks.task.adhoc import adhoc_task
-    from benchmarks.task.registry import resolve_task
-
-    asked = (("--task", options.task), ("--instruction", options.instruction))
-    given = [name for name, value in asked if value is not None]
-    if len(given) != 1:
-        raise UserError("give either --task TASK, or --instruction TEXT|FILE with --image or --workspace")
-    if options.task is not None:
-        if options.image or options.workspace:
-            raise UserError("--image and --workspace go with --instruction; a task brings its own")
-        return resolve_task(options.task)
-    assert options.instruction is not None
-    if options.image is None and options.workspace is None:
-        raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")
-    return adhoc_task(options.instruction, image=options.image, workspace=options.workspace)
-
-
-def text_or_file(text: str | None, option: str) -> str | None:
-    """The text that is meant: a file's, if it names one.
-
-    Raises: UserError naming the option; also for a path where there is no file, which is hardly what a model is to be
-    told.
-    """
-    if text is None or len(text) >= 4096 or "\n" in text:
-        return text
-    if not Path(text).is_file():
-        if len(text.split()) == 1 and (text.endswith((".md", ".txt")) or "/" in text or Path(text).is_dir()):
-            raise UserError(f"{option} {text!r}: no such file; a text is more than a path")
-        return text
-    return _read_text(Path(text), option)
-
-
-def _with_found_trial(model: str, runs: Path) -> str:
-    """`replay:` with the directory of the trial that is meant."""
-    if not model.startswith("replay:") or model == "replay:":
-        return model
-    from trajectories.reading.runs import find_trial
-
-    return f"replay:{find_trial(model.removeprefix('replay:'), runs)}"
-
-
-def _read_text(path: Path, option: str) -> str:
-    try:
-        if path.exists() and not path.is_file():
-            raise UserError(f"{option} {path}: is no regular file")
-        if path.stat().st_size > _TEXT_BYTES:
-            raise UserError(f"{option} {path}: is larger than {_TEXT_BYTES >> 20} MiB")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{option} {path}: not UTF-8 (byte {error.start}); convert the file") from None
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from None
-
-
-def _limits(options: Options, defaults: Limits) -> Limits:
-    given = {
-        "steps": options.step_limit,
-        "time_s": options.time_limit_s,
-        "tokens": options.token_limit,
-        "cost_usd": options.cost_limit_usd,
-        "command_s": options.command_timeout_s,
-    }
-    return defaults.model_copy(update={name: value for name, value in given.items() if value is not None})
-
-
 def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:
-    """The spec as the record holds it: without what only this machine knows."""
+    """Return the spec as the record holds it: without what only this machine knows."""
     plain = asdict(spec)
     plain["workdir"] = str(spec.workdir)
     plain["build"] = (

@@ -1,250 +1,114 @@
-"""One trial from top to bottom: claim, start, drive, export, evaluate, sum up.
+"""One trial from top to bottom: start, work, export, release, evaluate, sum up.
 
-Whatever happens once the trial's directory is made, its record is closed with a reason and its
-environment is gone. All choices were made before, in `agent.trial.order`. Signals are let through only
-where work can be cut short: in the start, a call, a command, the export, the evaluation.
+An order (everything was resolved in `order`) and a start (`start`: fresh, fork or resume) become a session (`session`),
+in which a worker acts (`worker`; ours is in `agent.loop`). Whatever happens, the record is closed with a reason and the
+environment is released. Signals are raised only where work can be cut short: while the environment starts, during a
+call, a command, the export and the evaluation.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
-from agent.loop.drive import Driver
-from agent.loop.loop import Loop
+from agent.trial.evaluation import evaluate
+from agent.trial.export import export
+from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
+from agent.trial.outcome import Outcome
+from agent.trial.priced import CallPricing
+from agent.trial.session import Session, locked_record, start_environment
 from agent.trial.snapshots import Snapshots
-from benchmarks.task.task import Benchmark, Task, TaskError
-from environments.protocol import DiskFull, Environment, EnvironmentFault, Kind, Started
+from agent.trial.start import Lease, Start
+from agent.trial.worker import Worker
+from benchmarks.task.task import TaskError
+from environments.protocol import DiskFull, EnvironmentFault
 from trajectories.errors import RecordFull
-from trajectories.interrupts import held, interruptible
+from trajectories.interrupts import interruptible
 from trajectories.reading.summary import Summary
-from trajectories.record.events import (
-    BaseEvent,
-    EnvStarted,
-    Evaluated,
-    EvaluationStarted,
-    Exited,
-    TrialStarted,
-    Warned,
-    WorkspaceExported,
-)
+from trajectories.record.events import Exited
 from trajectories.record.exits import Exit
 from trajectories.record.identity import configuration_hash, sha256_of
-from trajectories.record.layout import EVALUATION, POOL, WORKSPACE
-from trajectories.record.verdict import Verdict
 from trajectories.writing.claim import claim_directory
-from trajectories.writing.derived import write_conveniences
-from trajectories.writing.lock import TrialLock
-from trajectories.writing.masking import Masker
-from trajectories.writing.recorder import Recorder
-
-INTERRUPTED = "interrupted by the user"
+from trajectories.writing.recorder import Observer, Recorder
 
 
-@dataclass
-class Outcome:
-    """What became of a trial; `interrupted` also where only its export or evaluation was."""
+def run_new(order: Order, start: Start, worker: Worker, observer: Observer | None = None) -> tuple[Outcome, Summary]:
+    """Run a trial in a folder of its own: that of the next free attempt.
 
-    directory: Path
-    exit: Exit
-    interrupted: bool = False
-    evaluator_failed: bool = False
-    """There should be a score and is none."""
-    verdict: Verdict | None = None
-
-
-Begin = Callable[[Order, Recorder, Environment], Driver]
-"""Starts a trial's environment and makes its driver."""
-
-
-def solve(order: Order, observer: Callable[[BaseEvent], None] | None = None) -> tuple[Outcome, Summary]:
-    """Run one trial, in the directory of the next free attempt.
-
-    Raises: RecordError if the record cannot be made; whatever comes later is the trial's exit.
+    Raises: RecordError if the record cannot be made. Anything later is the trial's exit.
     """
-    return new_trial(order, order.trial_started(), _begin, observer)
-
-
-def new_trial(
-    order: Order,
-    first: TrialStarted,
-    begin: Begin,
-    observer: Callable[[BaseEvent], None] | None = None,
-    *,
-    keep: bytes = b"",
-) -> tuple[Outcome, Summary]:
-    """The same for a first event and a beginning of one's own; `keep` is an input to be kept beside prompt and plan.
-
-    Raises: RecordError.
-    """
+    first = start.first_event(order)
     configuration = configuration_hash(first)
-    batch = order.runs / order.batch
     model = first.model.name if ":" in first.model.asked else first.model.asked
-    directory, attempt = claim_directory(batch, order.task.id, model, configuration)
+    directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
     identity = sha256_of([configuration, attempt])
     first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
-    with held(), TrialLock(directory):
-        recorder = Recorder(directory, masker=Masker.from_environment(), pool=batch / POOL, observer=observer)
+    with locked_record(directory) as record:
         try:
-            recorder.keep(order.prompt_data)  # first: a crash leaves no name without its text
-            recorder.keep((order.plan or "").encode())
-            recorder.keep(keep)
-            recorder.append(first)
-            outcome = work(order, recorder, begin)
+            with record.recorder(after=None, observer=observer) as recorder:
+                for data in (order.prompt_data, (order.plan or "").encode(), *start.inputs()):
+                    recorder.keep(data)  # first: a crash leaves no name without its text
+                recorder.append(first)
+                outcome = run_trial(order, start, worker, recorder)
         finally:
-            recorder.close()
-            order.model.close()
-        return outcome, write_conveniences(directory)
+            worker.close()
+    assert record.summary is not None
+    return outcome, record.summary
 
 
-def work(order: Order, recorder: Recorder, begin: Begin, steps: int = 0) -> Outcome:
-    """The trial in its environment, which is gone before the evaluation begins; `begin` starts it after `steps`."""
-    warm_up = threading.Thread(target=order.model.warm_up, daemon=True)
-    warm_up.start()
-    environment = order.make_environment(recorder.directory.name)
+def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) -> Outcome:
+    """Run one trial whose record is open. Its environment is released before the evaluation begins."""
+    worker.warm_up()
+    lease = start.environment(order, recorder.directory.name)
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
-    exported: WorkspaceExported | None = None
     try:
-        driver: Driver | None = None
-        try:
-            with interruptible():
-                driver = begin(order, recorder, environment)
-                warm_up.join()  # what it takes longer than the start is not the trial's time
-            outcome.exit = driver.run()
-        except KeyboardInterrupt:
-            outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
-        except (RecordFull, DiskFull) as error:
-            outcome.exit = Exit.of("disk_full", str(error))
-        except (EnvironmentFault, TaskError) as error:
-            outcome.exit = Exit.of("environment_lost", str(error))
-        except Exception as error:
-            outcome.exit = Exit.of("harness_defect", repr(error))
-            raise
-        finally:
-            recorder.append(Exited(exit=outcome.exit, steps=driver.steps if driver else steps))
-            recorder.sync()
-        exported = export(recorder, environment, outcome)
+        drive(order, start, worker, recorder, lease, outcome)
+        exported = export(recorder, lease.environment, outcome)
     finally:
-        environment.stop()
+        lease.release()
     if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
         evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
     return outcome
 
 
-def _begin(order: Order, recorder: Recorder, environment: Environment) -> Driver:
-    started = start(order, recorder, environment)
-    snapshots = Snapshots(environment, recorder, checkpoint_every=order.options.checkpoint_every)
-    snapshots.begin()
-    loop = Loop(order.opening(started), order.limits, order.model.info.action_format, order.texts)
-    return drive(order, loop, environment, recorder, snapshots)
-
-
-def drive(order: Order, loop: Loop, environment: Environment, recorder: Recorder, snapshots: Snapshots) -> Driver:
-    """The driver of an order's trial."""
-    return Driver(
-        loop, order.model, environment, recorder, prices=order.prices, retries=order.retries, snapshots=snapshots
-    )
-
-
-def start(order: Order, recorder: Recorder, environment: Environment) -> Started:
-    """Start the environment and put the task's files into it; both are recorded.
-
-    Raises: EnvironmentFault, TaskError.
-    """
-    began = time.monotonic()
-    started = environment.start()
-    recorder.append(_env_started(started, time.monotonic() - began))
-    for lowered in started.lowered:
-        text = f"{lowered.limit}: {lowered.asked} asked, {lowered.given} given"
-        recorder.append(Warned(kind="limit_lowered", text=text))
-    for skipped in order.benchmark.prepare(order.task, environment):
-        recorder.append(
-            Warned(kind="not_copied", text=f"not copied into the workspace: {skipped.path} ({skipped.why})")
-        )
-    return started
-
-
-def _env_started(started: Started, seconds: float) -> EnvStarted:
-    return EnvStarted(
-        kind=started.kind,
-        container=started.container,
-        image=started.image,
-        image_digest=started.image_digest,
-        user=started.user,
-        workdir=started.workdir,
-        promises=tuple(started.promises),
-        lost=started.lost,
-        lowered=started.lowered,
-        versions=dict(started.versions),
-        seconds=seconds,
-    )
-
-
-def export(recorder: Recorder, environment: Environment, outcome: Outcome) -> WorkspaceExported | None:
-    """The workspace as the trial left it; None, and a warning, if it cannot be had."""
-    path = recorder.directory / WORKSPACE
+def drive(order: Order, start: Start, worker: Worker, recorder: Recorder, lease: Lease, outcome: Outcome) -> None:
+    """Let the worker act until the trial is over, and record its exit, whatever it is."""
+    limits = LimitCheck(order.limits)
     try:
         with interruptible():
-            export = environment.export(path)
+            session = open_session(order, start, recorder, lease, limits)
+        outcome.exit = worker.work(session)
     except KeyboardInterrupt:
-        outcome.interrupted = True
-        why = INTERRUPTED
-    except (EnvironmentFault, OSError) as error:
-        why = str(error)
-    else:
-        return recorder.append(
-            WorkspaceExported(
-                path=WORKSPACE,
-                bytes=export.bytes,
-                sha256=export.sha256,
-                entries=export.entries,
-                skipped=export.skipped,
-            )
-        )
-    path.unlink(missing_ok=True)
-    if outcome.exit.cause != "environment_lost":  # else the exit says why
-        recorder.append(Warned(kind="no_workspace", text=f"the workspace was not exported: {why}"))
-    return None
-
-
-def evaluate(
-    benchmark: Benchmark,
-    task: Task,
-    kind: Kind,
-    recorder: Recorder,
-    exported: WorkspaceExported | None,
-    outcome: Outcome,
-) -> Evaluated:
-    """Score the exported workspace. Never raises: that there is no verdict, and why, is recorded.
-
-    What an earlier evaluation left behind stays where it is: the evaluator may go on from there.
-    """
-    why_none = "there is no workspace to evaluate"
-    if exported is not None:
-        recorder.append(EvaluationStarted(evaluator=benchmark.name, workspace_sha256=exported.sha256))
-        recorder.sync()
-        archive = recorder.directory / exported.path
-        outcome.verdict, why_none = verdict_on(benchmark, task, kind, archive, recorder.directory / EVALUATION)
-        outcome.interrupted = outcome.interrupted or why_none == INTERRUPTED
-    outcome.evaluator_failed = not outcome.interrupted and (
-        outcome.verdict is None or outcome.verdict.status == "error"
-    )
-    return recorder.append(Evaluated(verdict=outcome.verdict, why_none=why_none))
-
-
-def verdict_on(
-    benchmark: Benchmark, task: Task, kind: Kind, archive: Path, scratch: Path
-) -> tuple[Verdict | None, str]:
-    """The evaluator's verdict on a workspace (tar.zst), or why there is none. Never raises."""
-    try:
-        scratch.mkdir(exist_ok=True)
-        with interruptible():
-            return benchmark.evaluate(task, archive, kind, scratch), ""
-    except KeyboardInterrupt:
-        return None, INTERRUPTED
+        outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
+    except (RecordFull, DiskFull) as error:
+        outcome.exit = Exit.of("disk_full", str(error))
+    except (EnvironmentFault, TaskError) as error:
+        outcome.exit = Exit.of("environment_lost", str(error))
     except Exception as error:
-        return None, f"the evaluator failed: {error!r}"
+        outcome.exit = Exit.of("harness_defect", repr(error))
+        raise
+    finally:
+        recorder.append(Exited(exit=outcome.exit, steps=max(start.steps, limits.tally.steps)))
+        recorder.sync()
+
+
+def open_session(order: Order, start: Start, recorder: Recorder, lease: Lease, limits: LimitCheck) -> Session:
+    """Start the environment, restore the workspace, keep it, and return everything that the worker needs.
+
+    Raises: RecordFull, DiskFull, EnvironmentFault, TaskError.
+    """
+    place = start_environment(order, recorder, lease)
+    lost = start.restore(place)
+    snapshots = Snapshots(
+        place.environment, recorder, checkpoint_every=order.options.checkpoint_every, after=start.snapshot
+    )
+    if start.snapshot is None:
+        snapshots.begin()
+    return Session(
+        order=order,
+        recorder=recorder,
+        environment=place.environment,
+        started=place.started,
+        limits=limits,
+        pricing=CallPricing(order.model.info, order.prices),
+        snapshots=snapshots,
+        opening=start.opening(place, lost),
+    )

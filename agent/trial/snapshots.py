@@ -1,7 +1,7 @@
-"""Keeps the workspace of a running trial: after each step, what that step changed.
+"""Keeps the workspace of a running trial: after each step, the changes of that step.
 
-The environment lists and reads, `trajectories.workspace.snapshot_writer` stores. This file decides when, what is
-read, and what is not kept.
+The environment lists and reads, `trajectories.workspace.snapshot_writer` stores. This file decides when that happens,
+which paths are read, and which are not kept.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from trajectories.workspace.snapshot_writer import CONTENT_BYTES, SnapshotWriter
 from trajectories.writing.recorder import Recorder
 
 IGNORED = frozenset(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
-"""Directories that are never kept: caches, which what they belong to makes anew."""
+"""Directories that are never kept: caches, which their programs make anew."""
 
 _PIECE_BYTES = 1 << 20
 
 
 class Snapshots:
-    """The snapshots, and checkpoints where they were asked for, of one trial.
+    """The snapshots of one trial, and its checkpoints if the user asked for them.
 
-    Raises: RecordFull, EnvironmentFault; KeyboardInterrupt where the user interrupts.
+    Raises: RecordFull, EnvironmentFault; KeyboardInterrupt if the user interrupts.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Snapshots:
         checkpoint_every: int | None = None,
         after: int | None = None,
     ) -> None:
-        """`after`: the step whose snapshot the record ends with, in the state that the environment is in."""
+        """`after` is the step of the record's last snapshot, if the environment is in that state."""
         self._environment = environment
         self._recorder = recorder
         self._every = checkpoint_every
@@ -49,11 +49,11 @@ class Snapshots:
         self._mark = Listing() if after is None else environment.listing()
 
     def begin(self) -> None:
-        """Keep the state that the trial begins with, all of it."""
+        """Keep the whole state that the trial begins with."""
         self.after_step(0)
 
     def after_step(self, step: int) -> None:
-        """Keep what changed since the last snapshot, unless this step's is kept already."""
+        """Keep the changes since the last snapshot, unless this step's are kept already."""
         if step <= self._step:
             return
         with interruptible():
@@ -71,28 +71,28 @@ class Snapshots:
     def _keep(self, step: int) -> Snapshot:
         with SnapshotWriter(self._recorder, step) as writer:
             listing = self._environment.listing()
-            changed = [one for one in listing.since(self._mark) if not ignored(one.entry.path)]
+            changes = [change for change in listing.since(self._mark) if not ignored(change.entry.path)]
             for skipped in listing.unlisted:
                 writer.unread(os.fsencode(skipped.path), skipped.why)
-            there = {one.entry.path: one for one in changed if one.change != "deleted"}
-            for one in changed:
-                if one.change == "deleted":
-                    entry = one.entry
+            there = {change.entry.path: change for change in changes if change.change != "deleted"}
+            for change in changes:
+                if change.change == "deleted":
+                    entry = change.entry
                     writer.deleted(os.fsencode(entry.path), entry.type, mode=entry.mode, size=entry.size)
             self._contents(writer, there)
             self._large(writer, there)
-            for path, one in there.items():
-                _without_content(writer, path, one)
+            for path, change in there.items():
+                _without_content(writer, path, change)
             snapshot = writer.finish()
         self._mark = listing
         return snapshot
 
     def _contents(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
-        """Files and links, as one archive; what was kept is taken out of `there`."""
+        """Keep files and links, read as one archive, and take them out of `there`."""
         wanted = [
             path
-            for path, one in there.items()
-            if one.entry.type == "symlink" or (one.entry.type == "file" and one.entry.size <= CONTENT_BYTES)
+            for path, change in there.items()
+            if change.entry.type == "symlink" or (change.entry.type == "file" and change.entry.size <= CONTENT_BYTES)
         ]
         if not wanted:
             return
@@ -101,48 +101,49 @@ class Snapshots:
             for member in archive:
                 archive.members.clear()  # type: ignore[attr-defined]  # it would hold every header
                 name = member.name.removeprefix("./")
-                one = there.pop(name, None)
-                if one is None:
+                change = there.pop(name, None)
+                if change is None:
                     continue
                 path, mtime_ns = os.fsencode(name), _mtime_ns(member)
                 if member.issym():
                     link = os.fsencode(member.linkname)
-                    writer.changed(path, _change(one), "symlink", mode=member.mode, mtime_ns=mtime_ns, link=link)
+                    writer.changed(path, _kind(change), "symlink", mode=member.mode, mtime_ns=mtime_ns, link=link)
                 elif member.isfile():
                     content = archive.extractfile(member)
                     assert content is not None
                     pieces = iter(lambda content=content: content.read(_PIECE_BYTES), b"")  # type: ignore[misc]
-                    writer.changed(path, _change(one), "file", mode=member.mode, mtime_ns=mtime_ns, content=pieces)
+                    writer.changed(path, _kind(change), "file", mode=member.mode, mtime_ns=mtime_ns, content=pieces)
                 else:
-                    there[name] = one
+                    there[name] = change
 
     def _large(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
-        """Files whose content is not kept, but its hash."""
-        large = [path for path, one in there.items() if one.entry.type == "file" and one.entry.size > CONTENT_BYTES]
+        """Keep the hash of files that are too large for their content to be kept."""
+        files = {path: change.entry for path, change in there.items() if change.entry.type == "file"}
+        large = [path for path, entry in files.items() if entry.size > CONTENT_BYTES]
         if not large:
             return
         for path, digest in self._environment.digests(large).items():
-            one = there.pop(path)
-            entry = one.entry
-            writer.changed(os.fsencode(path), _change(one), "file", mode=entry.mode, size=entry.size, sha256=digest)
+            change = there.pop(path)
+            entry = change.entry
+            writer.changed(os.fsencode(path), _kind(change), "file", mode=entry.mode, size=entry.size, sha256=digest)
 
 
 def ignored(path: str) -> bool:
-    """Whether a path lies in a directory that is never kept."""
+    """Report if a path lies in a directory that is never kept."""
     return not IGNORED.isdisjoint(PurePosixPath(path).parts)
 
 
 def _mtime_ns(member: tarfile.TarInfo) -> int:
-    """As the archive says it: the float that `tarfile` makes of it is some hundred nanoseconds off."""
+    """Return the time as the archive holds it: the float that `tarfile` makes of it is some hundred nanoseconds off."""
     return int(Decimal(member.pax_headers.get("mtime") or member.mtime) * 10**9)
 
 
-def _without_content(writer: SnapshotWriter, path: str, one: Changed) -> None:
-    """A directory, a pipe; or a file that is gone again or cannot be read, whose content stays unknown."""
-    entry = one.entry
+def _without_content(writer: SnapshotWriter, path: str, change: Changed) -> None:
+    """Keep a directory or a pipe, or a file that is gone again or unreadable, whose content stays unknown."""
+    entry = change.entry
     size = entry.size if entry.type == "file" else None
-    writer.changed(os.fsencode(path), _change(one), entry.type, mode=entry.mode, size=size)
+    writer.changed(os.fsencode(path), _kind(change), entry.type, mode=entry.mode, size=size)
 
 
-def _change(one: Changed) -> Literal["created", "modified"]:
-    return "created" if one.change == "created" else "modified"
+def _kind(change: Changed) -> Literal["created", "modified"]:
+    return "created" if change.change == "created" else "modified"

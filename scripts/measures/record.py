@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agent.loop.actions import SUBMIT
 from agent.replay.initial import initial
-from agent.replay.replay import replay
+from agent.replay.replay import Replay
 from agent.trial.snapshots import Snapshots
 from scripts.measures.environments import started, step as true
 from scripts.measures.figures import Figure, command, interleaved, timed
@@ -209,7 +209,7 @@ def replay_rate(trial: Path) -> Figure:
 
     def run(to: int) -> float:
         began = time.perf_counter()
-        report = replay(trial, initial(trial, first), to=to, say=lambda _: None)
+        report = Replay(trial, initial(trial, first), lambda _: None).run(to)
         assert report.returncodes_equal == report.actions == to
         return time.perf_counter() - began
 

@@ -9,7 +9,9 @@ from typing import Any
 from agent.loop.loop import Ask, Loop, Run, Say, Stop
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import ActionFormat
+from agent.trial.limits import LimitCheck
 from prompts import load
+from trajectories.reading.tally import Tally
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
@@ -66,8 +68,13 @@ class Crank:
     def __post_init__(self) -> None:
         self.loop = self.new_loop()
 
+    @property
+    def tally(self) -> Tally:
+        return self.check.tally
+
     def new_loop(self) -> Loop:
-        return Loop(list(OPENING), self.limits, self.action_format, PromptTexts(load("default")))
+        self.check = LimitCheck(self.limits)
+        return Loop(OPENING, self.check, self.action_format, PromptTexts(load("default")))
 
     def run(self) -> Exit:
         while True:

@@ -85,7 +85,7 @@ def test_format_errors_in_a_row_end_the_trial_and_a_good_reply_resets_the_count(
 def test_an_unparsed_reply_is_a_step_and_a_cut_one_says_so() -> None:
     crank = Crank([Reply(text="```bash\nls")] * 3, action_format="fenced", finish_reason="length")
     crank.run()
-    assert crank.loop.tally.steps == 3
+    assert crank.tally.steps == 3
     assert "cut off at the output limit" in crank.messages("format_error")[0].content
 
 
@@ -125,7 +125,7 @@ def test_a_failure_without_retry_ends_the_trial(error: str, reason: str, cause: 
 def test_a_failed_call_is_no_step_and_counts_its_tries() -> None:
     crank = Crank([failed("rate_limit", retry=True), failed("rate_limit", retry=True), calls(SUBMIT)])
     assert crank.run().cause == "submitted"
-    assert crank.loop.tally.steps == 1
+    assert crank.tally.steps == 1
     started = [event for event in crank.events if event.type == "call_started"]
     assert [(event.step, event.try_) for event in started] == [(1, 1), (1, 2), (1, 3)]
 
@@ -156,7 +156,7 @@ def test_the_time_limit_counts_from_the_first_call_and_shortens_the_last_command
     assert exit.cause == "time"
     deadlines = [event.deadline_s for event in crank.events if event.type == "action_started"]
     assert deadlines == [9.0, 2.0]
-    assert crank.loop.tally.wall_s(crank.now_s) == pytest.approx(10.0)
+    assert crank.tally.wall_s(crank.now_s) == pytest.approx(10.0)
 
 
 def test_the_time_limit_is_seen_between_two_commands_of_a_turn() -> None:
@@ -168,8 +168,8 @@ def test_the_time_limit_is_seen_between_two_commands_of_a_turn() -> None:
 def test_waits_between_tries_count_as_wall_time_but_not_as_working_time() -> None:
     crank = Crank([failed("rate_limit", retry=True, wait_s=30.0), calls(SUBMIT)])
     crank.run()
-    assert crank.loop.tally.wall_s(crank.now_s) == pytest.approx(32.0)
-    assert crank.loop.tally.working_s(crank.now_s) == pytest.approx(1.0)
+    assert crank.tally.wall_s(crank.now_s) == pytest.approx(32.0)
+    assert crank.tally.working_s(crank.now_s) == pytest.approx(1.0)
 
 
 def test_a_retry_is_not_made_past_the_time_limit() -> None:
@@ -238,5 +238,5 @@ def test_a_loop_fed_the_recorded_events_of_another_is_in_the_same_state(
         again.feed(event)
     stop = again.next(crank.now_s)
     assert getattr(stop, "exit", None) == exit
-    assert crank.loop.tally.steps == sum(isinstance(event, CallFinished) for event in crank.events) <= steps
-    assert crank.loop.tally.commands == sum(isinstance(event, ActionFinished) for event in crank.events)
+    assert crank.tally.steps == sum(isinstance(event, CallFinished) for event in crank.events) <= steps
+    assert crank.tally.commands == sum(isinstance(event, ActionFinished) for event in crank.events)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.trial.order import Options, resolve
+from agent.trial.options import Options
+from agent.trial.resolve import resolve
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
 from benchmarks.task.registry import resolve_task, task_lists

@@ -68,7 +68,8 @@ def test_the_error_for_an_unknown_variant_lists_the_existing_ones(work: Path) ->
 
 
 def started(**changes: object) -> TrialStarted:
-    from agent.trial.order import Options, resolve
+    from agent.trial.options import Options
+    from agent.trial.resolve import resolve
 
     options = Options(model="nothing", task="us/tool")
     return resolve(Options.of({**options.recorded(), **changes})).trial_started()

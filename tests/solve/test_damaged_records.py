@@ -69,7 +69,7 @@ def test_the_error_of_a_replay_names_the_cause_and_no_option_that_was_not_typed(
 @pytest.mark.parametrize("hint", ["", " ", "file"])
 def test_an_empty_hint_is_rejected(tmp_path: Path, trial: Path, hint: str) -> None:
     (tmp_path / "file").touch()
-    assert "there is nothing in it" in refused(tmp_path, "fork", str(trial), "--at", "1", "--inject", hint)
+    assert "the hint is empty" in refused(tmp_path, "fork", str(trial), "--at", "1", "--inject", hint)
 
 
 def test_a_narrow_list_of_trials_shows_complete_ids(tmp_path: Path, trial: Path) -> None:
@@ -94,9 +94,7 @@ def test_a_dash_stands_for_standard_output(tmp_path: Path, trial: Path) -> None:
 def test_an_empty_plan_is_rejected(tmp_path: Path, trial: Path) -> None:
     (tmp_path / "plan").write_text("\n")
     model = script(tmp_path, SUBMIT)
-    assert "--plan plan: there is nothing in it" in refused(
-        tmp_path, "solve", *ADHOC, "--model", model, "--plan", "plan"
-    )
+    assert "--plan plan: the file is empty" in refused(tmp_path, "solve", *ADHOC, "--model", model, "--plan", "plan")
 
 
 def test_the_process_that_holds_a_trial_is_named(tmp_path: Path, trial: Path) -> None:
@@ -106,7 +104,7 @@ def test_the_process_that_holds_a_trial_is_named(tmp_path: Path, trial: Path) ->
 
 @pytest.mark.parametrize("text", ["nowhere/hint.md", "hint.txt", "start"])
 def test_a_path_without_a_file_is_rejected_as_a_hint(tmp_path: Path, trial: Path, text: str) -> None:
-    expected = f"agent: --inject '{text}': no such file; a text is more than a path"
+    expected = f"agent: --inject '{text}': no such file; a literal text needs more than one word"
     assert refused(tmp_path, "fork", str(trial), "--at", "1", "--inject", text) == expected
 
 

@@ -100,7 +100,7 @@ def test_an_evaluator_that_failed_is_asked_again(work: Path) -> None:
     assert [one.verdict and one.verdict.status for one in evaluated(trial)] == ["error", "error"]
     (work / "mine" / "task.yaml").write_text((work / "mine" / "task.yaml").read_text().replace("cases: 2", "cases: 1"))
     line = refused(agent(work, "evaluate", str(trial)))
-    assert "the task path/mine is not what it was" in line
+    assert "the task path/mine has changed" in line
     assert "--task" in line
     done = agent(work, "evaluate", str(trial), "--task", "mine", "--json")
     assert done.status == 0, done.err
@@ -199,7 +199,7 @@ def test_a_workspace_that_is_not_whole_is_not_evaluated(work: Path) -> None:
     archive = trial / "workspace.tar.zst"
     archive.write_bytes(archive.read_bytes()[:-1])
     before = (trial / "events.jsonl").read_bytes()
-    assert "is not what was exported" in refused(agent(work, "evaluate", str(trial)))
+    assert "has changed since the export" in refused(agent(work, "evaluate", str(trial)))
     archive.unlink()
     shutil.rmtree(trial / "blobs")
     assert "'made'" in refused(agent(work, "evaluate", str(trial)))
@@ -238,7 +238,7 @@ def test_a_trial_without_a_task_that_evaluates(work: Path) -> None:
     (work / "start").mkdir()
     where = ("--instruction", "x", "--workspace", "start", "--env", "local")
     trial = agent(work, "solve", *where, "--model", script(work, "echo -n yes >made", SUBMIT), "--json").trial
-    assert "say one with --task" in refused(agent(work, "evaluate", str(trial)))
+    assert "name one with --task" in refused(agent(work, "evaluate", str(trial)))
     assert agent(work, "evaluate", str(trial), "--task", "mine").status == 0
     assert kept(trial)["verdict"]["passed"] is True
 
@@ -271,7 +271,7 @@ def test_mistakes_are_one_line(work: Path) -> None:
     (work / "text").write_text("text")
     cases = {
         ("nothing",): "no trial 'nothing'",
-        ("", "--task", "mine", "--env", "local"): "nothing is named",
+        ("", "--task", "mine", "--env", "local"): "the argument is empty",
         ("mine",): "--task TASK",
         ("mine", "--task", "demo/nothing"): "unknown task",
         ("text", "--task", "mine", "--env", "local"): "neither a directory nor a tar",

@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agent.continuation.resume import resume
+from agent.continuation.resume import resuming
 from agent.loop.actions import SUBMIT
 from scripts.crash_facts import Facts, facts_of
 from tests.solve.command import agent, script
@@ -25,9 +22,10 @@ from trajectories.reading.reader import read_events
 from trajectories.record.events import Message, Resumed
 
 
-@contextmanager
-def unseen(order: Any, events: Any) -> Iterator[Any]:
-    yield lambda event: None
+def resume(trial: Path) -> None:
+    """Continue a trial as `agent resume` does, with nobody watching."""
+    with resuming(trial) as resumption:
+        resumption.run()
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +94,7 @@ def test_after_every_event(finished: Path, tmp_path: Path, offset: int) -> None:
     for lines in range(first_snapshot(finished) + offset, total + 1, 2):
         trial = cut(finished, tmp_path / str(lines), lines)
         before = (trial / "events.jsonl").read_bytes()
-        resume(trial, unseen)
+        resume(trial)
         assert (trial / "events.jsonl").read_bytes().startswith(before)
         expect(trial, finished)
 
@@ -108,10 +106,10 @@ def test_again_during_the_resumed_part(finished: Path, tmp_path: Path) -> None:
         trial = cut(finished, tmp_path / f"{number}-0", chance.randint(first_snapshot(finished), total - 3))
         for again in range(1, 3):
             size = len((trial / "events.jsonl").read_bytes().splitlines())
-            resume(trial, unseen)
+            resume(trial)
             longer = len((trial / "events.jsonl").read_bytes().splitlines())
             trial = cut(trial, tmp_path / f"{number}-{again}", chance.randint(size, longer))
-        resume(trial, unseen)
+        resume(trial)
         expect(trial, finished)
 
 
@@ -119,14 +117,14 @@ def test_the_model_is_told_what_is_lost_and_where_the_workspace_is(finished: Pat
     lines = (finished / "events.jsonl").read_bytes().splitlines()
     at = next(n for n, line in enumerate(lines, start=1) if b'"action_finished"' in line and b'"3.1"' in line)
     trial = cut(finished, tmp_path / "a", at + 4)
-    resume(trial, unseen)
+    resume(trial)
     resumed_at = next(
         n
         for n, line in enumerate((trial / "events.jsonl").read_bytes().splitlines(), start=1)
         if kind_of(line) == "resumed"
     )
     trial = cut(trial, tmp_path / "b", resumed_at)  # died before the model was told
-    resume(trial, unseen)
+    resume(trial)
     events = list(read_events(trial))
     resumed = [event for event in events if isinstance(event, Resumed)]
     (notice,) = (event.content for event in events if isinstance(event, Message) and event.why == "notice")

@@ -110,7 +110,7 @@ def test_a_prompt_that_changed_and_was_not_kept_is_refused(work: Path) -> None:
     (work / "own.yaml").write_text(text + "\n")
     refused = agent(work, "resume", str(trial))
     assert refused.status == 2
-    assert "prompt own.yaml is not what it was" in " ".join(refused.err.split())
+    assert "prompt own.yaml has changed" in " ".join(refused.err.split())
 
 
 def test_a_record_without_workspaces_says_what_can_be_done(work: Path) -> None:

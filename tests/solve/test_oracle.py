@@ -130,7 +130,7 @@ def test_a_trial_does_not_go_on_with_another_solution(large: Path, tmp_path: Pat
     (large / "solution" / "data").write_text("other")
     done = agent(tmp_path, "resume", str(trial))
     assert done.status == 2
-    assert "the model oracle is not what it was" in done.err
+    assert "the model oracle has changed" in done.err
 
 
 def test_no_place_that_a_model_sees_holds_a_solution(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_only_the_first_steps(work: Path) -> None:
         (("--to", "9"), "--to 9"),
         (("--workspace", "nowhere"), "nowhere"),
         (("--workspace", "start/given"), "neither a directory nor a whole tar"),
-        (("--workspace", "climbing.tar"), "leads out"),
+        (("--workspace", "climbing.tar"), "escapes the workspace"),
         (("--env", "moon"), "moon"),
         (("--image", "x", "--env", "local"), "--image"),
     ],

@@ -173,7 +173,7 @@ def test_a_script_that_changed_is_refused(work: Path) -> None:
     Path(model.partition(":")[2]).write_text(json.dumps(["echo other", SUBMIT]))
     refused = agent(work, "resume", str(trial))
     assert refused.status == 2
-    assert "is not what it was" in refused.err
+    assert "has changed" in refused.err
 
 
 def test_a_torn_last_line_is_cut_off(work: Path) -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.continuation.resume import resume
 from agent.errors import UserError
 from agent.loop.actions import SUBMIT
 from scripts.crash_facts import facts_of
 from tests.solve.command import agent, script
-from tests.solve.test_every_death import cut, unseen
+from tests.solve.test_every_death import cut, resume
 from trajectories.blobs.store import BlobStore
 from trajectories.checks.check import check
 from trajectories.reading.lines import kind_of
@@ -59,7 +58,7 @@ def test_after_every_event_of_its_beginning(forked: Path, tmp_path: Path) -> Non
     answered = kinds(forked).index("call_finished") + 1
     for lines in [*range(1, answered + 2), len(kinds(forked)) - 3]:
         trial, _ = copy_cut(forked, tmp_path / str(lines), lines)
-        resume(trial, unseen)
+        resume(trial)
         assert messages(trial) == messages(forked), lines
         assert facts_of(forked).differences(facts_of(trial)) == [], lines
         assert check(trial).first is None, lines
@@ -76,5 +75,5 @@ def test_without_its_parent_or_its_hint(forked: Path, tmp_path: Path, lost: str)
         BlobStore(trial / "blobs").path(first.injected.sha256).unlink()
     before = (trial / "events.jsonl").read_bytes()
     with pytest.raises(UserError, match=f"died before its first call.* its {lost}"):
-        resume(trial, unseen)
+        resume(trial)
     assert (trial / "events.jsonl").read_bytes() == before

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
@@ -32,6 +32,13 @@ _RESERVE_BYTES = 256 << 10
 E = TypeVar("E", bound=BaseEvent)
 
 
+class Observer(Protocol):
+    """Sees every event of a trial as it is written."""
+
+    def feed(self, event: BaseEvent) -> None:
+        """Take in one event. An exception ends the observing, never the trial."""
+
+
 class Recorder:
     """The writer of one record, `<directory>/events.jsonl`.
 
@@ -44,7 +51,7 @@ class Recorder:
         *,
         masker: Masker | None = None,
         pool: Path | None = None,
-        observer: Callable[[BaseEvent], None] | None = None,
+        observer: Observer | None = None,
         after: BaseEvent | None = None,
         clock: Callable[[], tuple[str, float]] | None = None,
     ) -> None:
@@ -90,7 +97,7 @@ class Recorder:
             raise full
         if self._observer is not None:
             try:
-                self._observer(event)
+                self._observer.feed(event)
             except Exception:  # a view that cannot be drawn, for example on a closed terminal, never ends a trial
                 self._observer = None
         return event

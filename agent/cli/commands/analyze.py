@@ -11,7 +11,7 @@ import typer
 from agent.cli.options import JsonOption, PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
 
 if TYPE_CHECKING:
-    from agent.roles.judges import Bench
+    from agent.roles.judges import Judges
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class JudgeOptions:
         }
         return next((name for name, value in values.items() if value), None)
 
-    def panel(self) -> Bench | None:
+    def panel(self) -> Judges | None:
         """Return the judges; None if no model was named.
 
         Raises: UserError.
@@ -43,9 +43,9 @@ class JudgeOptions:
         if not self.models:
             return None
         from agent.cli.settings import dollars, model_settings
-        from agent.roles.judges import JUDGES, make_bench
+        from agent.roles.judges import JUDGES, make_judges
 
-        return make_bench(
+        return make_judges(
             self.models,
             self.judges or JUDGES,
             settings=model_settings(self.settings or (), "--judge-setting"),

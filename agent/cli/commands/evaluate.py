@@ -40,12 +40,13 @@ def evaluate(
     from agent.cli.output import emit_json, stdout
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
-    from agent.evaluation.evaluate import evaluate_any, exit_status
+    from agent.evaluation.evaluate import evaluate_any
+    from agent.evaluation.result import exit_status
     from trajectories.record.text import printable
     from trajectories.views.verdict import print_verdict
 
     evaluation, verdict = evaluate_any(
-        source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=_show
+        source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=_Progress()
     )
     if json:
         emit_json(evaluation)
@@ -57,11 +58,14 @@ def evaluate(
         raise typer.Exit(status)
 
 
-def _show(event: BaseEvent) -> None:
-    from trajectories.record.events import EvaluationStarted, Warned
-    from trajectories.record.text import printable
+class _Progress:
+    """Prints a line for each warning and for the start of the evaluation."""
 
-    if isinstance(event, Warned):
-        typer.echo(printable(event.text), err=True)
-    elif isinstance(event, EvaluationStarted):
-        typer.echo(f"evaluating with {printable(event.evaluator)}", err=True)
+    def feed(self, event: BaseEvent) -> None:
+        from trajectories.record.events import EvaluationStarted, Warned
+        from trajectories.record.text import printable
+
+        if isinstance(event, Warned):
+            typer.echo(printable(event.text), err=True)
+        elif isinstance(event, EvaluationStarted):
+            typer.echo(f"evaluating with {printable(event.evaluator)}", err=True)

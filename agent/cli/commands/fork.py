@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -70,7 +70,10 @@ def fork(
     from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import environment_kind, limits, model_settings
     from agent.config import ConfigurableOptions, runs_dir
-    from agent.continuation.fork import fork as fork_trial, prepare
+    from agent.continuation.fork import fork as fork_of
+    from agent.loop.worker import LoopWorker
+    from agent.trial.options import OptionChanges
+    from agent.trial.run import run_new
     from trajectories.interrupts import held, interruptible
     from trajectories.reading.runs import find_trial
 
@@ -82,9 +85,22 @@ def fork(
         token_limit=token_limit,
         command_timeout=command_timeout,
     )
-    changes: dict[str, object] = {**limits(typed)}
-    given = {"model": model, "prompt": prompt, "plan": plan, "api_base": api_base, "prices": prices}
-    changes |= {name: value for name, value in given.items() if value is not None}
+    changes: OptionChanges = {}
+    changes.update(cast(OptionChanges, limits(typed)))
+    if model is not None:
+        changes["model"] = model
+    if image is not None:
+        changes["image"] = image
+    if workspace is not None:
+        changes["workspace"] = workspace
+    if prompt is not None:
+        changes["prompt"] = prompt
+    if plan is not None:
+        changes["plan"] = plan
+    if api_base is not None:
+        changes["api_base"] = api_base
+    if prices is not None:
+        changes["prices"] = prices
     if model_setting or model:
         changes["model_settings"] = model_settings(model_setting or [])
     if model and not api_base:
@@ -95,8 +111,8 @@ def fork(
         changes["env"] = environment_kind(env)
     with held():
         with interruptible():
-            branch = prepare(parent, at, inject=inject, image=image, workspace=workspace, **changes)
-        with progress(branch.order) as observer:
-            outcome, summary = fork_trial(branch, observer)
+            order, start = fork_of(parent, at, hint=inject, **changes)
+        with progress(order) as observer:
+            outcome, summary = run_new(order, start, LoopWorker(order), observer)
         print_results([(outcome, summary)], as_json=json)
     exit_with_status([outcome])

@@ -10,7 +10,7 @@ import typer
 from agent.cli.options import JsonOption, RunsOption, TrialArgument, env_option
 
 if TYPE_CHECKING:
-    from agent.replay.replay import Report
+    from agent.replay.report import ReplayReport
 
 
 def replay(
@@ -38,7 +38,7 @@ def replay(
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
     from agent.replay.initial import initial
-    from agent.replay.replay import replay as replay_trial
+    from agent.replay.replay import Replay
     from environments.protocol import EnvironmentFault
     from trajectories.interrupts import held, interruptible
     from trajectories.reading.reader import first_event
@@ -51,7 +51,7 @@ def replay(
                 directory, first_event(directory), env=environment_kind(env), image=image, workspace=workspace
             )
         try:
-            report = replay_trial(directory, begin, to=to, say=lambda line: typer.echo(line, err=True))
+            report = Replay(directory, begin, lambda line: typer.echo(line, err=True)).run(to)
         except EnvironmentFault as error:
             typer.echo(f"agent: the replay failed: {error}", err=True)
             raise typer.Exit(1) from None
@@ -63,7 +63,7 @@ def replay(
         raise typer.Exit(1)
 
 
-def _print(report: Report) -> None:
+def _print(report: ReplayReport) -> None:
     from agent.cli.output import stdout
     from trajectories.record.text import quantity
 

@@ -15,11 +15,19 @@ def resume(
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
     from agent.config import runs_dir
-    from agent.continuation.resume import resume as resume_trial
+    from agent.continuation.resume import resuming
+    from agent.trial.options import OptionChanges
     from trajectories.reading.runs import find_trial
 
     directory = find_trial(trial, runs_dir(runs))
-    outcome, summary = resume_trial(directory, progress, **({"api_base": api_base} if api_base else {}))
+    changes: OptionChanges = {"api_base": api_base} if api_base else {}
+    with resuming(directory, **changes) as resumption:
+        if resumption.order is None:
+            outcome = None
+        else:
+            with progress(resumption.order, resumption.events) as observer:
+                outcome = resumption.run(observer)
+    summary = resumption.summary
     if outcome is None:
         ended = f"{summary.exit.reason}: {summary.exit.cause}" if summary.exit else ""
         typer.echo(f"{directory.name} is finished ({ended}); there is nothing to resume", err=True)

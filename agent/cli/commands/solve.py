@@ -26,7 +26,7 @@ from agent.cli.options import (
 
 if TYPE_CHECKING:
     from agent.trial.options import Options
-    from agent.trial.run import Outcome
+    from agent.trial.outcome import Outcome
     from trajectories.reading.summary import Summary
 
 
@@ -83,8 +83,10 @@ def solve(
     from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import parse_options
     from agent.config import ConfigurableOptions
-    from agent.trial.order import resolve
-    from agent.trial.run import solve as run_attempt
+    from agent.loop.worker import LoopWorker
+    from agent.trial.fresh import Fresh
+    from agent.trial.resolve import resolve
+    from agent.trial.run import run_new
     from trajectories.interrupts import held, interruptible
 
     typed = ConfigurableOptions(
@@ -125,7 +127,7 @@ def solve(
                 with interruptible():
                     order = resolve(options)
                 with progress(order) as observer:
-                    results.append(run_attempt(order, observer))
+                    results.append(run_new(order, Fresh(), LoopWorker(order), observer))
                 outcome = results[-1][0]
                 if outcome.interrupted or outcome.exit.reason == "infrastructure":
                     break
@@ -137,7 +139,7 @@ def solve(
 
 def _dry_run(options: Options, *, as_json: bool) -> None:
     from agent.cli.output import emit_json, readable, stdout
-    from agent.trial.order import resolve
+    from agent.trial.resolve import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
     keys = ("task", "variant", "model", "environment", "environment_spec", "limits", "prompt", "plan", "prices")

@@ -6,7 +6,7 @@ Both views are fed with the recorded events only. `state` is what they show, `li
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[Callable[[BaseEvent], None]]:
+def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[ProgressView]:
     """Show the progress of a trial until the end of the `with`; `before` are the events of a trial that is resumed."""
     with _view(order, before) as view, environment_log(view):
-        yield view.feed
+        yield view
 
 
 def _view(order: Order, before: Iterable[BaseEvent]) -> ProgressView:

@@ -1,0 +1,55 @@
+"""The image of a trial's last checkpoint: it holds everything that was installed until then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from agent.continuation.standing import Standing
+from agent.trial.order import Order
+from environments.docker.environment import CHECKPOINT
+from environments.protocol import Environment, EnvironmentUnavailable, Kind
+
+
+@dataclass(frozen=True)
+class CheckpointImage:
+    """The image to start from, if there is one, and what is not in it."""
+
+    image: str | None = None
+    lost: tuple[str, ...] = ()
+
+    def make_environment(self, order: Order, trial: str) -> Environment:
+        """Return the order's environment, not yet started, in this image."""
+        if self.image is not None:
+            order = replace(order, spec=replace(order.spec, image=self.image, build=None))
+        return order.make_environment(trial)
+
+
+def checkpoint_image(standing: Standing, kind: Kind) -> CheckpointImage:
+    """Find the image of the last checkpoint; it is used only if the daemon still has it."""
+    outside = "files outside of the workspace"
+    image, step = None, 0
+    if standing.checkpoint is not None:
+        image, step = standing.checkpoint.image, standing.checkpoint.step
+    elif standing.env is not None and (standing.env.image or "").startswith(f"{CHECKPOINT}:"):
+        image = standing.env.image  # that of a fork's parent
+    elif not standing.steps:
+        return CheckpointImage()
+    if image is None or kind != "docker":
+        return CheckpointImage(lost=(outside,))
+    if not _has_image(image):
+        return CheckpointImage(lost=(f"{outside} (the image {image} of step {step} is gone)",))
+    return CheckpointImage(image, (f"{outside} since step {step}",) if standing.steps > step else ())
+
+
+def _has_image(reference: str) -> bool:
+    from environments.docker import daemon
+    from environments.docker.images import look_up
+
+    try:
+        api = daemon.connect()
+    except EnvironmentUnavailable:
+        return False
+    try:
+        return look_up(api, reference) is not None
+    finally:
+        api.close()

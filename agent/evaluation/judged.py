@@ -1,0 +1,77 @@
+"""The task that judges a workspace, and the environment to do that in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from agent.errors import MachineError, UserError
+from benchmarks.task.task import Benchmark, Task
+from environments.protocol import Kind
+from trajectories.record.events import TrialStarted
+from trajectories.record.layout import TrialFolder
+
+
+def task_of_trial(directory: Path, start: TrialStarted, task: str | None) -> tuple[Benchmark, Task]:
+    """Return the task of a trial, or the one that the user names.
+
+    Raises: UserError, also for a task that has changed, unless the user names it.
+    """
+    from benchmarks.task.task import TaskError
+
+    name, ref = directory.name, start.task
+    if task is None and (start.imported is not None or start.options.get("instruction")):
+        raise UserError(f"{name} has no task with an evaluator; name one with --task TASK")
+    benchmark, judged = resolved_task(task or str(start.options.get("task") or ref.id))
+    if start.variant:
+        try:
+            judged = benchmark.vary(judged, tuple(start.variant.split("+")))
+        except TaskError as error:
+            raise UserError(str(error)) from None
+    has_own_task = start.imported is None and not start.options.get("instruction")
+    if has_own_task and judged.id != ref.id:
+        raise UserError(
+            f"--task {task}: {name} is a trial of {ref.id}, and its record takes no verdict of another task; evaluate "
+            f"its workspace by itself: agent evaluate {TrialFolder(directory).workspace} --task {task}"
+        )
+    if has_own_task and task is None and judged.digest != ref.digest:
+        raise UserError(
+            f"the task {ref.id} has changed (its digest was {ref.digest[:12]}, now it is {judged.digest[:12]}); to "
+            f"evaluate {name} by the task as it is now, give --task {ref.id}"
+        )
+    return benchmark, judged
+
+
+def resolved_task(reference: str) -> tuple[Benchmark, Task]:
+    """Return a task that has tests.
+
+    Raises: UserError.
+    """
+    from benchmarks.task.registry import resolve_task
+    from benchmarks.task.task import TaskError
+
+    try:
+        benchmark, task = resolve_task(reference)
+    except TaskError as error:
+        raise UserError(str(error)) from None
+    if not task.evaluable:
+        raise UserError(f"{task.id} has no tests, so it cannot evaluate anything; name another task")
+    return benchmark, task
+
+
+def kind_for(task: Task, env: Kind | None) -> Kind:
+    """Return the kind of environment to evaluate in, after a check that this machine has it.
+
+    Raises: UserError, MachineError.
+    """
+    from environments.choose import choose, make
+    from environments.protocol import EnvironmentUnavailable, MachineLacks
+
+    try:
+        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=env)
+        make(replace(task.spec, kind=kind)).check()
+    except MachineLacks as error:
+        raise MachineError(str(error)) from None
+    except EnvironmentUnavailable as error:
+        raise UserError(str(error)) from None
+    return kind

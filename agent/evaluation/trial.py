@@ -1,0 +1,110 @@
+"""Evaluates a trial again, or for the first time. The verdict goes into its record.
+
+Only a trial that came to its own end gets a verdict: a trial that infrastructure or its user ended is not scored as the
+agent's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from agent.continuation.standing import standing_of
+from agent.errors import UserError
+from agent.evaluation.archives import exported_again, require_export
+from agent.evaluation.judged import kind_for, task_of_trial
+from agent.evaluation.result import EvaluationResult, evaluated
+from agent.trial.evaluation import evaluate
+from agent.trial.outcome import Outcome
+from agent.trial.session import locked_record
+from environments.leftovers.removal import remove_tree
+from environments.protocol import Kind
+from trajectories.interrupts import interruptible
+from trajectories.record.events import BaseEvent, Evaluated, EvaluationStarted, Exited, Warned
+from trajectories.record.layout import TrialFolder
+from trajectories.writing.recorder import Observer
+
+
+def evaluate_trial(
+    directory: Path, *, task: str | None = None, env: Kind | None = None, observer: Observer | None = None
+) -> EvaluationResult:
+    """Evaluate a trial by its task; `task` names it on purpose, as it is now.
+
+    An evaluation that failed or was cut off finds what it left behind; after a score it begins anew.
+
+    Raises: UserError, RecordError, TrialInUse.
+    """
+    with locked_record(directory) as record:
+        events = record.read()
+        standing = standing_of(events)
+        if standing.exit is None:
+            raise UserError(_not_ended(directory, events))
+        with interruptible():
+            benchmark, judged = task_of_trial(directory, standing.start, task)
+            recorded = standing.start.environment
+            kind = kind_for(judged, env or (None if recorded == "unknown" else recorded))
+            exported = require_export(directory, standing)
+        ref = standing.start.task
+        changed = judged.digest != ref.digest
+        with record.recorder(after=standing.last, observer=observer) as recorder:
+            if changed:
+                text = f"evaluated by {judged.id} {judged.digest[:12]}, and the trial's was {ref.digest[:12]}"
+                recorder.append(Warned(kind="task_changed", text=text))
+            outcome = Outcome(directory, standing.exit.exit)
+            if exported is None:
+                with interruptible():
+                    exported = exported_again(directory, recorder)
+            continues = not changed and _continues(events, exported.sha256)
+            with nullcontext() if continues else _anew(record.folder, outcome, keep=_scored(events)):
+                event = evaluate(benchmark, judged, kind, recorder, exported, outcome)
+    archive = directory / exported.path
+    return evaluated(directory, archive, judged, kind, event.verdict, event.why_none, record.folder.evaluation)
+
+
+def _not_ended(directory: Path, events: Sequence[BaseEvent]) -> str:
+    exit = next((event.exit for event in reversed(events) if isinstance(event, Exited)), None)
+    state = "has not ended" if exit is None else f"was ended by {exit.reason} ({exit.cause})"
+    return (
+        f"{directory.name} {state}, so it is not scored; continue it with agent resume, or evaluate a copy of its "
+        "workspace (agent checkout) by itself"
+    )
+
+
+@contextmanager
+def _anew(folder: TrialFolder, outcome: Outcome, *, keep: bool) -> Iterator[None]:
+    """Give the evaluator an empty folder. `keep` preserves the standing verdict's folder until there is a new score.
+
+    An evaluation without a score then leaves its files in the folder's `failed`.
+    """
+    current, before = folder.evaluation, folder.evaluation_before
+    if before.is_dir():  # a process died while it evaluated
+        remove_tree(current)
+        before.rename(current)
+    if not keep or not current.is_dir():
+        remove_tree(current)
+        yield
+        return
+    current.rename(before)
+    try:
+        yield
+    finally:
+        if outcome.verdict is not None and outcome.verdict.status == "scored":
+            remove_tree(before)
+        else:
+            remove_tree(before / "failed")
+            if current.is_dir():
+                current.rename(before / "failed")
+            before.rename(current)
+
+
+def _continues(events: Sequence[BaseEvent], workspace_sha256: str) -> bool:
+    """Report if the last evaluation was of this workspace, and none has come to a score."""
+    last = next((event for event in reversed(events) if isinstance(event, EvaluationStarted)), None)
+    return last is not None and last.workspace_sha256 == workspace_sha256 and not _scored(events)
+
+
+def _scored(events: Sequence[BaseEvent]) -> bool:
+    """Report if any evaluation has come to a score."""
+    verdicts = (event.verdict for event in events if isinstance(event, Evaluated))
+    return any(verdict is not None and verdict.status == "scored" for verdict in verdicts)

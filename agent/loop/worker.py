@@ -1,0 +1,45 @@
+"""Our own agent as a worker: the loop decides, the driver performs, the model answers."""
+
+from __future__ import annotations
+
+import threading
+
+from agent.loop.drive import Driver
+from agent.loop.loop import Loop
+from agent.trial.order import Order
+from agent.trial.session import Session
+from trajectories.interrupts import interruptible
+from trajectories.record.exits import Exit
+
+
+class LoopWorker:
+    """Implements `Worker` with the model of an order."""
+
+    def __init__(self, order: Order) -> None:
+        self._model = order.model
+        self._texts = order.texts
+        self._retries = order.retries
+        self._warming_up = threading.Thread(target=order.model.warm_up, daemon=True)
+
+    def warm_up(self) -> None:
+        """See `Worker`; the model's imports are slow."""
+        self._warming_up.start()
+
+    def work(self, session: Session) -> Exit:
+        """See `Worker`."""
+        with interruptible():
+            self._warming_up.join()  # the trial's time begins with the first call, after this
+        opening = session.opening
+        loop = Loop(opening.messages, session.limits, self._model.info.action_format, self._texts)
+        driver = Driver(loop, self._model, session, self._retries)
+        driver.take_in(opening.history)
+        driver.inherit(opening.inherited)
+        if opening.lost_call is not None:
+            driver.call_was_lost(opening.lost_call)
+        if opening.notice is not None:
+            driver.say(opening.notice)
+        return driver.run()
+
+    def close(self) -> None:
+        """See `Worker`."""
+        self._model.close()

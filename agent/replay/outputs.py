@@ -1,0 +1,84 @@
+"""Compares the recorded output of an action with that of its replay, in memory or, if it is long, piece by piece."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from environments.protocol import Execution
+from trajectories.blobs.spooled import Spooled
+from trajectories.blobs.store import BlobStore
+from trajectories.comparison.compare import (
+    NORMALIZED_BYTES,
+    Comparison,
+    Span,
+    compare,
+    first_difference,
+    first_differing_byte,
+)
+from trajectories.record.events import ActionFinished, BaseEvent, Output
+from trajectories.record.layout import TrialFolder
+
+
+@dataclass(frozen=True)
+class ComparedStream:
+    """The comparison of one stream, and the place of its first difference."""
+
+    comparison: Comparison
+    detail: str
+
+
+class OutputComparison:
+    """Compares the outputs of one replay."""
+
+    def __init__(self, directory: Path, trial_began: BaseEvent) -> None:
+        self._blobs = BlobStore(TrialFolder(directory).blobs)
+        self._trial_began_s = seconds_of(trial_began)
+        self._replay_began_s = time.time()
+
+    def streams(self, recorded: ActionFinished, replayed: Execution) -> list[ComparedStream] | None:
+        """Compare each stream of an action; None if the record does not hold one of them to the byte."""
+        pairs = [(recorded.output, replayed.output)]
+        if recorded.stderr is not None:
+            pairs.append((recorded.stderr, b"" if replayed.stderr is None else replayed.stderr))
+        streams = [self._compare(then, now, recorded) for then, now in pairs]
+        compared = [stream for stream in streams if stream is not None]
+        return compared if len(compared) == len(streams) else None
+
+    def _compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished) -> ComparedStream | None:
+        if max(then.kept, len(now)) > NORMALIZED_BYTES and then.blob is not None:
+            pieces = now.pieces() if isinstance(now, Spooled) else (now,)
+            at = first_differing_byte(self._blobs.pieces(then.blob), pieces)
+            same = at is None
+            noise = ("masked",) if not same and then.masked else ()
+            detail = f"{then.kept} bytes then, {len(now)} now: they part at byte {at} (too long to compare closer)"
+            return ComparedStream(Comparison(identical=same, equal=same, noise=noise), detail)
+        data = self._recorded_bytes(then)
+        if data is None:
+            return None
+        printed = bytes(now)
+        ended_s = seconds_of(finished)
+        then_span = None
+        if self._trial_began_s is not None and ended_s is not None:
+            then_span = Span(self._trial_began_s, ended_s)
+        comparison = compare(data, printed, then_span, Span(self._replay_began_s, time.time()))
+        if then.masked and not comparison.equal:
+            comparison = Comparison(identical=False, equal=False, noise=("masked",))
+        return ComparedStream(comparison, "" if comparison.identical else first_difference(data, printed))
+
+    def _recorded_bytes(self, output: Output) -> bytes | None:
+        if output.blob is not None:
+            return self._blobs.get(output.blob)
+        data = output.text.encode("utf-8", "surrogatepass")
+        return data if hashlib.sha256(data).hexdigest() == output.sha256 else None
+
+
+def seconds_of(event: BaseEvent) -> float | None:
+    """Return the time of an event in seconds since 1970; None if the record does not hold it."""
+    try:
+        return datetime.fromisoformat(event.t).timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,54 @@
+"""Evaluates an exported workspace with the benchmark's own evaluator. Never raises: a missing verdict has a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.trial.outcome import INTERRUPTED, Outcome
+from benchmarks.task.task import Benchmark, Task
+from environments.protocol import Kind
+from trajectories.interrupts import interruptible
+from trajectories.record.events import Evaluated, EvaluationStarted, WorkspaceExported
+from trajectories.record.layout import TrialFolder
+from trajectories.record.verdict import Verdict
+from trajectories.writing.recorder import Recorder
+
+
+def evaluate(
+    benchmark: Benchmark,
+    task: Task,
+    kind: Kind,
+    recorder: Recorder,
+    exported: WorkspaceExported | None,
+    outcome: Outcome,
+) -> Evaluated:
+    """Score a trial's workspace, and record the verdict or why there is none.
+
+    Files that an earlier evaluation left behind stay where they are: the evaluator may continue from there.
+    """
+    reason = "there is no workspace to evaluate"
+    if exported is not None:
+        recorder.append(EvaluationStarted(evaluator=benchmark.name, workspace_sha256=exported.sha256))
+        recorder.sync()
+        archive = recorder.directory / exported.path
+        scratch = TrialFolder(recorder.directory).evaluation
+        outcome.verdict, reason = verdict_on(benchmark, task, kind, archive, scratch)
+        outcome.interrupted = outcome.interrupted or reason == INTERRUPTED
+    outcome.evaluator_failed = not outcome.interrupted and (
+        outcome.verdict is None or outcome.verdict.status == "error"
+    )
+    return recorder.append(Evaluated(verdict=outcome.verdict, why_none=reason))
+
+
+def verdict_on(
+    benchmark: Benchmark, task: Task, kind: Kind, archive: Path, scratch: Path
+) -> tuple[Verdict | None, str]:
+    """Return the evaluator's verdict on a workspace (tar.zst), or None and the reason."""
+    try:
+        scratch.mkdir(exist_ok=True)
+        with interruptible():
+            return benchmark.evaluate(task, archive, kind, scratch), ""
+    except KeyboardInterrupt:
+        return None, INTERRUPTED
+    except Exception as error:
+        return None, f"the evaluator failed: {error!r}"

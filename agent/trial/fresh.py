@@ -1,0 +1,38 @@
+"""A trial from its beginning: a new environment, the task's own files, the opening of the prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.trial.order import Order
+from agent.trial.session import Workplace
+from agent.trial.start import Lease, Opening
+from trajectories.record.events import TrialStarted
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Implements `Start` for a trial that nothing came before."""
+
+    steps: int = 0
+    snapshot: int | None = None
+
+    def first_event(self, order: Order) -> TrialStarted:
+        """See `Start`."""
+        return order.trial_started()
+
+    def inputs(self) -> tuple[bytes, ...]:
+        """See `Start`."""
+        return ()
+
+    def environment(self, order: Order, trial: str) -> Lease:
+        """See `Start`."""
+        return Lease(order.make_environment(trial))
+
+    def restore(self, place: Workplace) -> tuple[str, ...]:
+        """See `Start`; the task's files are there already."""
+        return ()
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """See `Start`."""
+        return Opening(messages=tuple(place.order.opening(place.started)))

@@ -1,0 +1,25 @@
+"""The result of running a trial, beside its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trajectories.record.exits import Exit
+from trajectories.record.verdict import Verdict
+
+INTERRUPTED = "interrupted by the user"
+"""Reason for a missing workspace or verdict."""
+
+
+@dataclass
+class Outcome:
+    """The end of a trial. Each step of `run_trial` fills in its part."""
+
+    directory: Path
+    exit: Exit
+    interrupted: bool = False
+    """True also if the user interrupted only the export or the evaluation."""
+    evaluator_failed: bool = False
+    """True if the trial should have a score and has none."""
+    verdict: Verdict | None = None

@@ -1,0 +1,185 @@
+"""Resolves what the user asked for into an order.
+
+Everything that can fail before money is spent or a container starts fails here, as a `UserError` or a `MachineError`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from agent.errors import MachineError, UserError
+from agent.loop.texts import PromptTexts
+from agent.models.retries import RetryPolicy
+from agent.trial.options import Options
+from agent.trial.order import Order
+from benchmarks.task.task import Benchmark, Task
+from environments.protocol import Kind
+from prompts import Prompt
+from trajectories.record.events import Limits, TextRef
+from trajectories.record.identity import sha256_of
+
+_TEXT_BYTES = 4 << 20
+_PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
+
+
+def resolve(
+    options: Options, prompt: Prompt | None = None, task_as_recorded: tuple[Benchmark, Task] | None = None
+) -> Order:
+    """Return the order for these options; `prompt` and `task_as_recorded` replace those that the options name.
+
+    Raises: UserError, MachineError.
+    """
+    from agent.loop.solution import solution_of
+    from agent.models.choose import make_model
+    from agent.models.protocol import ModelUnreachable, ModelUnusable
+    from agent.reports.prices import find_prices, price_problem
+    from benchmarks.task.registry import PATH
+    from benchmarks.task.task import TaskError
+    from environments.choose import choose, make
+    from environments.protocol import EnvironmentUnavailable, MachineLacks
+    from prompts import PromptError, load as load_prompt
+
+    try:
+        options = replace(
+            options,
+            model=_with_found_trial(options.model, options.runs),
+            instruction=text_or_file(options.instruction, "--instruction"),
+        )
+        if options.image is not None and not options.image.strip():
+            raise UserError(f"--image {options.image!r}: name an image, or leave it out")
+        benchmark, task = task_as_recorded or _task(options)
+        task = benchmark.vary(task, options.variants)
+        if options.task is not None:  # a short name may come to mean something else, and a path is from here
+            options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)
+        model = make_model(
+            options.model,
+            settings=options.model_settings,
+            api_base=options.api_base,
+            solution=lambda: solution_of(task),
+        )
+        prompt = prompt or load_prompt(options.prompt or task.prompt)
+        plan = None if options.plan is None else _read_text(options.plan, "--plan")
+        if plan is not None and not plan.strip():
+            raise UserError(f"--plan {options.plan}: the file is empty; write a plan, or leave the option out")
+        limits = _limits(options, task.limits)
+        prices = find_prices(options.prices)
+        if limits.cost_usd is not None and model.info.free is None:
+            why = price_problem(prices, model.info.ref.name)
+            if why:
+                raise UserError(
+                    f"--cost-limit {limits.cost_usd:g}: {why}, so a cost limit could not be kept; leave it out and set "
+                    "--token-limit instead"
+                )
+        model.check()
+        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=options.env)
+        _check_docker_only(options, kind)
+        spec = replace(
+            task.spec,
+            kind=kind,
+            platform=options.platform or task.spec.platform,
+            keep=options.keep,
+            output_bytes=limits.output_bytes,
+            shell=options.shell,
+        )
+        make(spec).check()
+    except (ModelUnreachable, MachineLacks) as error:
+        raise MachineError(str(error)) from None
+    except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:
+        raise UserError(str(error)) from None
+    return Order(
+        task=task,
+        benchmark=benchmark,
+        model=model,
+        spec=spec,
+        limits=limits,
+        texts=PromptTexts(prompt),
+        prompt=TextRef(name=prompt.name, sha256=prompt.sha256),
+        prices=prices,
+        retries=RetryPolicy(),
+        runs=options.runs,
+        batch=options.batch,
+        evaluate=options.evaluate and task.evaluable,
+        options=options,
+        plan=plan,
+        plan_ref=None if plan is None else TextRef(name=str(options.plan), sha256=sha256_of(plan)),
+        prompt_data=prompt.data,
+    )
+
+
+def _check_docker_only(options: Options, kind: Kind) -> None:
+    if options.platform is not None and not _PLATFORM.fullmatch(options.platform):
+        raise UserError(f"--platform {options.platform!r} is not a platform; write for instance linux/amd64")
+    asked = {
+        "--platform": options.platform,
+        "--keep": options.keep,
+        "--checkpoint-every": options.checkpoint_every,
+    }
+    for option in [name for name, value in asked.items() if value] if kind != "docker" else []:
+        raise UserError(f"{option} does not apply to {kind}; leave it out, or choose --env docker")
+
+
+def _task(options: Options) -> tuple[Benchmark, Task]:
+    from benchmarks.task.adhoc import adhoc_task
+    from benchmarks.task.registry import resolve_task
+
+    asked = (("--task", options.task), ("--instruction", options.instruction))
+    given = [name for name, value in asked if value is not None]
+    if len(given) != 1:
+        raise UserError("give either --task TASK, or --instruction TEXT|FILE with --image or --workspace")
+    if options.task is not None:
+        if options.image or options.workspace:
+            raise UserError("--image and --workspace go with --instruction; a task brings its own")
+        return resolve_task(options.task)
+    assert options.instruction is not None
+    if options.image is None and options.workspace is None:
+        raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")
+    return adhoc_task(options.instruction, image=options.image, workspace=options.workspace)
+
+
+def text_or_file(text: str | None, option: str) -> str | None:
+    """Return the text, or the content of the file that it names.
+
+    Raises: UserError naming the option, also for a path to no file: a path is hardly meant for a model.
+    """
+    if text is None or len(text) >= 4096 or "\n" in text:
+        return text
+    if not Path(text).is_file():
+        if len(text.split()) == 1 and (text.endswith((".md", ".txt")) or "/" in text or Path(text).is_dir()):
+            raise UserError(f"{option} {text!r}: no such file (a literal text needs more than one word)")
+        return text
+    return _read_text(Path(text), option)
+
+
+def _with_found_trial(model: str, runs: Path) -> str:
+    """Return `replay:TRIAL` with the trial's directory."""
+    if not model.startswith("replay:") or model == "replay:":
+        return model
+    from trajectories.reading.runs import find_trial
+
+    return f"replay:{find_trial(model.removeprefix('replay:'), runs)}"
+
+
+def _read_text(path: Path, option: str) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"{option} {path}: not a regular file")
+        if path.stat().st_size > _TEXT_BYTES:
+            raise UserError(f"{option} {path}: is larger than {_TEXT_BYTES >> 20} MiB")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{option} {path}: not UTF-8 (byte {error.start}); convert the file") from None
+    except OSError as error:
+        raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from None
+
+
+def _limits(options: Options, defaults: Limits) -> Limits:
+    given = {
+        "steps": options.step_limit,
+        "time_s": options.time_limit_s,
+        "tokens": options.token_limit,
+        "cost_usd": options.cost_limit_usd,
+        "command_s": options.command_timeout_s,
+    }
+    return defaults.model_copy(update={name: value for name, value in given.items() if value is not None})

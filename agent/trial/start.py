@@ -1,0 +1,86 @@
+"""The contract of a start: with what a trial begins.
+
+A fresh trial, a fork and a resumed trial differ only here. `run_trial` asks a start for everything in the order of the
+methods below, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from agent.loop.instructions import Say
+from environments.protocol import Environment, Started
+from trajectories.record.events import BaseEvent, CallFinished, CallStarted, InheritedReply, Message, TrialStarted
+
+if TYPE_CHECKING:
+    from agent.trial.order import Order
+    from agent.trial.session import Workplace
+
+Turn = Say | Message | CallFinished | InheritedReply
+"""One turn of a parent's conversation: a message, also one that is not recorded yet, or a reply."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """An environment for one trial, and who releases it."""
+
+    environment: Environment
+    started: Started | None = None
+    """Facts about an environment that runs already; None if the session has to start it."""
+    released_by_session: bool = True
+    """False for an environment whose owner goes on using it."""
+
+    def release(self) -> None:
+        """Stop the environment, unless its owner does that."""
+        if self.released_by_session:
+            self.environment.stop()
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The conversation that a worker takes up, in this order."""
+
+    history: tuple[BaseEvent, ...] = ()
+    """Events that the record holds already: they are taken in, and nothing of them is done again."""
+    inherited: tuple[Turn, ...] = ()
+    """Turns of the parent's conversation, to be copied into this record."""
+    messages: tuple[Say, ...] = ()
+    """Messages that are due before the first call."""
+    lost_call: CallStarted | None = None
+    """A request that left before the harness died, and has no outcome."""
+    notice: Say | None = None
+    """Said before the next call, after everything else that is due."""
+
+
+class Start(Protocol):
+    """With what a trial begins."""
+
+    @property
+    def steps(self) -> int:
+        """Number of steps that the record holds already."""
+
+    @property
+    def snapshot(self) -> int | None:
+        """Step of the last snapshot in the record; None if there is none yet."""
+
+    def first_event(self, order: Order) -> TrialStarted:
+        """Return event 0 of a new record; the trial's name, attempt and identity are filled in later."""
+
+    def inputs(self) -> tuple[bytes, ...]:
+        """Return inputs of its own that are kept with the trial, beside the prompt and the plan."""
+
+    def environment(self, order: Order, trial: str) -> Lease:
+        """Return the environment of the trial: a new one, or one that runs and is handed over."""
+
+    def restore(self, place: Workplace) -> tuple[str, ...]:
+        """Bring the workspace to its first state, and return one line for each thing that is lost.
+
+        Raises: EnvironmentFault, RecordError.
+        """
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """Return the conversation to take up; called when the workspace is restored and its snapshot is kept.
+
+        Raises: EnvironmentFault, RecordFull.
+        """
