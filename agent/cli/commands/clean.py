@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.cli.options import JsonOption, RemovalDryRunOption
+
 if TYPE_CHECKING:
     from environments.leftovers.cleaning import Cleaned, Leftover
 
 
 def clean(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
+    dry_run: RemovalDryRunOption = False,
     kept: Annotated[bool, typer.Option("--kept", help="Also remove containers that --keep left behind.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
 ) -> int:
-    """Remove containers, temporary directories and lock files that ended processes of Retrace left behind.
+    """Remove what ended processes of Retrace left behind.
 
-    Images that serve as caches stay.
+    This removes containers, temporary directories and lock files. Images that serve as caches stay.
     """
     from agent.cli.output import emit_json, stderr
     from environments.leftovers import cleaning

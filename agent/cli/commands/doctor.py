@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from agent.cli.options import JsonOption
+
 
 def doctor(
     trial: Annotated[
@@ -21,9 +23,12 @@ def doctor(
         Path | None,
         typer.Option(help="Directory of trials, whose disk is checked for free space [runs].", show_default=False),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
 ) -> None:
-    """Check what this machine can do, or list the commands of a trial that may not reproduce."""
+    """Check what this machine can do.
+
+    With a trial, list its commands that may not reproduce instead.
+    """
     from agent.cli.output import emit_json, readable, stdout
     from agent.config import runs_dir
     from agent.doctor import examine

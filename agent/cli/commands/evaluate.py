@@ -36,7 +36,10 @@ def evaluate(
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Evaluate a trial's workspace again, or any workspace; a trial's verdict is added to its record."""
+    """Evaluate the workspace of a trial, or any workspace.
+
+    The verdict on a trial is added to its record.
+    """
     from agent.cli.output import emit_json, stdout
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir

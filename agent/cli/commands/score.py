@@ -99,7 +99,10 @@ def score(
     runs: RunsOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole report as one JSON object.")] = False,
 ) -> None:
-    """Score trials from their records: pass rates, AMS, costs, intervals, comparisons."""
+    """Score trials from their records.
+
+    The report has pass rates, AMS, costs, intervals and comparisons.
+    """
     from agent.cli.output import emit_json, stdout
     from agent.config import runs_dir
     from agent.reports.files import Files

@@ -28,7 +28,7 @@ def list_tasks(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List tasks."""
+    """List the tasks of all benchmarks."""
     from agent.cli.output import emit_json
     from agent.cli.tables import plain_table
     from agent.errors import UserError
