@@ -96,6 +96,11 @@ def test_the_record_page_has_every_event_with_every_field() -> None:
         own = set(event.model_fields) - set(BaseEvent.model_fields) - {"type"}
         for field in own:
             assert f"| `{event.model_fields[field].alias or field}` |" in section
+        assert "```json" in section, "no stored record has such an event"
+
+
+def test_every_field_of_the_record_page_has_a_meaning() -> None:
+    assert [line for line in record_page().splitlines() if re.match(r"\| `.*\|\s*\|$", line)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
