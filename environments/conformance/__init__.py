@@ -1,16 +1,16 @@
-"""The conformance kit: what an environment promises, tried out.
+"""The conformance kit, which tests what an environment promises. It works with environments of your own, too.
 
-Any environment passes it, also one of your own. In a test module:
+In a test module:
 
     from environments.conformance import EnvironmentConformance
 
     class TestMine(EnvironmentConformance):
-        def make(self, **changes):                  # an environment that is not started yet; `changes` are
-            return Mine(replace(SPEC, **changes))   # fields of `EnvironmentSpec`, for instance pids=100
+        def make(self, **changes):                  # returns an environment that is not started; `changes`
+            return Mine(replace(SPEC, **changes))   # are fields of `EnvironmentSpec`, for example pids=100
 
-pytest then runs every check, one test id a check. Without pytest: `run_checks(make).table()`, or
-`python -m environments.conformance MODULE:MAKE`. A check whose promise the environment does not make is listed.
-`environments.conformance.broken` has for each check an environment that fails it.
+pytest then runs every check under a test id of its own. Without pytest: `run_checks(make).table()`, or
+`python -m environments.conformance MODULE:MAKE`. Checks of promises that the environment does not make are listed.
+`environments.conformance.broken` has an environment that fails each check.
 """
 
 from typing import TYPE_CHECKING

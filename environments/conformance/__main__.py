@@ -1,4 +1,4 @@
-"""`python -m environments.conformance KIND|MODULE:MAKE`: the kit's table; status 1 if a check fails."""
+"""`python -m environments.conformance KIND|MODULE:MAKE`: print the kit's table; exit status 1 if a check fails."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from environments.protocol import KINDS, EnvironmentFault, EnvironmentSpec
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m environments.conformance",
-        description="Try out on an environment what it promises; status 1 if a promise is broken.",
+        description="Test what an environment promises. The exit status is 1 if a promise is broken.",
     )
     parser.add_argument("what", help=f"{', '.join(KINDS)}, or MODULE:MAKE, a function make(**changes) -> Environment")
-    parser.add_argument("--image", help="for docker: any with bash and coreutils")
-    parser.add_argument("--user", help="whom actions run as (default: the image's user)")
-    parser.add_argument("--only", metavar="TEXT", default="", help="only checks with this in their name")
+    parser.add_argument("--image", help="image for docker; any with bash and coreutils")
+    parser.add_argument("--user", help="user that actions run as (default: the image's user)")
+    parser.add_argument("--only", metavar="TEXT", default="", help="run only checks with this text in their name")
     parser.add_argument("--list", action="store_true", help="print the checks and run nothing")
     options = parser.parse_args(arguments)
-    checks = [one for one in all_checks() if options.only in one.id]
+    checks = [check for check in all_checks() if options.only in check.id]
     if options.list:
-        print("\n".join(f"{one.id}  [{one.promise.value}]  {one.says}" for one in checks))
+        print("\n".join(f"{check.id}  [{check.promise.value}]  {check.meaning}" for check in checks))
         return 0
     try:
         make, sever = _maker(options)

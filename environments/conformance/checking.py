@@ -1,6 +1,6 @@
-"""What a check is: a function that tries out one promise and raises AssertionError where it is not kept.
+"""Checks: functions that test one promise and raise AssertionError if it is not kept.
 
-Checks say `same` and `holds` instead of `assert`: they hold under `python -O` too, and show the values without pytest.
+They call `same` and `holds` instead of `assert`. These also work under `python -O`, and show values without pytest.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ Body = Callable[[Place], None]
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `broken` names the environments (`environments.conformance.broken`) that must fail it."""
+    """One check."""
 
     topic: str
     name: str
-    says: str
+    meaning: str
     promise: Promise
     broken: tuple[str, ...]
+    """Names of the environments (`environments.conformance.broken`) that must fail it."""
     body: Body = field(repr=False)
     alone: bool = False
-    """Whether it gets an environment of its own: it ends or damages it."""
+    """True if it needs an environment of its own, because it ends or damages it."""
     severs: bool = False
-    """Whether it needs a way to kill the environment from outside."""
+    """True if it needs a way to kill the environment from outside."""
     spec: Mapping[str, object] = field(default_factory=dict)
-    """Fields of `EnvironmentSpec` that it wants changed."""
+    """Fields of `EnvironmentSpec` that it needs changed."""
 
     @property
     def id(self) -> str:
@@ -43,13 +44,13 @@ _REGISTER: dict[str, list[Check]] = {}
 def check(
     promise: Promise, *broken: str, alone: bool = False, severs: bool = False, **spec: object
 ) -> Callable[[Body], Body]:
-    """Declare a function `check_...(place)` as a check; its docstring is the promise in words."""
+    """Declare a function `check_...(place)` as a check; its docstring is its meaning."""
 
     def declare(body: Body) -> Body:
         topic = body.__module__.rpartition(".")[2]
         name = body.__name__.removeprefix("check_")
-        says = (body.__doc__ or "").strip()
-        own = Check(topic, name, says, promise, broken, body, alone or severs, severs, spec)
+        meaning = (body.__doc__ or "").strip()
+        own = Check(topic, name, meaning, promise, broken, body, alone or severs, severs, spec)
         _REGISTER.setdefault(body.__module__, []).append(own)
         return body
 
@@ -57,18 +58,18 @@ def check(
 
 
 def declared_in(module: str) -> list[Check]:
-    """The checks of a module that was imported, in its order."""
+    """Return the checks of an imported module, in their order there."""
     return _REGISTER.get(module, [])
 
 
 def same(got: object, expected: object, what: str = "") -> None:
-    """Raises: AssertionError with both values, where they differ."""
+    """Check that two values are equal. Raises: AssertionError with both values."""
     if got != expected:
         raise AssertionError(f"{what + ': ' if what else ''}got {_short(got)}, expected {_short(expected)}")
 
 
 def holds(condition: object, what: str, seen: object = None) -> None:
-    """Raises: AssertionError that says `what` does not hold."""
+    """Check a condition. Raises: AssertionError that names `what`, the expectation, and what was `seen`."""
     if not condition:
         raise AssertionError(f"not so: {what}" + ("" if seen is None else f"; seen: {_short(seen)}"))
 

@@ -1,4 +1,4 @@
-"""What is in an archive: read with Python's tarfile, as someone else than the writer of it."""
+"""The content of an archive, read independently of the code that wrote it, with Python's tarfile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Content:
-    """One member; `body` of regular files of at most 1 MiB."""
+    """One member of an archive; only regular files of at most 1 MiB have a `body`."""
 
     type: str
     mode: int
@@ -28,7 +28,7 @@ _TYPES = {tarfile.DIRTYPE: "directory", tarfile.SYMTYPE: "symlink", tarfile.LNKT
 
 
 def contents(archive: Path | bytes) -> dict[str, Content]:
-    """By name, of a tar.zst file or of the bytes of a tar stream."""
+    """Return the members of a tar.zst file or of the bytes of a tar stream, by name."""
     if isinstance(archive, bytes):
         return _read(tarfile.open(fileobj=io.BytesIO(archive), encoding="utf-8", errors="surrogateescape"))
     import zstandard
@@ -38,26 +38,26 @@ def contents(archive: Path | bytes) -> dict[str, Content]:
 
 
 def _read(archive: tarfile.TarFile) -> dict[str, Content]:
-    found = {}
+    members = {}
     with archive:
-        for one in archive:
-            body = archive.extractfile(one) if one.isreg() and one.size <= 1 << 20 else None
-            found[one.name] = Content(
-                _TYPES.get(one.type, "file" if one.isreg() else "other"),
-                one.mode,
-                one.uid,
-                one.gid,
-                one.size,
-                one.mtime,
-                one.linkname,
-                one.issparse(),
+        for member in archive:
+            body = archive.extractfile(member) if member.isreg() and member.size <= 1 << 20 else None
+            members[member.name] = Content(
+                _TYPES.get(member.type, "file" if member.isreg() else "other"),
+                member.mode,
+                member.uid,
+                member.gid,
+                member.size,
+                member.mtime,
+                member.linkname,
+                member.issparse(),
                 body.read() if body else b"",
             )
-    return found
+    return members
 
 
 def tar_of(*members: tuple[tarfile.TarInfo, bytes], format: int = tarfile.GNU_FORMAT) -> io.BytesIO:
-    """A tar stream of these."""
+    """Make a tar stream of these members."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=format) as archive:
         for member, body in members:
@@ -68,7 +68,7 @@ def tar_of(*members: tuple[tarfile.TarInfo, bytes], format: int = tarfile.GNU_FO
 
 
 def file(name: str, body: bytes = b"x", **facts: object) -> tuple[tarfile.TarInfo, bytes]:
-    """A member for `tar_of`; `facts` are fields of TarInfo."""
+    """Make a member for `tar_of`; `facts` are fields of TarInfo."""
     member = tarfile.TarInfo(name)
     for key, value in facts.items():
         setattr(member, key, value)
@@ -76,5 +76,5 @@ def file(name: str, body: bytes = b"x", **facts: object) -> tuple[tarfile.TarInf
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
-    """A stream of chunks, whole."""
+    """Return a stream of chunks as bytes."""
     return b"".join(pieces)

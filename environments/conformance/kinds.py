@@ -1,4 +1,4 @@
-"""The three kinds of this package as the kit takes them: how one is made, and how it is killed from outside."""
+"""The three kinds of this package, for the kit: making one, and killing it from outside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from environments.protocol import Environment, EnvironmentSpec
 
 
 def maker(spec: EnvironmentSpec) -> Make:
-    """Makes environments of this spec, with changes."""
+    """Return a function that makes environments of this spec, with changes."""
 
     def make(**changes: object) -> Environment:
         from environments.choose import make as make_one
@@ -20,7 +20,7 @@ def maker(spec: EnvironmentSpec) -> Make:
 
 
 def sever(environment: Environment) -> None:
-    """Pause the container (a killed one takes its files along), or kill the process of a sandbox or a local one."""
+    """Pause the container (killing it would remove its files), or kill the process of a sandbox or local one."""
     from environments.docker.environment import DockerEnvironment
     from environments.local import LocalEnvironment
     from environments.sandbox.environment import SandboxEnvironment
@@ -36,4 +36,4 @@ def sever(environment: Environment) -> None:
         assert environment._link is not None
         environment._link.process.kill()
     else:
-        raise TypeError(f"{type(environment).__name__} is no environment of this package")
+        raise TypeError(f"{type(environment).__name__} is not an environment of this package")

@@ -1,4 +1,4 @@
-"""Runs checks on an environment, without pytest: starts places, shares them, and keeps count."""
+"""Running checks on an environment without pytest: it starts environments, shares them and counts the results."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from environments.protocol import EnvironmentFault, Started
 
 
 class Unpromised(Exception):
-    """A check that does not apply, and why."""
+    """Raised with the reason if a check does not apply."""
 
 
 class Kit:
-    """One environment's checks. Checks with the same spec share a place, but for those that want one alone."""
+    """Runs the checks of one environment. Checks with the same spec share a place, unless they need one alone."""
 
     def __init__(self, make: Make, sever: Sever | None = None, name: str | None = None) -> None:
-        """`name` is what reports call it; None is its kind."""
+        """`name` is the environment's name in reports; None is its kind."""
         self._make = make
         self._sever = sever
         self._name = name
         self._shared: dict[str, Place] = {}
 
     def run(self, check: Check) -> None:
-        """Raises: AssertionError where the promise is broken; Unpromised where it is not made."""
+        """Run a check. Raises: AssertionError if the promise is broken, Unpromised if it is not made."""
         if not check.spec:
             self._applies(check, self.started())
         if check.severs and self._sever is None:
@@ -46,11 +46,11 @@ class Kit:
         finally:
             place.clean_up()
             if check.alone or not kept:
-                self._shared = {key: one for key, one in self._shared.items() if one is not place}
+                self._shared = {key: shared for key, shared in self._shared.items() if shared is not place}
                 _stop(place)
 
     def started(self) -> Started:
-        """What the environment says of itself, with nothing asked for."""
+        """Return the facts that the environment reports with an unchanged spec."""
         return self._shared_place({}).started
 
     @property
@@ -58,7 +58,7 @@ class Kit:
         return self._name or self.started().kind
 
     def close(self) -> None:
-        """Stop all that still runs."""
+        """Stop all environments that still run."""
         for place in self._shared.values():
             _stop(place)
         self._shared = {}
@@ -85,14 +85,14 @@ class Kit:
 
 
 def _stop(place: Place) -> None:
-    """Without a word: whether a stop is clean is for checks to say."""
+    """Stop it and ignore errors: separate checks test that a stop is clean."""
     with contextlib.suppress(Exception):
         place.environment.stop()
 
 
 @dataclass
 class Report:
-    """What came out, check by check; texts say why."""
+    """The results by check; texts are reasons."""
 
     name: str
     passed: list[Check] = field(default_factory=list)
@@ -104,11 +104,11 @@ class Report:
         return not self.failed
 
     def table(self) -> str:
-        """One line a check, failures last, then the sum."""
-        width = max((len(one.id) for one in self.passed + [c for c, _ in self.failed + self.unpromised]), default=0)
-        lines = [f"passed      {one.id:{width}}  {one.says}" for one in self.passed]
-        lines += [f"unpromised  {one.id:{width}}  {why}" for one, why in self.unpromised]
-        lines += [f"FAILED      {one.id:{width}}  {one.says}\n{'':14}{why}" for one, why in self.failed]
+        """Return one line for each check, failures last, then the sum."""
+        width = max((len(check.id) for check in self.passed + [c for c, _ in self.failed + self.unpromised]), default=0)
+        lines = [f"passed      {check.id:{width}}  {check.meaning}" for check in self.passed]
+        lines += [f"unpromised  {check.id:{width}}  {why}" for check, why in self.unpromised]
+        lines += [f"FAILED      {check.id:{width}}  {check.meaning}\n{'':14}{why}" for check, why in self.failed]
         counts = f"{len(self.passed)} passed, {len(self.failed)} failed, {len(self.unpromised)} not promised"
         return "\n".join([*lines, f"{self.name}: {counts}"])
 
@@ -121,11 +121,11 @@ def run_checks(
     name: str | None = None,
     progress: Callable[[str, Check], None] | None = None,
 ) -> Report:
-    """Run all checks (or these) on environments that `make` makes; an error of any kind in one is a failure.
+    """Run all checks, or these, on environments that `make` makes. An error of any kind in a check is a failure.
 
-    Raises: EnvironmentUnavailable, if none can be started.
+    `progress` receives `passed`, `failed` or `unpromised` and the check, as soon as its result is known.
 
-    `progress` gets `passed`, `failed` or `unpromised` and the check, as soon as it is known.
+    Raises: EnvironmentUnavailable if no environment can be started.
     """
     from environments.conformance.topics import all_checks
 
@@ -133,25 +133,25 @@ def run_checks(
     try:
         kit.started()
         report = Report(kit.name)
-        for one in all_checks() if checks is None else checks:
+        for check in all_checks() if checks is None else checks:
             try:
-                kit.run(one)
-                report.passed.append(one)
+                kit.run(check)
+                report.passed.append(check)
                 outcome = "passed"
-            except Unpromised as why:
-                report.unpromised.append((one, str(why)))
+            except Unpromised as exception:
+                report.unpromised.append((check, str(exception)))
                 outcome = "unpromised"
             except Exception as error:
-                what = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-                report.failed.append((one, what))
+                reason = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+                report.failed.append((check, reason))
                 outcome = "failed"
             if progress:
-                progress(outcome, one)
+                progress(outcome, check)
         return report
     finally:
         kit.close()
 
 
 def unpromised(started: Started) -> dict[Promise, str]:
-    """The promises that an environment does not make, with what they mean."""
+    """Return the promises that an environment does not make, with their meanings."""
     return {promise: MEANING[promise] for promise in Promise if promise not in started.promises}

@@ -1,4 +1,4 @@
-"""A started environment under test, with short names for what checks do all the time."""
+"""A started environment under test, with short names for what checks do often."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Protocol
 from environments.protocol import Environment, Execution, Started
 
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
-"""That of a whole machine, on every Linux (PROC_PID_INIT_INO in include/linux/proc_ns.h)."""
+"""Pid namespace of a whole machine, on every Linux (PROC_PID_INIT_INO in include/linux/proc_ns.h)."""
 
 
 class Make(Protocol):
@@ -27,11 +27,11 @@ class Make(Protocol):
 
 
 Sever = Callable[[Environment], None]
-"""Puts out of action what runs the actions of an environment, from outside and without its help; its files stay."""
+"""Disables from outside what runs the actions of an environment; its files stay."""
 
 
 class Place:
-    """What a check gets."""
+    """The environment that a check is called with."""
 
     def __init__(self, environment: Environment, started: Started, make: Make, sever: Sever | None = None) -> None:
         self.environment = environment
@@ -52,8 +52,8 @@ class Place:
         as_root: bool = False,
         separate: bool = False,
     ) -> Execution:
-        """An action; its output as bytes, however it is kept."""
-        done = self.environment.execute(
+        """Run an action, and return its outcome with all outputs as bytes."""
+        action = self.environment.execute(
             script,
             deadline_s=deadline_s,
             output_bytes=output_bytes,
@@ -62,36 +62,38 @@ class Place:
             as_root=as_root,
             separate=separate,
         )
-        return replace(done, output=bytes(done.output), stderr=None if done.stderr is None else bytes(done.stderr))
+        return replace(
+            action, output=bytes(action.output), stderr=None if action.stderr is None else bytes(action.stderr)
+        )
 
     def text(self, script: str, deadline_s: float = 20, *, as_root: bool = False, cwd: str | None = None) -> str:
-        """What an action prints that has to succeed."""
-        done = self.run(script, deadline_s, as_root=as_root, cwd=cwd)
-        if (done.ended, done.exit_code) != ("exited", 0):
-            raise AssertionError(f"{script[:200]!r} did not succeed: {str(done)[:600]}")
-        return done.output.decode("utf-8", "surrogateescape")
+        """Return the output of an action that has to succeed."""
+        action = self.run(script, deadline_s, as_root=as_root, cwd=cwd)
+        if (action.ended, action.exit_code) != ("exited", 0):
+            raise AssertionError(f"{script[:200]!r} did not succeed: {str(action)[:600]}")
+        return action.output.decode("utf-8", "surrogateescape")
 
     def another(self, **changes: object) -> Place:
-        """A second environment, started; it is stopped after the check."""
+        """Start a second environment, which is stopped after the check."""
         made = self.make(**changes)
         self._others.append(made)
         return Place(made, made.start(), self.make, self._sever)
 
     def sever(self) -> None:
-        """Kill it from outside."""
+        """Kill the environment from outside."""
         assert self._sever is not None
         self._sever(self.environment)
 
     @property
     def scratch(self) -> Path:
-        """A directory of the harness's, which everyone may read; removed after the check."""
+        """A directory of the harness that everyone may read; it is removed after the check."""
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix="conformance-"))
             self._scratch.chmod(0o755)
         return self._scratch
 
     def clean_up(self) -> None:
-        """After a check."""
+        """Stop and remove what the check made."""
         for other in self._others:
             other.stop()
         self._others.clear()
@@ -100,33 +102,33 @@ class Place:
             self._scratch = None
 
     def own_process_list(self) -> bool:
-        """Whether actions have a pid namespace that is neither ours nor a whole machine's.
+        """Return whether actions have a pid namespace that is neither ours nor that of a whole machine.
 
-        Nothing that could reach further (`kill -9 -1`, `kill 1`) is ever run where this does not hold.
+        Commands that could reach further (`kill -9 -1`, `kill 1`) are never run without it.
         """
         seen = self.text("readlink /proc/self/ns/pid").strip()
         return seen.startswith("pid:[") and seen not in (os.readlink("/proc/self/ns/pid"), _INITIAL_PID_NAMESPACE)
 
 
 def marker() -> str:
-    """An argument for `sleep`, some seconds, that no other process of this machine has."""
+    """Return an argument for `sleep`, some seconds, that no other process of this machine has."""
     return f"6.{os.getpid():07d}{time.monotonic_ns() % 10**12:012d}"
 
 
 def host_processes(mark: str) -> list[int]:
-    """Processes in sight of the harness that have `mark` in their command line."""
-    found = []
+    """Return the processes with `mark` in their command line, as far as the harness can see them."""
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if mark.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
-                found.append(int(path.parent.name))
+                pids.append(int(path.parent.name))
         except OSError:
             pass
-    return found
+    return pids
 
 
 def wait_for(condition: Callable[[], object], timeout_s: float = 5) -> bool:
-    """Whether it comes true in time."""
+    """Return whether the condition becomes true in time."""
     until = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > until:
@@ -136,9 +138,9 @@ def wait_for(condition: Callable[[], object], timeout_s: float = 5) -> bool:
 
 
 def in_child(work: Callable[[Callable[[str], None]], None], timeout_s: float = 60) -> tuple[int, str]:
-    """Run `work` in a forked process, with what sends text to us. Returns its pid and the first text.
+    """Run `work` in a forked process, with a function that sends text to us. Return its pid and the first text.
 
-    The child then waits to be killed (`kill_child`), without any clean-up of its own.
+    The child then waits to be killed (`kill_child`), without any cleanup of its own.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -162,10 +164,10 @@ def in_child(work: Callable[[Callable[[str], None]], None], timeout_s: float = 6
 
 
 def void(_: object) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def kill_child(child: int) -> None:
-    """SIGKILL, and wait for it."""
+    """Kill a process with SIGKILL and wait for its end."""
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""The kit as a pytest class: one test id a check; what is not promised is skipped by name (`-ra` shows it)."""
+"""The kit as a pytest class: one test id for each check. Checks of promises that are not made are skipped (`-ra`)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from environments.protocol import Environment
 
 
 class EnvironmentConformance:
-    """Subclass it as `Test...` and say how an environment is made."""
+    """Base class for a `Test...` class that implements `make`."""
 
     name: str | None = None
-    """What skips call the environment; None is its kind."""
+    """Name of the environment in skip messages; None is its kind."""
 
     def make(self, **changes: object) -> Environment:
-        """An environment that is not started; `changes` are fields of its `EnvironmentSpec`."""
+        """Return an environment that is not started; `changes` are fields of its `EnvironmentSpec`."""
         raise NotImplementedError("a conformance test class needs make(self, **changes) -> Environment")
 
     sever = None
-    """Optional method `sever(self, environment)`: kill what runs the actions, from outside; the files stay."""
+    """Optional method `sever(self, environment)`, which kills from outside what runs the actions; the files stay."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -35,14 +35,14 @@ class EnvironmentConformance:
 
     @pytest.mark.parametrize("check", all_checks(), ids=lambda check: check.id)
     def test_promise(self, kit: Kit, check: Check) -> None:
-        """What the check's docstring says."""
+        """Run the check; its docstring explains it."""
         try:
             kit.run(check)
-        except Unpromised as why:
-            pytest.skip(str(why))
+        except Unpromised as reason:
+            pytest.skip(str(reason))
 
     def test_which_promises_are_not_made(self, kit: Kit) -> None:
-        """Never fails; says in one line what such an environment, with nothing asked for, does not promise."""
+        """List in one line the promises that the environment does not make with an unchanged spec. It never fails."""
         missing = unpromised(kit.started())
         if missing:
             pytest.skip(f"{kit.name}, with nothing asked for, does not promise: {', '.join(missing)}")

@@ -1,4 +1,4 @@
-"""All checks, topic by topic."""
+"""All checks of the kit, by topic."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ TOPICS = (
 
 @functools.cache
 def all_checks() -> tuple[Check, ...]:
-    """Every check of the kit, in a fixed order."""
-    found: list[Check] = []
+    """Return every check of the kit, in a fixed order."""
+    checks: list[Check] = []
     for topic in TOPICS:
         module = f"environments.conformance.checks.{topic}"
         import_module(module)
-        found += declared_in(module)
-    return tuple(found)
+        checks += declared_in(module)
+    return tuple(checks)

@@ -1,7 +1,7 @@
-"""Environments that are broken on purpose: each claims all promises, and breaks at least one.
+"""Environments that are broken on purpose: each claims all promises and breaks at least one.
 
-A check names those that must fail it; `tests/conformance/test_broken.py` sees to it that they do. Nothing in here may
-harm the machine it runs on: no `kill -9 -1`, no fork bomb and no endless output leaves an environment that can hold it.
+A check names those that must fail it; `tests/conformance/test_broken.py` tests that they do. Nothing in here may harm
+the machine it runs on: `kill -9 -1`, fork bombs and endless output only run in environments that contain them.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from environments.protocol import Environment, EnvironmentSpec, Kind
 
 
 class MakeKind(Protocol):
-    """Makes an environment of a kind, not started."""
+    """Makes an environment of a kind, which is not started."""
 
     def __call__(self, kind: Kind, **changes: object) -> Environment: ...
 
 
 WRAPPERS: dict[str, type[Claims]] = {
-    name: one
+    name: wrapper
     for module in (actions, archives, lives, output)
-    for name, one in vars(module).items()
-    if isinstance(one, type) and issubclass(one, Claims) and not name.startswith("_")
+    for name, wrapper in vars(module).items()
+    if isinstance(wrapper, type) and issubclass(wrapper, Claims) and not name.startswith("_")
 }
-"""By name; a check that names none of these or `Naive` is a mistake."""
+"""The broken environments by name, except `Naive`; a check must name at least one."""
 
 
 def over(name: str) -> Kind:
-    """The kind of environment that it is made from."""
+    """Return the kind of environment that a broken one is made from."""
     return "local" if name == "Naive" else WRAPPERS[name].over
 
 
 def make_broken(name: str, make: MakeKind, **changes: object) -> Environment:
-    """A broken environment, from what `make` makes."""
+    """Make a broken environment from one that `make` makes."""
     if name == "Naive":
         return Naive(EnvironmentSpec(kind="local", **changes))  # type: ignore[arg-type]
     wrapper = WRAPPERS[name]
@@ -43,7 +43,7 @@ def make_broken(name: str, make: MakeKind, **changes: object) -> Environment:
 
 
 def sever(environment: Environment) -> None:
-    """Kill what is behind it."""
+    """Kill the environment behind a broken one."""
     from environments.conformance.kinds import sever as sever_kind
 
     sever_kind(environment.inner if isinstance(environment, Claims) else environment)

@@ -1,4 +1,4 @@
-"""Environments that break what an action is, or what is said of it."""
+"""Environments that break the properties of an action, or of the report about it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from environments.protocol import Environment, EnvironmentLost, Execution, Start
 
 
 class AlwaysZero(Claims):
-    """Every action succeeds."""
+    """Every action seems to succeed."""
 
-    def told(self, done: Execution) -> Execution:
-        return replace(done, exit_code=0, signal=None)
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, exit_code=0, signal=None)
 
 
 class Prefixed(Claims):
-    """Something is put in front of each script, on its first line."""
+    """A prefix is added to each script, on its first line."""
 
     prefix: ClassVar[str] = ""
 
@@ -30,7 +30,7 @@ class Prefixed(Claims):
 
 
 class Stateful(Prefixed):
-    """What one action sets is there in the next one."""
+    """Variables and functions of one action are there in the next one."""
 
     prefix = (
         "state=~/.state; [[ -e $state ]] && . $state 2>/dev/null; "
@@ -50,7 +50,7 @@ class OpenInput(Prefixed):
 
 
 class WedgedByQuestions(OpenInput):
-    """What a command left unanswered stands in the way of the next action."""
+    """A command that waited for input blocks the next action."""
 
     wedged = False
 
@@ -95,14 +95,14 @@ class IgnoresOptions(Claims):
 
 
 class SilentlyElsewhere(Claims):
-    """A directory that does not exist is replaced without a word."""
+    """A directory that does not exist is replaced silently."""
 
-    def told(self, done: Execution) -> Execution:
-        return replace(done, output=b"") if b"cannot enter" in done.output else done
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, output=b"") if b"cannot enter" in execution.output else execution
 
 
 class UnquotedVariables(Claims):
-    """Values are put between double quotes as they are."""
+    """Values are put between double quotes without escapes."""
 
     def execute(
         self, script: str, *, deadline_s: float, env: Mapping[str, str] | None = None, **options: Any
@@ -115,10 +115,10 @@ _last: list[Execution] = []
 
 
 class MixesUp(Claims):
-    """Results go through one place for all environments."""
+    """The results of all environments go through one list."""
 
-    def told(self, done: Execution) -> Execution:
-        _last.append(done)
+    def reported(self, execution: Execution) -> Execution:
+        _last.append(execution)
         time.sleep(0.02)
         return _last[-1]
 
@@ -139,18 +139,18 @@ class BoundToItsThread(Claims):
 
 
 class NoMeasures(Claims):
-    def told(self, done: Execution) -> Execution:
-        return replace(done, cpu_s=None, peak_memory_bytes=None, duration_s=0.0)
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, cpu_s=None, peak_memory_bytes=None, duration_s=0.0)
 
 
 class WallIsCpu(Claims):
-    def told(self, done: Execution) -> Execution:
-        return replace(done, cpu_s=done.duration_s)
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, cpu_s=execution.duration_s)
 
 
 class CountsNone(Claims):
-    def told(self, done: Execution) -> Execution:
-        return replace(done, left_running=0)
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, left_running=0)
 
 
 class NoAdministrator(Claims):
@@ -180,7 +180,7 @@ class LostAfterInterrupt(Claims):
 
 
 class LoopbackDown(Claims):
-    """A network namespace of its own in which nobody brought loopback up."""
+    """A network namespace of its own in which loopback is down."""
 
     needs_root = True
 
@@ -205,7 +205,7 @@ class AllowsSetuid(Claims):
 
 
 class NeverReaps(Claims):
-    """Orphans come to a process that waits for none of them."""
+    """Orphans are adopted by a process that never waits for them."""
 
     _HOLDER = (
         "import ctypes,os,subprocess,sys,time\n"
@@ -222,7 +222,7 @@ class NeverReaps(Claims):
 
 
 class DiesOfKillAll(Claims):
-    """It does not outlive `kill -9 -1`, nor a signal to its first process. Nothing of the kind is ever run."""
+    """It does not survive `kill -9 -1`, nor a signal to its first process. No such command is ever run."""
 
     deadly: ClassVar[tuple[str, ...]] = ("kill -9 -1", "kill -$s 1", "kill -STOP -1")
 
@@ -234,7 +234,7 @@ class DiesOfKillAll(Claims):
 
 
 class DiesOfForks(DiesOfKillAll):
-    """It does not outlive a fork bomb. None is ever run."""
+    """It does not survive a fork bomb. None is ever run."""
 
     deadly = ("bomb",)
 
@@ -249,7 +249,7 @@ class SharedProcesses(Claims):
 
 
 class ShowsTheSocket(Claims):
-    """The Docker socket is where everyone looks for it."""
+    """The Docker socket is at its usual path."""
 
     def rewritten(self, script: str) -> str:
         return script.replace("/var/run/docker.sock", "/dev/null")
@@ -262,13 +262,13 @@ def _quoted(script: str) -> str:
 
 
 class ClaimsAsRoot(Claims):
-    """Actions are root's."""
+    """Actions run as root."""
 
     needs_root = True
 
 
 class IgnoresShell(Claims):
-    """Asked for a persistent shell, it gives fresh ones."""
+    """It uses fresh shells even if a persistent one is requested."""
 
     behind: ClassVar[Mapping[str, object]] = {"shell": "fresh"}
 

@@ -21,31 +21,31 @@ Pairs = Iterable[tuple[tarfile.TarInfo, bytes]]
 
 
 def read(stream: BinaryIO) -> list[tuple[tarfile.TarInfo, bytes]]:
-    """Members with their bodies; holes are read as zeros."""
-    found = []
+    """Return the members with their bodies; holes are read as zeros."""
+    members = []
     with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
-        for one in archive:
-            body = archive.extractfile(one) if one.isreg() else None
-            found.append((one, body.read() if body else b""))
-    return found
+        for member in archive:
+            body = archive.extractfile(member) if member.isreg() else None
+            members.append((member, body.read() if body else b""))
+    return members
 
 
 def tarred(members: Pairs) -> bytes:
-    """A tar stream of these."""
+    """Make a tar stream of these members."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", encoding="utf-8", errors="surrogateescape") as archive:
-        for one, body in members:
-            plain = tarfile.TarInfo(one.name)
+        for member, body in members:
+            plain = tarfile.TarInfo(member.name)
             for field in ("mode", "uid", "gid", "mtime", "linkname"):
-                setattr(plain, field, getattr(one, field))
-            plain.type = tarfile.REGTYPE if one.isreg() else one.type
+                setattr(plain, field, getattr(member, field))
+            plain.type = tarfile.REGTYPE if member.isreg() else member.type
             plain.size = len(body)
             archive.addfile(plain, io.BytesIO(body))
     return stream.getvalue()
 
 
 def written(to: Path, members: Pairs) -> Export:
-    """An export of these, without a word of what is not in it."""
+    """Write an export of these members, without a report of what is missing."""
     members = list(members)
     raw = zstandard.compress(tarred(members))
     to.write_bytes(raw)
@@ -53,7 +53,7 @@ def written(to: Path, members: Pairs) -> Export:
 
 
 class Exports(Claims):
-    """An export that is written again, member by member."""
+    """The export is written again, member by member."""
 
     def changed(self, member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return member
@@ -62,7 +62,7 @@ class Exports(Claims):
         export = self.inner.export(to)
         with to.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
             members = read(stream)
-        kept = [(one, body) for one, body in members if self.changed(one)]
+        kept = [(member, body) for member, body in members if self.changed(member)]
         return replace(written(to, kept), skipped=export.skipped)
 
 
@@ -98,7 +98,7 @@ class ExportsOwners(Exports):
 
 
 class ExportSkipsLocked(Exports):
-    """What could not be read is left out, silently."""
+    """Unreadable files are left out silently."""
 
     def changed(self, member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return member if member.mode else None
@@ -116,7 +116,7 @@ class ExportSaysNothing(Claims):
 
 
 class ExportsAsItRuns(Claims):
-    """What runs goes on meanwhile."""
+    """Processes keep running during the export."""
 
     def export(self, to: Path) -> Export:
         stream = io.BytesIO(b"".join(self.inner.get(".")))
@@ -138,14 +138,14 @@ class LeavesPieces(Claims):
 
 
 class Puts(Claims):
-    """An archive that is read and written again before it is put."""
+    """The archive is read and written again before it is put."""
 
     def changed(self, member: tarfile.TarInfo) -> None: ...
 
     def put(self, archive: BinaryIO, directory: str) -> None:
         members = read(archive)
-        for one, _ in members:
-            self.changed(one)
+        for member, _ in members:
+            self.changed(member)
         super().put(io.BytesIO(tarred(members)), directory)
 
 
@@ -155,7 +155,7 @@ class PutsWithoutModes(Puts):
 
 
 class PutsForeignFiles(Claims):
-    """What is put belongs to somebody else."""
+    """Files that are put belong to another user."""
 
     needs_root = True
 
@@ -165,15 +165,15 @@ class PutsForeignFiles(Claims):
 
 
 class PutsOnlyUstar(Claims):
-    """Knows one format, and takes others for what they are not."""
+    """It knows one format and misreads all others."""
 
     def put(self, archive: BinaryIO, directory: str) -> None:
-        members = [(one, body) for one, body in read(archive) if len(one.name) <= 256]
+        members = [(member, body) for member, body in read(archive) if len(member.name) <= 256]
         super().put(io.BytesIO(tarred(members)), directory)
 
 
 class PutsWhatItCan(Claims):
-    """Errors are not passed on."""
+    """Errors are ignored."""
 
     def put(self, archive: BinaryIO, directory: str) -> None:
         try:
@@ -183,19 +183,19 @@ class PutsWhatItCan(Claims):
 
 
 class PutsAnywhere(PutsWhatItCan):
-    """An archive that reaches out is taken."""
+    """An archive that writes outside of its directory is accepted."""
 
 
 class GetsFlat(Claims):
     def get(self, path: str) -> Iterator[bytes]:
         members = read(io.BytesIO(b"".join(super().get(path))))
-        for one, _ in members:
-            one.name = os.path.basename(one.name)
+        for member, _ in members:
+            member.name = os.path.basename(member.name)
         yield tarred(members)
 
 
 class GetsNothing(Claims):
-    """An empty archive for what is not there."""
+    """A missing path gives an empty archive."""
 
     def get(self, path: str) -> Iterator[bytes]:
         try:
@@ -220,11 +220,11 @@ class Filtered(Listing):
         self.inner, self.keep = inner, keep
 
     def entries(self) -> list[ListedPath]:
-        return [one for one in self.inner.entries() if self.keep(one, "")]
+        return [entry for entry in self.inner.entries() if self.keep(entry, "")]
 
     def since(self, mark: Listing) -> list[Changed]:
         assert isinstance(mark, Filtered)
-        return [one for one in self.inner.since(mark.inner) if self.keep(one.entry, one.change)]
+        return [entry for entry in self.inner.since(mark.inner) if self.keep(entry.entry, entry.change)]
 
 
 class ListsNoDeletions(Claims):
@@ -244,7 +244,7 @@ class ListsOnlyUtf8(Claims):
 
 class _Everything(Filtered):
     def since(self, mark: Listing) -> list[Changed]:
-        return [Changed("modified", one) for one in self.inner.entries()]
+        return [Changed("modified", entry) for entry in self.inner.entries()]
 
 
 class ListsEverything(Claims):
@@ -253,7 +253,7 @@ class ListsEverything(Claims):
 
 
 class GetsAllOrNothing(Claims):
-    """Directories come with all that is in them."""
+    """Directories come with everything in them."""
 
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         members = [pair for path in paths[:1] for pair in read(io.BytesIO(b"".join(self.inner.get(path))))]
@@ -261,7 +261,7 @@ class GetsAllOrNothing(Claims):
 
 
 class DigestsOfNames(Claims):
-    """Takes the name for the content."""
+    """The name is hashed instead of the content."""
 
     def digests(self, paths: Sequence[str]) -> dict[str, str]:
         return {path: hashlib.sha256(os.fsencode(path)).hexdigest() for path in paths}

@@ -1,4 +1,4 @@
-"""Environments that break their end, foreseen or not."""
+"""Environments whose end, expected or not, is broken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from environments.protocol import Environment, EnvironmentLost, Execution, Expor
 
 
 class SlowStop(Claims):
-    """Waits for something that ignores its signal (a plain `sleep` as the first process takes 10 s)."""
+    """It waits for a process that ignores its signal (a plain `sleep` as the first process takes 10 s)."""
 
     slow_s = 0.0
 
@@ -37,7 +37,7 @@ class StopsOnce(Claims):
 
 
 class StopRaises(Claims):
-    """Raises if what it wants to remove is gone."""
+    """It raises if the thing to remove is gone."""
 
     def stop(self) -> None:
         lost = self.inner._trouble() if hasattr(self.inner, "_trouble") else None
@@ -51,7 +51,7 @@ def _fresh(environment: Environment) -> Environment:
 
 
 class RisesAgain(Claims):
-    """A stopped one is started anew by whoever uses it."""
+    """A stopped environment is started again when it is used."""
 
     def stop(self) -> None:
         super().stop()
@@ -64,11 +64,11 @@ class RisesAgain(Claims):
 
 
 class StartsItself(RisesAgain):
-    """Using it starts it."""
+    """It is started when it is used."""
 
 
 class OutlivesTheHarness(Claims):
-    """What actions leave running is handed to a process that nobody ends with the harness."""
+    """Processes that actions leave running survive the harness."""
 
     def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
         if script.startswith("setsid sleep"):
@@ -77,7 +77,7 @@ class OutlivesTheHarness(Claims):
 
 
 class LossIsAnOutcome(Claims):
-    """A loss looks like a command that failed."""
+    """A loss looks like a failed command."""
 
     def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
         try:
@@ -87,7 +87,7 @@ class LossIsAnOutcome(Claims):
 
 
 class LossTakesLong(Claims):
-    """Tries again before it says so."""
+    """A loss is reported only after another attempt."""
 
     def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
         try:
@@ -106,7 +106,7 @@ class LossWithoutWords(Claims):
 
 
 class NoRescue(Claims):
-    """What is lost is lost."""
+    """The files of a lost environment cannot be read."""
 
     def export(self, to: Path) -> Export:
         if getattr(self.inner, "_trouble", lambda: None)():
@@ -115,7 +115,7 @@ class NoRescue(Claims):
 
 
 class HollowRescue(Claims):
-    """An empty archive, and no word that it is."""
+    """The export is an empty archive, without an error."""
 
     def export(self, to: Path) -> Export:
         from environments.conformance.broken.archives import written

@@ -1,8 +1,8 @@
-"""An environment as many are written: a few honest lines over `subprocess`, with the classic mistakes.
+"""An environment as many are written: a few lines around `subprocess`, with the classic mistakes.
 
-It waits for the end of a pipe, kills only the direct child, decodes text, caps nothing, puts standard error behind
-standard output, forwards the host's variables and shares its files, processes and network; its script is an argument;
-archives are unpacked as they come; what it made stays behind.
+It waits for the end of a pipe, kills only the direct child, decodes text, limits no output, appends standard error to
+standard output, forwards the host's variables, and shares the host's files, processes and network. Its script is an
+argument, archives are unpacked unchecked, and what it made stays behind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from environments.protocol import EnvironmentSpec, Execution, Export, Started
 
 
 class Naive:
-    """Claims all promises."""
+    """It claims all promises."""
 
     def __init__(self, spec: EnvironmentSpec) -> None:
         self.spec = spec
@@ -119,7 +119,7 @@ class Naive:
 
 
 class NaiveListing(Listing):
-    """Tells a change by size and time."""
+    """A listing that detects changes by size and time."""
 
     def __init__(self, top: Path) -> None:
         self.files = {}
@@ -133,7 +133,7 @@ class NaiveListing(Listing):
 
     def since(self, mark: Listing) -> list[Changed]:
         assert isinstance(mark, NaiveListing)
-        entries = {one.path: one for one in mark.entries() + self.entries()}
+        entries = {entry.path: entry for entry in mark.entries() + self.entries()}
         changed = []
         for path in sorted(mark.files.keys() | self.files.keys()):
             before, after = mark.files.get(path), self.files.get(path)

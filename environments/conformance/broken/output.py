@@ -11,30 +11,30 @@ from environments.protocol import Execution
 
 
 class DropsNuls(Claims):
-    def told(self, done: Execution) -> Execution:
-        return replace(done, output=done.output.replace(b"\0", b""))
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, output=execution.output.replace(b"\0", b""))
 
 
 class Strips(Claims):
-    def told(self, done: Execution) -> Execution:
-        return replace(done, output=done.output.strip())
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, output=execution.output.strip())
 
 
 class LosesLastChunk(Claims):
-    """What does not fill a block is not fetched, if there was one that did."""
+    """The rest after the last full block is lost."""
 
-    def told(self, done: Execution) -> Execution:
-        whole = len(done.output) // 4096 * 4096
-        return replace(done, output=done.output[: whole or None])
+    def reported(self, execution: Execution) -> Execution:
+        whole = len(execution.output) // 4096 * 4096
+        return replace(execution, output=execution.output[: whole or None])
 
 
 class BreaksLines(Claims):
-    """A line buffer of one megabyte."""
+    """Lines are broken after one megabyte."""
 
-    def told(self, done: Execution) -> Execution:
+    def reported(self, execution: Execution) -> Execution:
         size = 1_000_000
-        pieces = [done.output[i : i + size] for i in range(0, len(done.output), size)]
-        return replace(done, output=b"\n".join(pieces))
+        pieces = [execution.output[i : i + size] for i in range(0, len(execution.output), size)]
+        return replace(execution, output=b"\n".join(pieces))
 
 
 class MergesAnyway(Claims):
@@ -43,14 +43,14 @@ class MergesAnyway(Claims):
 
 
 class ThroughAFile(Claims):
-    """The output goes to a file, which whoever opens it again cuts off."""
+    """The output goes to a file, which is truncated if it is opened again."""
 
     def rewritten(self, script: str) -> str:
         return f"(\n{script}\n) >~/output 2>&1; code=$?; cat ~/output; exit $code"
 
 
 class SharedLog(Claims):
-    """One file takes the output of all actions; each gets what is new in it."""
+    """One file takes the output of all actions; each action gets what is new in it."""
 
     def rewritten(self, script: str) -> str:
         return (
@@ -60,11 +60,11 @@ class SharedLog(Claims):
 
 
 class ForgetsCap(Claims):
-    """The output is cut off at the cap, but the action goes on, and nobody says so."""
+    """The output is silently truncated at the cap, and the action keeps running."""
 
     def execute(self, script: str, *, deadline_s: float, output_bytes: int | None = None, **options: Any) -> Execution:
-        done = super().execute(script, deadline_s=deadline_s, **options)
-        return replace(done, output=done.output[:output_bytes])
+        execution = super().execute(script, deadline_s=deadline_s, **options)
+        return replace(execution, output=execution.output[:output_bytes])
 
 
 class CapOffByOne(Claims):
@@ -74,7 +74,7 @@ class CapOffByOne(Claims):
 
 
 class CapsOnlyOutput(Claims):
-    """Standard error by itself has no cap."""
+    """Separate standard error has no cap."""
 
     def execute(
         self, script: str, *, deadline_s: float, output_bytes: int | None = None, separate: bool = False, **options: Any
@@ -90,13 +90,13 @@ class TakesAnyCap(Claims):
 class Copies(Claims):
     """Every layer keeps a copy of the output."""
 
-    def told(self, done: Execution) -> Execution:
-        self.copies = [bytes(done.output) + bytes(count) for count in range(3)]
-        return done
+    def reported(self, execution: Execution) -> Execution:
+        self.copies = [bytes(execution.output) + bytes(count) for count in range(3)]
+        return execution
 
 
 class NoDeadline(Claims):
-    """Actions end when they end."""
+    """Actions have no deadline."""
 
     def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
         return super().execute(script, deadline_s=60, **options)
@@ -108,7 +108,7 @@ class EarlyDeadline(Claims):
 
 
 class Polite(Claims):
-    """Asks with SIGTERM, and waits."""
+    """It sends SIGTERM and waits."""
 
     signal = "TERM"
 
@@ -116,22 +116,22 @@ class Polite(Claims):
         from environments.conformance.broken.actions import _quoted
 
         asked = f"exec timeout -s {self.signal} {deadline_s} bash -c {_quoted(script)}"
-        done = super().execute(asked, deadline_s=20, **options)
-        late = done.exit_code in (124, 137) or done.duration_s >= deadline_s
-        return replace(done, ended="deadline", exit_code=None, signal=None) if late else done
+        execution = super().execute(asked, deadline_s=20, **options)
+        late = execution.exit_code in (124, 137) or execution.duration_s >= deadline_s
+        return replace(execution, ended="deadline", exit_code=None, signal=None) if late else execution
 
 
 class KillsGroup(Polite):
-    """Kills the process group of the action, which others can leave."""
+    """It kills the process group of the action, which processes can leave."""
 
     signal = "KILL"
 
 
 class KillsByDirectory(Claims):
-    """After each action, everything that is in the workspace is killed, whosever it is."""
+    """After each action, every process in the workspace is killed."""
 
-    def told(self, done: Execution) -> Execution:
+    def reported(self, execution: Execution) -> Execution:
         sweep = "w=$(pwd -P); for p in /proc/[0-9]*; do [[ $p == /proc/$$ ]] || "
         sweep += '[[ $(readlink $p/cwd)/ != "$w"/* ]] || kill -9 ${p#/proc/}; done 2>/dev/null; true'
         self.inner.execute(sweep, deadline_s=10)
-        return done
+        return execution

@@ -1,4 +1,4 @@
-"""An environment in front of a real one that claims every promise; each subclass breaks one thing."""
+"""An environment that wraps a real one and claims every promise; each subclass breaks one thing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from environments.protocol import Environment, Execution, Export, Kind, Started
 
 
 class Claims:
-    """All promises, whatever the real environment keeps; else that one as it is."""
+    """The real environment unchanged, with a claim to all promises."""
 
     over: ClassVar[Kind] = "local"
-    """What kind of environment is behind it."""
+    """Kind of the environment behind it."""
     behind: ClassVar[Mapping[str, object]] = {}
-    """Fields of the spec that are changed behind the back of whoever asks for one."""
+    """Fields of the spec that are changed silently."""
     needs_root: ClassVar[bool] = False
-    """Whether only root's actions have what it must not give."""
+    """True if it only works as root."""
 
     def __init__(self, inner: Environment) -> None:
         self.inner = inner
@@ -43,7 +43,7 @@ class Claims:
         as_root: bool = False,
         separate: bool = False,
     ) -> Execution:
-        done = self.inner.execute(
+        execution = self.inner.execute(
             self.rewritten(script),
             deadline_s=deadline_s,
             output_bytes=output_bytes,
@@ -52,15 +52,15 @@ class Claims:
             as_root=as_root,
             separate=separate,
         )
-        return self.told(replace(done, output=bytes(done.output)))
+        return self.reported(replace(execution, output=bytes(execution.output)))
 
     def rewritten(self, script: str) -> str:
-        """The script that runs in the place of this one."""
+        """Return the script that runs instead of this one."""
         return script
 
-    def told(self, done: Execution) -> Execution:
-        """What is said of an action."""
-        return done
+    def reported(self, execution: Execution) -> Execution:
+        """Return the outcome that is reported for an action."""
+        return execution
 
     def put(self, archive: BinaryIO, directory: str) -> None:
         self.inner.put(archive, directory)

@@ -1,4 +1,4 @@
-"""What the harness itself does in an environment, in spite of what actions have locked."""
+"""Access of the harness itself to files that actions have locked."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def check_reads(place: Place) -> None:
 
 @check(Promise.ADMINISTRATOR, "NoAdministrator")
 def check_changes(place: Place) -> None:
-    """The administrator writes to and removes what an action has locked."""
+    """The administrator changes and removes files that an action has locked."""
     place.text("mkdir locked; echo a >locked/file; chmod 0 locked/file locked")
     same(place.text("echo b >>locked/file; cat locked/file; rm -r locked", as_root=True), "a\nb\n")
 
 
 @check(Promise.ADMINISTRATOR, "ExportSkipsLocked")
 def check_export(place: Place) -> None:
-    """An export has what nobody but the administrator can read."""
+    """An export has files that only the administrator can read."""
     place.text("mkdir locked; echo hidden >locked/file; chmod 0 locked/file; chmod 0 locked")
     place.environment.export(place.scratch / "w.tar.zst")
     place.text("chmod 700 locked; rm -rf locked")
-    found = contents(place.scratch / "w.tar.zst")
-    same("./locked/file" in found and found["./locked/file"].body, b"hidden\n")
+    members = contents(place.scratch / "w.tar.zst")
+    same("./locked/file" in members and members["./locked/file"].body, b"hidden\n")

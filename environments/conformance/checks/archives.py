@@ -1,4 +1,4 @@
-"""What goes in as a tar stream and comes out again: as it is, and nothing outside."""
+"""Tar streams that go in and come out: unchanged, and without effect outside of their directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_put(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "PutsForeignFiles")
 def check_put_gives_files_to_the_user(place: Place) -> None:
-    """What is put belongs to whom actions run as, in directories that are made where they are missing."""
+    """Files that are put belong to the user of actions; missing directories are made."""
     archive = tar_of(file("a/b", b"body", mode=0o640, uid=12345, gid=54321, uname="someone"))
     place.environment.put(archive, "new/er")
     seen = place.text("stat -c '%u %g' new new/er/a new/er/a/b; id -u; id -g; echo more >>new/er/a/b; rm -r new")
@@ -32,7 +32,7 @@ def check_put_gives_files_to_the_user(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "PutsOnlyUstar")
 def check_every_format(place: Place) -> None:
-    """ustar, GNU and pax archives are taken, with long and foreign names."""
+    """ustar, GNU and pax archives are accepted, with long and foreign names."""
     for format in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
         name = "d/" * 60 + "f" if format == tarfile.USTAR_FORMAT else "d/" * 150 + "é" * 60
         place.environment.put(tar_of(file(name, b"deep"), format=format), "formats")
@@ -41,7 +41,7 @@ def check_every_format(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "PutsAnywhere", "Naive")
 def check_reaching_out(place: Place) -> None:
-    """An archive that would write outside of its directory is refused, whatever the trick."""
+    """An archive that would write outside of its directory is rejected, whatever the trick."""
     inside = f"{place.started.workdir}/climbed"
     tricks = {
         "absolute": [file(inside)],
@@ -58,7 +58,7 @@ def check_reaching_out(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "PutsWhatItCan")
 def check_special_files(place: Place) -> None:
-    """An archive with a device or a pipe is refused."""
+    """An archive with a device or a pipe is rejected."""
     for type in (tarfile.CHRTYPE, tarfile.FIFOTYPE):
         holds(_refused(place, tar_of(file("special", b"", type=type)), "special"), "it is refused")
         place.run("rm -rf special")
@@ -66,7 +66,7 @@ def check_special_files(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "PutsWhatItCan")
 def check_damage(place: Place) -> None:
-    """An archive that is cut short, no archive, or empty is refused, and the next action runs."""
+    """A truncated or empty archive, or a file that is not one, is rejected, and the next action runs."""
     whole = tar_of(file("f", b"x" * 10_000)).getvalue()
     for what, raw in {"short": whole[:5000], "noise": b"noise" * 1000, "empty": b""}.items():
         holds(_refused(place, io.BytesIO(raw), "damaged"), f"{what}: it is refused")
@@ -97,18 +97,18 @@ def _refused(place: Place, archive: io.BytesIO, directory: str) -> bool:
 
 @check(Promise.ARCHIVES, "GetsFlat")
 def check_get(place: Place) -> None:
-    """A path that is fetched comes whole, under its own name."""
+    """A path that is fetched comes complete, under its own name."""
     place.text("mkdir -p sent/in; echo a >sent/a; echo b >sent/in/b; : >--odd")
-    found = contents(joined(place.environment.get("sent")))
-    same(sorted(found), ["sent", "sent/a", "sent/in", "sent/in/b"])
-    same(found["sent/in/b"].body, b"b\n")
+    members = contents(joined(place.environment.get("sent")))
+    same(sorted(members), ["sent", "sent/a", "sent/in", "sent/in/b"])
+    same(members["sent/in/b"].body, b"b\n")
     same(list(contents(joined(place.environment.get(f"{place.started.workdir}/--odd")))), ["--odd"])
     place.text("rm -r sent -- --odd")
 
 
 @check(Promise.ARCHIVES, "GetsNothing")
 def check_get_what_is_missing(place: Place) -> None:
-    """A path that does not exist is FileNotFoundError."""
+    """A path that does not exist raises FileNotFoundError."""
     try:
         joined(place.environment.get("missing"))
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def check_get_what_is_missing(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "LostAfterGivingUp")
 def check_get_given_up(place: Place) -> None:
-    """A fetch that is given up half-way leaves an environment that works."""
+    """A fetch that is abandoned halfway leaves a working environment."""
     place.text("head -c 30000000 /dev/urandom >big")
     stream = place.environment.get("big")
     holds(next(stream), "it begins")

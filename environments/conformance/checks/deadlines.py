@@ -11,9 +11,9 @@ from environments.promises import Promise
 
 @check(Promise.DEADLINE, "Naive")
 def check_partial_output(place: Place) -> None:
-    """A deadline is said as such, and what was written until then is kept."""
-    done = place.run("echo partial; sleep 3", 0.3)
-    same((done.ended, done.exit_code, done.signal, done.output), ("deadline", None, None, b"partial\n"))
+    """A deadline is reported as such, and the output so far is kept."""
+    action = place.run("echo partial; sleep 3", 0.3)
+    same((action.ended, action.exit_code, action.signal, action.output), ("deadline", None, None, b"partial\n"))
 
 
 @check(Promise.DEADLINE, "NoDeadline")
@@ -29,15 +29,15 @@ def check_next_action(place: Place) -> None:
 @check(Promise.DEADLINE, "EarlyDeadline")
 def check_never_early(place: Place) -> None:
     """No action is ended before its time, nor one that ends by itself within it."""
-    done = place.run("sleep 3", 0.5)
-    holds(0.5 <= done.duration_s < 1.5, "the deadline was 0.5 s", done.duration_s)
-    done = place.run("sleep 0.4; echo done", 0.7)
-    same((done.ended, done.output), ("exited", b"done\n"))
+    action = place.run("sleep 3", 0.5)
+    holds(0.5 <= action.duration_s < 1.5, "the deadline was 0.5 s", action.duration_s)
+    action = place.run("sleep 0.4; echo done", 0.7)
+    same((action.ended, action.output), ("exited", b"done\n"))
 
 
 @check(Promise.DEADLINE, "KillsByDirectory")
 def check_earlier_background_work(place: Place) -> None:
-    """A deadline leaves alone what earlier actions have left running."""
+    """A deadline does not affect processes that earlier actions left running."""
     place.text("(for i in $(seq 100); do sleep 0.05; echo $i >beat; done) >/dev/null 2>&1 & echo $! >beating")
     try:
         same(place.run("setsid sleep 3 & sleep 3", 0.3).ended, "deadline")
@@ -48,15 +48,15 @@ def check_earlier_background_work(place: Place) -> None:
 
 
 def _escapes(place: Place, how: str) -> None:
-    """`how` starts SLEEP, which must be gone after the deadline."""
+    """Check that SLEEP, which `how` starts, is gone after the deadline."""
     name = f"escape-{time.monotonic_ns() % 10**7}"
     place.text(f"cp $(type -P sleep) {name}")
     began = time.monotonic()
-    done = place.run("echo partial; " + how.replace("SLEEP", f"./{name} 3"), 0.3)
+    action = place.run("echo partial; " + how.replace("SLEEP", f"./{name} 3"), 0.3)
     left = place.text(f"grep -l '[e]{name[1:]}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l; rm -f {name}")
     took_s = time.monotonic() - began
-    same((left, done.ended), ("0\n", "deadline"), "processes left, and why it ended")
-    holds(done.output.startswith(b"partial\n"), "the output so far is kept", done.output)
+    same((left, action.ended), ("0\n", "deadline"), "processes left, and why it ended")
+    holds(action.output.startswith(b"partial\n"), "the output so far is kept", action.output)
     holds(took_s < 0.3 + 1 + 0.7, "the next action started within a second", took_s)
 
 
@@ -104,5 +104,5 @@ def check_stopped(place: Place) -> None:
 
 @check(Promise.KILL_EVERYTHING, "Naive")
 def check_forks_on(place: Place) -> None:
-    """Processes that go on forking while they are killed are all ended at a deadline."""
+    """Processes that keep forking while they are killed are all ended at a deadline."""
     _escapes(place, "f() { ((SECONDS < 4)) && ( sleep 0.02; f ) & }; for i in 1 2 3 4; do f; done; SLEEP")

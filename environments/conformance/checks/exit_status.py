@@ -1,4 +1,4 @@
-"""How an action ended."""
+"""The end of an action: its exit code or signal."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from environments.promises import Promise
 
 @check(Promise.EXIT_STATUS, "AlwaysZero")
 def check_exit_codes(place: Place) -> None:
-    """An exit code comes back as it is, also those that look like signals."""
+    """Exit codes come back unchanged, even those that look like signals."""
     for code in (0, 1, 3, 126, 127, 130, 137, 255):
-        done = place.run(f"exit {code}")
-        same((done.ended, done.exit_code, done.signal), ("exited", code, None), f"exit {code}")
+        action = place.run(f"exit {code}")
+        same((action.ended, action.exit_code, action.signal), ("exited", code, None), f"exit {code}")
 
 
 @check(Promise.EXIT_STATUS, "Naive")
 def check_signals(place: Place) -> None:
-    """A shell that a signal ended is told from one that exited."""
+    """A shell that was ended by a signal is distinguished from one that exited."""
     for name, number in ("KILL", 9), ("SEGV", 11), ("TERM", 15):
-        done = place.run(f"echo before; kill -{name} $$; sleep 3")
-        same((done.ended, done.exit_code, done.signal, done.output), ("exited", None, number, b"before\n"), name)
+        action = place.run(f"echo before; kill -{name} $$; sleep 3")
+        same(
+            (action.ended, action.exit_code, action.signal, action.output), ("exited", None, number, b"before\n"), name
+        )
 
 
 @check(Promise.EXIT_STATUS, "AlwaysZero")
@@ -31,14 +33,14 @@ def check_replaced_shell(place: Place) -> None:
 
 @check(Promise.EXIT_STATUS, "AlwaysZero")
 def check_unknown_command(place: Place) -> None:
-    """A command that does not exist is 127, with the shell's own words."""
-    done = place.run("no-such-command-anywhere")
-    same(done.exit_code, 127)
-    holds(b"no-such-command-anywhere" in done.output, "the shell says which", done.output)
+    """A command that does not exist gives 127 and the shell's own message."""
+    action = place.run("no-such-command-anywhere")
+    same(action.exit_code, 127)
+    holds(b"no-such-command-anywhere" in action.output, "the shell says which", action.output)
 
 
 @check(Promise.EXIT_STATUS, "AlwaysZero")
 def check_syntax_error(place: Place) -> None:
-    """A script that is no bash fails as bash says, and the next one runs."""
+    """A script that is not valid bash fails, and the next one runs."""
     holds(place.run("if then fi (").exit_code not in (0, None), "it fails")
     same(place.text("echo next"), "next\n")

@@ -1,4 +1,4 @@
-"""The workspace as an archive: whole, or an error."""
+"""The workspace as an archive: complete, or an error."""
 
 from __future__ import annotations
 
@@ -20,81 +20,81 @@ def _export(place: Place) -> tuple[Export, dict[str, Content]]:
 
 @check(Promise.ARCHIVES, "ExportsNoLinks")
 def check_links(place: Place) -> None:
-    """Links of both kinds, also dangling and absolute ones, are in an export as links."""
+    """Links of both kinds, even dangling and absolute ones, are in an export as links."""
     place.text("mkdir e; cd e; echo x >plain; ln plain linked; ln -s nowhere dangling; ln -s /etc/passwd absolute")
-    _, found = _export(place)
+    _, members = _export(place)
     place.text("rm -r e")
-    links = {name: one.link for name, one in found.items() if one.type == "symlink"}
+    links = {name: member.link for name, member in members.items() if member.type == "symlink"}
     same(links, {"./e/dangling": "nowhere", "./e/absolute": "/etc/passwd"})
-    same(sorted(found[name].type for name in ("./e/plain", "./e/linked") if name in found), ["file", "link"])
+    same(sorted(members[name].type for name in ("./e/plain", "./e/linked") if name in members), ["file", "link"])
 
 
 @check(Promise.ARCHIVES, "ExportsOnlyUtf8")
 def check_odd_names(place: Place) -> None:
-    """Names with newlines, backslashes, globs and bytes that are no UTF-8 are in an export."""
+    """Names with newlines, backslashes, globs and invalid UTF-8 are in an export."""
     place.text(r"""mkdir odd; cd odd; printf x >$'new\nline'; printf x >-dash; printf x >'quo"te'\''';
         printf x >$'caf\351'; printf x >'*'; printf x >'a\nb'; printf x >'with space'""")
-    _, found = _export(place)
+    _, members = _export(place)
     place.text("rm -r odd")
     names = {"new\nline", "-dash", "quo\"te'", "caf\udce9", "*", "a\\nb", "with space"}
-    same({name.removeprefix("./odd/") for name in found if name.startswith("./odd/")} - {""}, names)
+    same({name.removeprefix("./odd/") for name in members if name.startswith("./odd/")} - {""}, names)
 
 
 @check(Promise.ARCHIVES, "ExportsFilesOnly")
 def check_directories(place: Place) -> None:
     """Empty directories and the modes of directories are in an export."""
     place.text("mkdir -p empty/deep; chmod 2750 empty")
-    _, found = _export(place)
+    _, members = _export(place)
     place.text("rm -r empty")
-    same((found.get("./empty/deep") is not None, found.get("./empty") and found["./empty"].mode), (True, 0o2750))
+    same((members.get("./empty/deep") is not None, members.get("./empty") and members["./empty"].mode), (True, 0o2750))
 
 
 @check(Promise.ARCHIVES, "ExportsWithoutTimes")
 def check_modes_and_times(place: Place) -> None:
     """Modes and times of files are in an export."""
     place.text("echo x >dated; chmod 751 dated; touch -d '2001-02-03 04:05:06 UTC' dated")
-    _, found = _export(place)
+    _, members = _export(place)
     place.text("rm dated")
-    same((found["./dated"].mode, int(found["./dated"].mtime)), (0o751, 981173106))
+    same((members["./dated"].mode, int(members["./dated"].mtime)), (0o751, 981173106))
 
 
 @check(Promise.ARCHIVES, "ExportsOwners")
 def check_owners(place: Place) -> None:
     """Everything in an export belongs to 0:0, under relative names."""
     place.text("echo x >owned")
-    _, found = _export(place)
+    _, members = _export(place)
     place.text("rm owned")
-    same({(one.uid, one.gid) for one in found.values()}, {(0, 0)})
-    holds(all(name == "." or name.startswith("./") for name in found), "names are relative", sorted(found))
+    same({(member.uid, member.gid) for member in members.values()}, {(0, 0)})
+    holds(all(name == "." or name.startswith("./") for name in members), "names are relative", sorted(members))
 
 
 @check(Promise.ARCHIVES, "ExportMiscounts")
 def check_facts(place: Place) -> None:
-    """Size, hash and number of entries that an export says are those of the file."""
+    """The size, hash and number of entries that an export reports are those of the file."""
     place.text("echo x >counted")
-    export, found = _export(place)
+    export, members = _export(place)
     raw = (place.scratch / "workspace.tar.zst").read_bytes()
     place.text("rm counted")
-    same((export.bytes, export.sha256, export.entries), (len(raw), hashlib.sha256(raw).hexdigest(), len(found)))
+    same((export.bytes, export.sha256, export.entries), (len(raw), hashlib.sha256(raw).hexdigest(), len(members)))
 
 
 @check(Promise.ARCHIVES, "ExportsHolesAsZeros")
 def check_sparse(place: Place) -> None:
-    """A sparse file stays one: an export does not write its holes."""
+    """A sparse file stays sparse: an export does not write its holes."""
     place.text("truncate -s 64M sparse; printf end >>sparse")
-    _, found = _export(place)
+    _, members = _export(place)
     place.text("rm sparse")
-    holds(found["./sparse"].sparse, "it is marked sparse")
+    holds(members["./sparse"].sparse, "it is marked sparse")
 
 
 @check(Promise.ARCHIVES, "ExportSaysNothing")
 def check_what_is_left_out(place: Place) -> None:
-    """A named pipe cannot be in an archive that goes anywhere: it is left out, and said."""
+    """A named pipe cannot be unpacked everywhere, so it is left out and reported."""
     place.text("mkfifo pipe; echo x >beside")
-    export, found = _export(place)
+    export, members = _export(place)
     place.text("rm pipe beside")
-    same([(one.path, one.why) for one in export.skipped], [("pipe", "named pipe")])
-    holds("./beside" in found and "./pipe" not in found, "the file beside it is there, the pipe is not")
+    same([(skipped.path, skipped.why) for skipped in export.skipped], [("pipe", "named pipe")])
+    holds("./beside" in members and "./pipe" not in members, "the file beside it is there, the pipe is not")
 
 
 @check(Promise.ARCHIVES, "ExportsAsItRuns")
@@ -107,7 +107,7 @@ def check_nothing_runs_meanwhile(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "ExportsSilently")
 def check_where_nothing_can_be_written(place: Place) -> None:
-    """An export that cannot be written is an error that names the place, and the next action runs."""
+    """An export that cannot be written is an error that names the path, and the next action runs."""
     try:
         place.environment.export(place.scratch / "no-such-directory" / "w.tar.zst")
     except EnvironmentFault as fault:
@@ -119,7 +119,7 @@ def check_where_nothing_can_be_written(place: Place) -> None:
 
 @check(Promise.ARCHIVES, "LeavesPieces")
 def check_no_pieces(place: Place) -> None:
-    """Beside a finished export nothing is left of its making."""
+    """A finished export leaves no temporary files behind."""
     _export(place)
     same(os.listdir(place.scratch), ["workspace.tar.zst"])
 

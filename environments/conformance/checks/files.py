@@ -1,4 +1,4 @@
-"""Which files are in sight."""
+"""The files that actions can see."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from environments.promises import Promise
 
 @check(Promise.OWN_FILES, "Claims", "Naive")
 def check_harness_files(place: Place) -> None:
-    """A file that the harness writes for everyone to read is out of an action's sight."""
+    """Actions do not see a file that the harness writes for everyone to read."""
     secret = place.scratch / "secret"
     secret.write_text("for the harness alone")
     secret.chmod(0o644)
-    done = place.run(f"cat {secret}")
-    holds(b"alone" not in done.output and done.exit_code == 1, "it cannot be read", done)
+    action = place.run(f"cat {secret}")
+    holds(b"alone" not in action.output and action.exit_code == 1, "it cannot be read", action)
 
 
 @check(Promise.OWN_FILES, "Claims", "Naive")
 def check_written_files(place: Place) -> None:
-    """What an action writes to /tmp does not turn up in the harness's."""
+    """Files that an action writes to /tmp do not appear in the harness's /tmp."""
     name = f"/tmp/conformance-{os.getpid()}"
     place.text(f"echo x >{name}")
     try:
@@ -32,7 +32,7 @@ def check_written_files(place: Place) -> None:
 
 @check(Promise.OWN_FILES, "Claims")
 def check_two_environments(place: Place) -> None:
-    """Two environments share no /tmp and no home."""
+    """Two environments share neither /tmp nor home."""
     name = f"/tmp/conformance-{os.getpid()}"
     place.text(f"echo x >{name}")
     try:
@@ -43,11 +43,11 @@ def check_two_environments(place: Place) -> None:
 
 @check(Promise.OWN_FILES, "Claims", "Naive")
 def check_host_name(place: Place) -> None:
-    """The machine's name is not told."""
+    """Actions do not see the machine's name."""
     holds(place.text("cat /proc/sys/kernel/hostname").strip() != os.uname().nodename, "it is another name")
 
 
 @check(Promise.OWN_FILES, "ShowsTheSocket")
 def check_docker_socket(place: Place) -> None:
-    """No Docker socket is in sight: it would be the key to the machine."""
+    """Actions see no Docker socket, which would give them control of the machine."""
     same(place.text("ls /var/run/docker.sock /run/docker.sock 2>/dev/null | wc -l"), "0\n")

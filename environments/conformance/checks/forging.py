@@ -1,4 +1,4 @@
-"""An action that tries to pass off its own words as the supervisor's; and programs that it may run but not read."""
+"""Actions that try to forge the supervisor's answers, and programs that they may run but not read."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def check_channel(place: Place) -> None:
 
 @check(Promise.UNFORGEABLE, "Claims", "DockerAsRoot", alone=True)
 def check_script(place: Place) -> None:
-    """An action cannot change the file that holds its script, nor put another into its place."""
+    """An action can neither change nor replace the file with its script."""
     seen = place.text("[[ -w $0 ]] && echo file; [[ -w ${0%/*} ]] && echo directory; true")
     same(seen, "")
 
 
 @check(Promise.UNFORGEABLE, "Claims", alone=True)
 def check_other_streams(place: Place) -> None:
-    """An action cannot open its own pipe under the name that the supervisor reads it by, to forge a later result."""
+    """An action cannot open its output pipe by the supervisor's name for it, to forge a later result."""
     listed = 'd=${0%/*}; for f in "$d"/*; do [[ -r $f && ! $f -ef $0 ]] && echo "$f"; done; true'
     same(place.text(listed), "")
 
 
 @check(Promise.EXECUTE_ONLY, "ClaimsAsRoot", "DockerAsRoot")
 def check_execute_only(place: Place) -> None:
-    """A program of mode 0111 runs, and can be neither read nor copied."""
+    """A program of mode 0111 runs, but can be neither read nor copied."""
     place.text('cp "$(type -P echo)" secret-echo; chmod 0111 secret-echo', as_root=True)
     try:
         same(place.run("./secret-echo ran").output, b"ran\n")
@@ -44,14 +44,14 @@ def check_execute_only(place: Place) -> None:
 
 @check(Promise.EXECUTE_ONLY, "ClaimsAsRoot", "DockerAsRoot")
 def check_running_program(place: Place) -> None:
-    """Nor can it be read out of its process while it runs."""
+    """A program of mode 0111 cannot be read from its process while it runs."""
     place.text('cp "$(type -P sleep)" secret-sleep; chmod 0111 secret-sleep', as_root=True)
     try:
         script = "./secret-sleep 2 & sleep 0.1; p=/proc/$!; (cat $p/exe >copy) 2>/dev/null && echo exe; "
         script += (
             "(: <$p/mem) 2>/dev/null && echo mem; (head -c 1 $p/maps >/dev/null) 2>/dev/null && echo maps; kill $!"
         )
-        done = place.run(script)
-        holds(done.output == b"", "neither file, memory nor map", done.output)
+        action = place.run(script)
+        holds(action.output == b"", "neither file, memory nor map", action.output)
     finally:
         place.run("rm -f secret-sleep copy", as_root=True)

@@ -11,7 +11,7 @@ from environments.promises import Promise
 
 
 def _interrupted(place: Place, script: str) -> None:
-    """Run it, and interrupt ourselves 0.3 s later."""
+    """Run a script and interrupt ourselves 0.3 s later."""
     thread = threading.get_ident()
     timer = threading.Timer(0.3, lambda: signal.pthread_kill(thread, signal.SIGINT))
     timer.start()
@@ -33,7 +33,7 @@ def check_usable_afterwards(place: Place) -> None:
 
 @check(Promise.INTERRUPTIBLE, "Naive")
 def check_ends_the_action(place: Place) -> None:
-    """An interrupt ends the action: none of its processes is left."""
+    """An interrupt ends the action with all its processes."""
     mark = marker()
     _interrupted(place, f"sleep {mark}; true")
     seen = place.text("cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '")
@@ -42,5 +42,5 @@ def check_ends_the_action(place: Place) -> None:
 
 @check(Promise.INTERRUPTIBLE, "SwallowsInterrupts")
 def check_is_passed_on(place: Place) -> None:
-    """The interrupt reaches whoever called."""
+    """The interrupt reaches the caller."""
     _interrupted(place, "sleep 1")

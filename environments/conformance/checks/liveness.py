@@ -1,4 +1,4 @@
-"""An environment that dies under the harness; `Place.sever` kills it from outside."""
+"""The loss of an environment; `Place.sever` kills it from outside."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ NOTICED_S = 5.0
 
 
 def _lost(place: Place, script: str = "true") -> str:
-    """What an action says that must find the environment lost."""
+    """Run an action, which must fail because the environment is lost, and return its error."""
     try:
-        done = place.run(script, 30)
+        action = place.run(script, 30)
     except EnvironmentLost as fault:
         return str(fault)
-    raise AssertionError(f"the loss came back as the outcome of an action: {done!s:.300}")
+    raise AssertionError(f"the loss came back as the outcome of an action: {action!s:.300}")
 
 
 @check(Promise.LIVENESS, "LossIsAnOutcome", "LossTakesLong", severs=True)
 def check_loss_during_an_action(place: Place) -> None:
-    """A loss during an action raises EnvironmentLost within 5 s, and is no exit code."""
+    """A loss during an action raises EnvironmentLost within 5 s and is not reported as an exit code."""
     timer = threading.Timer(0.3, place.sever)
     began = time.monotonic()
     timer.start()
@@ -47,7 +47,7 @@ def check_loss_between_actions(place: Place) -> None:
 
 @check(Promise.LIVENESS, "LossWithoutWords", severs=True)
 def check_reason(place: Place) -> None:
-    """A loss says what died, and each later action says the same."""
+    """The error of a loss names what died, and each later action fails with the same error."""
     place.sever()
     time.sleep(0.2)
     first = _lost(place)
@@ -71,7 +71,7 @@ def check_stop_after_a_loss(place: Place) -> None:
 
 @check(Promise.RESCUE, "NoRescue", "HollowRescue", severs=True)
 def check_rescue(place: Place) -> None:
-    """The workspace of a lost environment is exported whole."""
+    """The workspace of a lost environment is exported completely."""
     place.text("mkdir kept; echo kept >kept/file; ln -s file kept/link; echo x >locked; chmod 0 locked")
     place.sever()
     time.sleep(0.2)
@@ -81,7 +81,7 @@ def check_rescue(place: Place) -> None:
         place.environment.export(to)
     except EnvironmentFault as fault:
         raise AssertionError(f"there was no rescue: {fault}") from fault
-    found = contents(to)
-    holds({"./kept/file", "./kept/link", "./locked"} <= set(found), "everything is in it", sorted(found))
-    same(found["./kept/file"].body, b"kept\n")
-    same({(one.uid, one.gid) for one in found.values()}, {(0, 0)}, "owners")
+    members = contents(to)
+    holds({"./kept/file", "./kept/link", "./locked"} <= set(members), "everything is in it", sorted(members))
+    same(members["./kept/file"].body, b"kept\n")
+    same({(member.uid, member.gid) for member in members.values()}, {(0, 0)}, "owners")

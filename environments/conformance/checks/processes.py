@@ -1,4 +1,4 @@
-"""The process list, and who can be killed. What could reach the host is run only in a pid namespace of its own."""
+"""The process list, and who can be killed. Commands that could reach the host only run in a pid namespace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _own_list(place: Place) -> None:
 
 @check(Promise.OWN_PROCESSES, "Naive", "SharedProcesses")
 def check_out_of_sight(place: Place) -> None:
-    """A process of the host's is not in an action's process list."""
+    """A process of the host is not in an action's process list."""
     with _bystander() as (_, mark):
         seen = place.text(f"grep -l '{mark[:4]}[{mark[4]}]{mark[5:]}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l")
     same(seen, "0\n")
@@ -37,7 +37,7 @@ def check_out_of_sight(place: Place) -> None:
 
 @check(Promise.OWN_PROCESSES, "Naive", "SharedProcesses")
 def check_out_of_reach(place: Place) -> None:
-    """A host's process that an action looks for and kills lives on."""
+    """A process of the host survives an action that searches for it and kills it."""
     with _bystander() as (process, mark):
         script = "for p in /proc/[0-9]*; do read -r -d '' name <$p/cmdline; "
         script += (

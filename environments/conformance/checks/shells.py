@@ -1,4 +1,4 @@
-"""What one action is: a fresh login shell, its directory, its script, and what it leaves for the next one."""
+"""The shell of an action: fresh for each, with its directory and script, and without effect on the next one."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def check_nothing_stays(place: Place) -> None:
 
 @check(Promise.FRESH_SHELL, "Naive")
 def check_login_shell(place: Place) -> None:
-    """It is a login shell, so that what an image sets up in its profile is there."""
+    """The shell is a login shell, so that it reads the image's profile."""
     same(place.text("shopt -q login_shell && echo login || echo not"), "login\n")
 
 
 @check(Promise.FRESH_SHELL, "NoProfile")
 def check_profile(place: Place) -> None:
-    """What is added to PATH in ~/.profile is there in the next action."""
+    """A directory added to PATH in ~/.profile is there in the next action."""
     place.text("mkdir -p ~/added; echo 'PATH=$PATH:$HOME/added' >~/.profile")
     try:
         holds(place.text("echo $PATH").strip().endswith("/added"), "the addition is last in PATH")
@@ -42,14 +42,14 @@ def check_profile(place: Place) -> None:
 
 @check(Promise.FRESH_SHELL, "OpenInput")
 def check_standard_input(place: Place) -> None:
-    """Standard input is empty: what reads it ends at once."""
-    done = place.run("cat; read -r line || echo none", 1)
-    same((done.ended, done.output), ("exited", b"none\n"))
+    """Standard input is empty, so that commands that read it end at once."""
+    action = place.run("cat; read -r line || echo none", 1)
+    same((action.ended, action.output), ("exited", b"none\n"))
 
 
 @check(Promise.FRESH_SHELL, "Forgetful")
 def check_files_stay(place: Place) -> None:
-    """What an action writes into the workspace is there for the next one."""
+    """Files that an action writes into the workspace are there in the next one."""
     place.text("echo kept >kept.txt")
     same(place.text("cat kept.txt; rm kept.txt"), "kept\n")
 
@@ -73,7 +73,7 @@ def check_long_script(place: Place) -> None:
 
 @check(Promise.FRESH_SHELL, "Naive")
 def check_odd_script(place: Place) -> None:
-    """Backslashes, percent signs, invalid UTF-8 and lone surrogates in a script arrive as they are."""
+    """Backslashes, percent signs, invalid UTF-8 and lone surrogates in a script arrive unchanged."""
     odd = "\\\\ % %% \\n \\0 \u00e9 \udcff \t"
     same(place.run(f"printf %s '{odd}'").output, odd.encode("utf-8", "surrogateescape"))
     same(place.run("printf '\ud800'").output, "\ud800".encode("utf-8", "surrogatepass"))
@@ -82,13 +82,13 @@ def check_odd_script(place: Place) -> None:
 @check(Promise.FRESH_SHELL, "ExtraLine")
 def check_line_numbers(place: Place) -> None:
     """An error names the line of the script as it was written."""
-    done = place.run("true\ntrue\nno-such-command-anywhere")
-    holds(b"line 3:" in done.output, "it names line 3", done.output)
+    action = place.run("true\ntrue\nno-such-command-anywhere")
+    holds(b"line 3:" in action.output, "it names line 3", action.output)
 
 
 @check(Promise.FRESH_SHELL, "IgnoresOptions")
 def check_directory_of_one_action(place: Place) -> None:
-    """An action can have a directory of its own; a relative one is below the working directory."""
+    """An action can have its own directory; a relative one is below the working directory."""
     place.text("mkdir -p sub")
     same(place.text("pwd", cwd="/"), "/\n")
     same(place.text("pwd -P", cwd="sub"), place.text("cd sub; pwd -P; rmdir ../sub"))
@@ -96,14 +96,14 @@ def check_directory_of_one_action(place: Place) -> None:
 
 @check(Promise.FRESH_SHELL, "SilentlyElsewhere")
 def check_directory_that_is_gone(place: Place) -> None:
-    """An action whose directory does not exist says so."""
-    done = place.run("true", cwd="/does/not/exist")
-    holds(b"/does/not/exist" in done.output, "the output names the directory", done.output)
+    """An action whose directory does not exist reports that in its output."""
+    action = place.run("true", cwd="/does/not/exist")
+    holds(b"/does/not/exist" in action.output, "the output names the directory", action.output)
 
 
 @check(Promise.FRESH_SHELL, "LeaksDescriptor")
 def check_descriptors(place: Place) -> None:
-    """An action inherits its three streams and nothing else."""
+    """An action inherits its three streams and no other file descriptor."""
     seen = place.text(
         "for fd in /proc/self/fd/*; do echo ${fd##*/}; done | sort -n | head -n 3; ls /proc/self/fd | wc -l"
     )
@@ -112,15 +112,15 @@ def check_descriptors(place: Place) -> None:
 
 @check(Promise.FRESH_SHELL, "IgnoresInterrupts")
 def check_interrupts_are_not_ignored(place: Place) -> None:
-    """SIGINT ends a program of an action's, as it does on a terminal."""
-    done = place.run("sh -c 'kill -INT $$; echo survived'; echo $?")
-    same(done.output.splitlines()[-1:], [b"130"])
-    holds(b"survived" not in done.output, "the signal ended it", done.output)
+    """SIGINT ends a program of an action, as it does on a terminal."""
+    action = place.run("sh -c 'kill -INT $$; echo survived'; echo $?")
+    same(action.output.splitlines()[-1:], [b"130"])
+    holds(b"survived" not in action.output, "the signal ended it", action.output)
 
 
 @check(Promise.FRESH_SHELL, "MixesUp")
 def check_many_at_once(place: Place) -> None:
-    """Environments of one process that work at the same time do not mix up their results."""
+    """Environments that work at the same time in one process do not mix up their results."""
     from concurrent.futures import ThreadPoolExecutor
 
     places = [place.another() for _ in range(3)]
@@ -129,13 +129,13 @@ def check_many_at_once(place: Place) -> None:
         return [places[number].text(f"echo {number} {i}") for i in range(10)]
 
     with ThreadPoolExecutor(3) as pool:
-        for number, said in enumerate(pool.map(work, range(3))):
-            same(said, [f"{number} {i}\n" for i in range(10)])
+        for number, lines in enumerate(pool.map(work, range(3))):
+            same(lines, [f"{number} {i}\n" for i in range(10)])
 
 
 @check(Promise.FRESH_SHELL, "BoundToItsThread")
 def check_it_outlives_its_thread(place: Place) -> None:
-    """An environment that one thread started works on after that thread has ended."""
+    """An environment keeps working after the thread that started it has ended."""
     import threading
     import time
 

@@ -1,4 +1,4 @@
-"""The end of an environment: quick, repeatable, and nothing is left, whoever dies first."""
+"""The end of an environment: quick, repeatable and complete, whether it or the harness ends first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOP_S = 3.0
 
 @check(Promise.CLEAN_STOP, "SlowStop", alone=True)
 def check_quick(place: Place) -> None:
-    """A stop takes less than 3 s, also with processes that ignore TERM."""
+    """A stop takes less than 3 s, even with processes that ignore TERM."""
     place.run("trap '' TERM; setsid sleep 5 & sleep 0.05")
     began = time.monotonic()
     place.environment.stop()
@@ -39,7 +39,7 @@ def check_repeatable(place: Place) -> None:
 
 @check(Promise.CLEAN_STOP, "RisesAgain", alone=True)
 def check_final(place: Place) -> None:
-    """A stopped environment refuses actions, and to be started again."""
+    """A stopped environment rejects actions and cannot be started again."""
     place.environment.stop()
     for what in (lambda: place.run("true"), lambda: place.environment.start()):
         _refused(what)
@@ -47,7 +47,7 @@ def check_final(place: Place) -> None:
 
 @check(Promise.CLEAN_STOP, "StartsItself")
 def check_never_started(place: Place) -> None:
-    """An environment that was never started refuses actions, and may be stopped."""
+    """An environment that was never started rejects actions, and may be stopped."""
     made = place.make()
     try:
         _refused(lambda: made.execute("true", deadline_s=5))
@@ -65,7 +65,7 @@ def _refused(what: Callable[[], object]) -> None:
 
 @check(Promise.KILL_EVERYTHING, "Naive", alone=True)
 def check_ends_processes(place: Place) -> None:
-    """A stop ends all processes, also detached ones."""
+    """A stop ends all processes, even detached ones."""
     mark = marker()
     place.run(f"trap '' TERM; (setsid sleep {mark} >/dev/null 2>&1 &); sleep {mark} >/dev/null 2>&1 & sleep 0.05")
     holds(host_processes(mark), "the harness can see them while they run")
@@ -85,7 +85,7 @@ def check_leaves_no_directory(place: Place) -> None:
         made.start()
         made.execute("mkdir -p a/b; echo x >a/b/c; chmod 0 a/b a; mkdir ~/locked; chmod 0 ~/locked", deadline_s=10)
         made.stop()
-        left = [one.name for one in os.scandir(parent) if one.is_dir(follow_symlinks=False)]
+        left = [entry.name for entry in os.scandir(parent) if entry.is_dir(follow_symlinks=False)]
         same((left, _in_memory() - memory), ([], set()), "left")
     finally:
         tempfile.tempdir = before
@@ -93,19 +93,19 @@ def check_leaves_no_directory(place: Place) -> None:
 
 
 def _in_memory() -> set[str]:
-    """What this very process has in /dev/shm; other workers make and remove theirs meanwhile."""
+    """Return this very process's files in /dev/shm; other workers make and remove theirs meanwhile."""
     return {name for name in os.listdir("/dev/shm") if f"-{os.getpid()}-" in name}
 
 
 @check(Promise.CLEAN_STOP, "OutlivesTheHarness")
 def check_death_of_the_harness(place: Place) -> None:
-    """When the harness is killed between two actions, what it ran is ended as well."""
+    """If the harness is killed between two actions, everything that it ran ends as well."""
     _dies(place, None)
 
 
 @check(Promise.CLEAN_STOP, "OutlivesTheHarness")
 def check_death_of_a_busy_harness(place: Place) -> None:
-    """When the harness is killed during an action, what it ran is ended as well."""
+    """If the harness is killed during an action, everything that it ran ends as well."""
     _dies(place, "trap : TERM; sleep 7")
 
 
@@ -120,10 +120,10 @@ def _dies(place: Place, then: str | None) -> None:
         if then:
             made.execute(then, deadline_s=1000)
 
-    child, said = in_child(work)
-    seen = said == "started" and host_processes(mark)
+    child, message = in_child(work)
+    seen = message == "started" and host_processes(mark)
     time.sleep(0.1)
     kill_child(child)
-    same(said, "started")
+    same(message, "started")
     holds(seen, "the harness can see its processes while they run")
     holds(wait_for(lambda: not host_processes(mark), 4), "none runs 4 s later")

@@ -1,4 +1,4 @@
-"""Which variables an action sees."""
+"""The variables that an action sees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from environments.promises import Promise
 
 @check(Promise.CLEAN_VARIABLES, "Naive")
 def check_nothing_is_forwarded(place: Place) -> None:
-    """A key in the harness's own environment is in no action's, also not in its parents' in sight."""
+    """An action sees no key of the harness's own environment."""
     os.environ["RETRACE_CONFORMANCE_KEY"] = "sk-not-yours"
     try:
         other = place.another()
@@ -22,19 +22,19 @@ def check_nothing_is_forwarded(place: Place) -> None:
 
 @check(Promise.CLEAN_VARIABLES, "IgnoresSpecVariables", env={"FROM_SPEC": "a  b"})
 def check_named_ones_arrive(place: Place) -> None:
-    """A variable that the spec names is there."""
+    """Actions see the variables that the spec names."""
     same(place.text('echo "[$FROM_SPEC]"'), "[a  b]\n")
 
 
 @check(Promise.CLEAN_VARIABLES, "IgnoresOptions", env={"FROM_SPEC": "a  b"})
 def check_an_action_s_own(place: Place) -> None:
-    """A variable of one action goes before the spec's, for that action alone."""
+    """A variable of one action overrides that of the spec, for that action alone."""
     same(place.run('echo "[$FROM_SPEC]"', env={"FROM_SPEC": "other"}).output, b"[other]\n")
     same(place.text('echo "[$FROM_SPEC]"'), "[a  b]\n")
 
 
 @check(Promise.CLEAN_VARIABLES, "UnquotedVariables")
 def check_odd_values(place: Place) -> None:
-    """Quotes, dollars, backslashes and newlines in a variable arrive as they are."""
+    """Quotes, dollars, backslashes and newlines in a variable arrive unchanged."""
     value = "a 'b' \"c\" $d\\\ne"
     same(place.run('printf %s "$ODD"', env={"ODD": value}).output.decode(), value)
