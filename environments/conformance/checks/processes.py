@@ -50,14 +50,14 @@ def check_out_of_reach(place: Place) -> None:
 
 @check(Promise.OWN_PROCESSES, "SharedProcesses")
 def check_parents(place: Place) -> None:
-    """The harness is no ancestor in an action's sight."""
+    """An action does not see the harness among its ancestors."""
     seen = place.text("p=$$; while ((p)); do echo $p; p=$(cut -d' ' -f4 /proc/$p/stat) || break; done")
     holds(str(os.getpid()) not in seen.split() or place.own_process_list(), "our process id is not in it", seen)
 
 
 @check(Promise.SURVIVES_KILL_ALL, "DiesOfKillAll", "Naive", alone=True)
 def check_kill_all(place: Place) -> None:
-    """`kill -9 -1` ends background processes and neither the host's nor the environment."""
+    """`kill -9 -1` ends background processes, but no process of the host and not the environment."""
     _own_list(place)
     place.run("sleep 5 >/dev/null 2>&1 & echo $! >background")
     with _bystander() as (process, _):
@@ -69,7 +69,7 @@ def check_kill_all(place: Place) -> None:
 
 @check(Promise.SURVIVES_KILL_ALL, "DiesOfKillAll", "Naive", alone=True)
 def check_signals_to_the_first_process(place: Place) -> None:
-    """No signal that an action sends to the first process ends or wedges the environment."""
+    """No signal that an action sends to the first process ends or blocks the environment."""
     _own_list(place)
     place.run("for s in 9 1 2 3 10 12 13 14 15 19 20; do kill -$s 1; done 2>/dev/null; sleep 0.1")
     same(place.run("echo on", 5).output, b"on\n")
