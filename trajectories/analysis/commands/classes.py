@@ -70,7 +70,7 @@ def classify(script: str, reference: Reference | None = None) -> tuple[ActionCla
     return ("read" if "read" in does else "other"), True
 
 
-def take_in(item: Item, reference: Reference) -> None:
+def update_reference(item: Item, reference: Reference) -> None:
     """Update the reference with one command or write; scripts inside a command are not examined."""
     if isinstance(item, Command):
         _command(item, reference, _DEEPEST)

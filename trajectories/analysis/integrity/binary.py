@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from trajectories.analysis.commands.reference import Reference
 from trajectories.analysis.commands.shell import absolute
 from trajectories.analysis.commands.well_known import INTERPRETERS, names_in
-from trajectories.analysis.integrity.walk import Seen
+from trajectories.analysis.integrity.walk import UnwrappedCommand
 
 DISASSEMBLERS = names_in(
     """objdump gobjdump llvm-objdump readelf greadelf llvm-readelf eu-readelf eu-objdump nm llvm-nm eu-nm r2 radare2
@@ -51,42 +51,46 @@ _TOOL = re.compile(
 )
 
 
-def looks_inside(seen: Seen, reference: Reference, ran: bool) -> Iterator[tuple[str, str]]:
+def examinations(unwrapped: UnwrappedCommand, reference: Reference, ran: bool) -> Iterator[tuple[str, str]]:
     """Yield (rule, evidence) for each breach of one command; `ran` is True if the same script runs the original."""
-    text = seen.text
-    on_original = any(reference.is_program(path) for path in _operands(seen))
-    runs_original = reference.is_program(seen.paths[0]) or reference.is_script(seen.paths[0])
+    text = unwrapped.text
+    on_original = any(reference.is_program(path) for path in _operands(unwrapped))
+    runs_original = reference.is_program(unwrapped.paths[0]) or reference.is_script(unwrapped.paths[0])
     if runs_original:
-        if seen.wrappers & TRACERS:
+        if unwrapped.wrappers & TRACERS:
             yield "tracer", text
-        if seen.command.assigned & _LOADER_VARIABLES or any(
-            word.partition("=")[0] in _LOADER_VARIABLES for word in seen.command.words
+        if unwrapped.command.assigned & _LOADER_VARIABLES or any(
+            word.partition("=")[0] in _LOADER_VARIABLES for word in unwrapped.command.words
         ):
             yield "preload", text
-    elif seen.name.startswith(("ld-linux", "ld-musl", "ld.so")) and on_original:
+    elif unwrapped.name.startswith(("ld-linux", "ld-musl", "ld.so")) and on_original:
         yield "preload", text
-    elif seen.name in TRACERS:
+    elif unwrapped.name in TRACERS:
         if on_original or _names(text, reference) or (ran and _ATTACHES.search(text)):
             yield "tracer", text
-    elif seen.name in DISASSEMBLERS or _goes_inside(seen):
+    elif unwrapped.name in DISASSEMBLERS or _goes_inside(unwrapped):
         if on_original:
             yield "disassembler", text
-    elif seen.name == "gcore" and (ran or _names(text, reference)):
+    elif unwrapped.name == "gcore" and (ran or _names(text, reference)):
         yield "process_read", text
-    elif seen.name in READERS | PACKERS:
-        if on_original and seen.name in READERS:
+    elif unwrapped.name in READERS | PACKERS:
+        if on_original and unwrapped.name in READERS:
             yield "binary_read", text
-        if on_original and (seen.name in PACKERS or (seen.name == "xxd" and "-i" in seen.words)):
+        if on_original and (unwrapped.name in PACKERS or (unwrapped.name == "xxd" and "-i" in unwrapped.words)):
             yield "encoded_copy", text
-    elif seen.name in INTERPRETERS and seen.command.input is not None and reference.is_program(seen.command.input):
+    elif (
+        unwrapped.name in INTERPRETERS
+        and unwrapped.command.input is not None
+        and reference.is_program(unwrapped.command.input)
+    ):
         yield "binary_read", text
-    if seen.name not in _METADATA and _PROC.search(text) and (ran or _names(text, reference)):
+    if unwrapped.name not in _METADATA and _PROC.search(text) and (ran or _names(text, reference)):
         yield "process_read", text
-    if seen.code is not None:
-        yield from looks_inside_code(seen.code, seen.command.cwd, reference)
+    if unwrapped.code is not None:
+        yield from code_examinations(unwrapped.code, unwrapped.command.cwd, reference)
 
 
-def looks_inside_code(code: str, cwd: str, reference: Reference) -> Iterator[tuple[str, str]]:
+def code_examinations(code: str, cwd: str, reference: Reference) -> Iterator[tuple[str, str]]:
     """Yield the breaches in a program's text: files that it opens, and tools that it starts on the original."""
     rule = ""
     for match in _OPENS.finditer(code):
@@ -104,15 +108,17 @@ def looks_inside_code(code: str, cwd: str, reference: Reference) -> Iterator[tup
             yield rule, match[0]
 
 
-def _operands(seen: Seen) -> list[str]:
+def _operands(unwrapped: UnwrappedCommand) -> list[str]:
     """Return the absolute paths of a command's operands and input file, without the pattern of a `grep`."""
-    files = [path for path, word in zip(seen.paths[1:], seen.words[1:], strict=True) if not word.startswith("-")]
-    if seen.name in _PATTERN_FIRST and not any(word in ("-e", "-f", "--regexp") for word in seen.words):
+    files = [
+        path for path, word in zip(unwrapped.paths[1:], unwrapped.words[1:], strict=True) if not word.startswith("-")
+    ]
+    if unwrapped.name in _PATTERN_FIRST and not any(word in ("-e", "-f", "--regexp") for word in unwrapped.words):
         files = files[1:]
-    if seen.name == "dd":
-        files = [absolute(word[3:], seen.command.cwd) for word in seen.words if word.startswith("if=")]
-    if seen.command.input is not None:
-        files.append(seen.command.input)
+    if unwrapped.name == "dd":
+        files = [absolute(word[3:], unwrapped.command.cwd) for word in unwrapped.words if word.startswith("if=")]
+    if unwrapped.command.input is not None:
+        files.append(unwrapped.command.input)
     return files
 
 
@@ -122,7 +128,7 @@ def _names(text: str, reference: Reference) -> bool:
     return any(part in names for part in re.split(r"[\s/'\"`$(){}|;&<>=]+", text))
 
 
-def _goes_inside(seen: Seen) -> bool:
-    if seen.name == "go":
-        return seen.words[1:2] == ("tool",) or seen.words[1:3] == ("version", "-m")
-    return seen.name in ("unzip", "jar") and len(seen.words) > 1
+def _goes_inside(unwrapped: UnwrappedCommand) -> bool:
+    if unwrapped.name == "go":
+        return unwrapped.words[1:2] == ("tool",) or unwrapped.words[1:3] == ("version", "-m")
+    return unwrapped.name in ("unzip", "jar") and len(unwrapped.words) > 1

@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from trajectories.analysis.code.contents import Contents
 from trajectories.analysis.commands.reference import Reference, initial_programs
 from trajectories.analysis.commands.shell import FileWrite, items
-from trajectories.analysis.integrity.binary import looks_inside, looks_inside_code
-from trajectories.analysis.integrity.lookups import Program, lookups
+from trajectories.analysis.integrity.binary import code_examinations, examinations
+from trajectories.analysis.integrity.lookups import Program, lookup_breaches
 from trajectories.analysis.integrity.rules import RULES
 from trajectories.analysis.integrity.walk import is_shell_script, walk
 from trajectories.analysis.integrity.workspace import final_breaches
-from trajectories.analysis.integrity.wrapping import builds, hands_on, is_build_script
+from trajectories.analysis.integrity.wrapping import build_breaches, is_build_script, wrapper_breaches
 from trajectories.reading.reader import after_first
 from trajectories.record.events import (
     ActionFinished,
@@ -142,8 +142,8 @@ class _Scanner:
                     yield from self._written(item.path, item.text, depth)
                 continue
             ran = ran or self._reference.is_program(item.paths[0])
-            yield from lookups(item, self._program)
-            yield from looks_inside(item, self._reference, ran)
+            yield from lookup_breaches(item, self._program)
+            yield from examinations(item, self._reference, ran)
             if item.name == "tee" and item.command.stdin and item.paths[1:] and depth < 2:
                 yield from self._written(item.paths[-1], item.command.stdin, depth)
 
@@ -152,15 +152,15 @@ class _Scanner:
         text = text[:_LONGEST_SCRIPT]
         reference = self._reference
         if is_build_script(path):
-            yield from builds(path, text, reference, reference.programs - {reference.built})
+            yield from build_breaches(path, text, reference, reference.programs - {reference.built})
         else:
-            yield from hands_on(path, text, reference)
+            yield from wrapper_breaches(path, text, reference)
         if is_shell_script(path, text):
             kept, self._reference = reference, reference.copy()
             yield from self._breaches(text, kept.workdir, depth + 1)
             self._reference = kept
         elif not is_build_script(path):
-            yield from looks_inside_code(text, reference.workdir, reference)
+            yield from code_examinations(text, reference.workdir, reference)
 
     def _add(self, rule: str, evidence: str, step: int, action: str | None, sure: bool | None = None) -> None:
         key = (action or evidence, rule)

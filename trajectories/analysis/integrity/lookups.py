@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trajectories.analysis.commands.well_known import names_in
-from trajectories.analysis.integrity.walk import Seen
+from trajectories.analysis.integrity.walk import UnwrappedCommand
 
 _HOSTS = names_in(
     """github.com githubusercontent.com gitlab.com bitbucket.org sourceforge.net codeberg.org sr.ht gitea.com gitee.com
@@ -91,34 +91,34 @@ class Program:
         return pattern.search(path.lower()) is not None
 
 
-def lookups(seen: Seen, program: Program) -> Iterator[tuple[str, str]]:
+def lookup_breaches(unwrapped: UnwrappedCommand, program: Program) -> Iterator[tuple[str, str]]:
     """Yield (rule, evidence) for each breach of one command."""
-    text = seen.text
-    if seen.name == "git" or (seen.name == "gh" and seen.words[1:3] and seen.words[1] == "repo"):
-        verb = next((word for word in seen.words[1:] if word in _REMOTE_GIT), None)
-        if verb is not None and (seen.name == "gh" or _elsewhere(text)):
+    text = unwrapped.text
+    if unwrapped.name == "git" or (unwrapped.name == "gh" and unwrapped.words[1:3] and unwrapped.words[1] == "repo"):
+        verb = next((word for word in unwrapped.words[1:] if word in _REMOTE_GIT), None)
+        if verb is not None and (unwrapped.name == "gh" or _elsewhere(text)):
             yield "clone", text
-    elif seen.name in ("svn", "hg", "bzr", "darcs", "fossil") and _elsewhere(text):
+    elif unwrapped.name in ("svn", "hg", "bzr", "darcs", "fossil") and _elsewhere(text):
         yield "clone", text
-    elif seen.name in _DOWNLOADERS and any(_source(address, program) for address in _addresses(text, bare=True)):
+    elif unwrapped.name in _DOWNLOADERS and any(_source(address, program) for address in _addresses(text, bare=True)):
         yield "download", text
-    elif seen.code is not None and _FETCHES.search(seen.code):
-        for address in _addresses(seen.code):
+    elif unwrapped.code is not None and _FETCHES.search(unwrapped.code):
+        for address in _addresses(unwrapped.code):
             if _source(address, program):
                 yield "download", address
                 break
-    yield from _packages(seen, program)
-    if seen.name in _LOOKERS:
-        for word in (*seen.words[1:], seen.command.cwd):
+    yield from _packages(unwrapped, program)
+    if unwrapped.name in _LOOKERS:
+        for word in (*unwrapped.words[1:], unwrapped.command.cwd):
             cache = _CACHES.search(word)
             if cache is not None and program.in_path(cache[1]):
                 yield "package_cache", text
                 break
 
 
-def _packages(seen: Seen, program: Program) -> Iterator[tuple[str, str]]:
-    words = seen.words
-    if seen.name.startswith("python") and words[1:2] == ("-m",):
+def _packages(unwrapped: UnwrappedCommand, program: Program) -> Iterator[tuple[str, str]]:
+    words = unwrapped.words
+    if unwrapped.name.startswith("python") and words[1:2] == ("-m",):
         words = words[2:]
     name = words[0].rpartition("/")[2] if words else ""
     verbs = _MANAGERS.get(name)
@@ -127,7 +127,7 @@ def _packages(seen: Seen, program: Program) -> Iterator[tuple[str, str]]:
     verbs_used = [word for word in words[1:] if word in verbs]
     source = name.startswith("apt") and "source" in verbs_used
     if (verbs_used or not verbs or name == "npx") and (source or any(map(program.is_package, words[1:]))):
-        yield "package", seen.text
+        yield "package", unwrapped.text
 
 
 def _addresses(text: str, bare: bool = False) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from trajectories.analysis.commands import well_known
 from trajectories.analysis.commands.arguments import inline_code, inner_script
-from trajectories.analysis.commands.classes import take_in
+from trajectories.analysis.commands.classes import update_reference
 from trajectories.analysis.commands.reference import Reference
 from trajectories.analysis.commands.shell import Command, FileWrite, absolute, items
 
@@ -20,8 +20,8 @@ _SHELL_NAMES = (".sh", ".bash")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One command: the words and the name that are finally run, the wrappers around them, and the whole command."""
+class UnwrappedCommand:
+    """One command: the words and the name that finally run, the wrappers around them, and the whole command."""
 
     words: tuple[str, ...]
     paths: tuple[str, ...]
@@ -39,7 +39,7 @@ class Seen:
         return f"{text} < {self.command.input}" if self.command.input else text
 
 
-def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterator[Seen | FileWrite]:
+def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterator[UnwrappedCommand | FileWrite]:
     """Yield the commands and writes of a script; nothing if it is not well-formed bash.
 
     Raises: MissingExtra without tree-sitter and its bash grammar.
@@ -47,25 +47,25 @@ def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterato
     for item in items(script, cwd) or ():
         if isinstance(item, FileWrite):
             yield item
-            take_in(item, reference)
+            update_reference(item, reference)
             continue
-        seen = see(item)
-        if seen is None:
+        unwrapped = unwrap(item)
+        if unwrapped is None:
             continue
-        inner = _inside(seen, reference) if depth < _DEEPEST else None
+        inner = _inside(unwrapped, reference) if depth < _DEEPEST else None
         if inner is None:
-            yield seen
-            take_in(item, reference)
+            yield unwrapped
+            update_reference(item, reference)
         elif isinstance(inner, str):
             yield from walk(inner, item.cwd, reference, depth + 1)
         else:
-            yield seen
+            yield unwrapped
             for command in inner:
-                if (below := see(command)) is not None:
+                if (below := unwrap(command)) is not None:
                     yield below
 
 
-def see(command: Command) -> Seen | None:
+def unwrap(command: Command) -> UnwrappedCommand | None:
     """Unwrap a command for the rules; None if nothing is run."""
     words, wrappers = well_known.unwrapped(command.words)
     if not words:
@@ -75,7 +75,7 @@ def see(command: Command) -> Seen | None:
     code = None
     if name in well_known.INTERPRETERS or name.startswith("python"):
         code = inline_code(name, words, command.stdin)
-    return Seen(words, paths, name, wrappers, command, code)
+    return UnwrappedCommand(words, paths, name, wrappers, command, code)
 
 
 def is_shell_script(path: str, text: str) -> bool:
@@ -86,21 +86,23 @@ def is_shell_script(path: str, text: str) -> bool:
     return path.endswith(_SHELL_NAMES)
 
 
-def _inside(seen: Seen, reference: Reference) -> str | list[Command] | None:
-    if seen.name in well_known.SHELLS or seen.name == "eval":
-        return inner_script(seen.name, seen.words, seen.command.stdin)
-    if seen.name == "find":
-        return _executed(seen, reference) or None
+def _inside(unwrapped: UnwrappedCommand, reference: Reference) -> str | list[Command] | None:
+    if unwrapped.name in well_known.SHELLS or unwrapped.name == "eval":
+        return inner_script(unwrapped.name, unwrapped.words, unwrapped.command.stdin)
+    if unwrapped.name == "find":
+        return _executed(unwrapped, reference) or None
     return None
 
 
-def _executed(seen: Seen, reference: Reference) -> list[Command]:
+def _executed(unwrapped: UnwrappedCommand, reference: Reference) -> list[Command]:
     """Return the commands of `find -exec`; `{}` stands for the reference if `find` searches for its name."""
-    named = {word for at, word in enumerate(seen.words[1:]) if seen.words[at] in ("-name", "-path", "-wholename")}
+    named = {
+        word for at, word in enumerate(unwrapped.words[1:]) if unwrapped.words[at] in ("-name", "-path", "-wholename")
+    }
     match = next((path for path in sorted(reference.programs) if posixpath.basename(path) in named), None)
     commands = []
-    for at, word in enumerate(seen.words):
-        if word in ("-exec", "-execdir", "-ok", "-okdir") and seen.words[at + 1 :]:
-            words = tuple(match if part == "{}" and match else part for part in seen.words[at + 1 :])
-            commands.append(replace(seen.command, words=words, input=None))
+    for at, word in enumerate(unwrapped.words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir") and unwrapped.words[at + 1 :]:
+            words = tuple(match if part == "{}" and match else part for part in unwrapped.words[at + 1 :])
+            commands.append(replace(unwrapped.command, words=words, input=None))
     return commands

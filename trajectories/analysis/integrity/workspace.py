@@ -20,7 +20,7 @@ import zstandard
 
 from trajectories.analysis.code.languages import ignored
 from trajectories.analysis.commands.reference import BUILD_SCRIPT, Reference
-from trajectories.analysis.integrity.wrapping import builds, builds_nothing, calls, is_build_script
+from trajectories.analysis.integrity.wrapping import build_breaches, builds_nothing, calling_line, is_build_script
 from trajectories.record.events import Change
 from trajectories.workspace.compression import compression_of
 
@@ -62,14 +62,14 @@ def final_breaches(
         if b"\0" in data or len(data) > _TEXT_BYTES:
             continue
         text = data.decode("utf-8", "replace")
-        if line := calls(path, text, reference, names):
+        if line := calling_line(path, text, reference, names):
             yield (
                 "calls_original",
                 f"{path}: {line}",
                 path == reference.built or path.rpartition("/")[2] in build_words,
             )
         if is_build_script(path):
-            yield from ((rule, f"{path}: {line}", None) for rule, line in builds(path, text, reference, names))
+            yield from ((rule, f"{path}: {line}", None) for rule, line in build_breaches(path, text, reference, names))
         if path == f"{reference.workdir}/{BUILD_SCRIPT}" and builds_nothing(text):
             yield "build_nothing", f"{path}: {text.strip()}", None
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from trajectories.analysis.commands.reference import BUILD_SCRIPT, DEFAULT_NAME, Reference
 from trajectories.analysis.commands.shell import FileWrite, items
 from trajectories.analysis.commands.well_known import names_in
-from trajectories.analysis.integrity.walk import Seen, is_shell_script, see, walk
+from trajectories.analysis.integrity.walk import UnwrappedCommand, is_shell_script, unwrap, walk
 
 _LONGEST_LINE = 2000
 _COPIES = names_in("cp mv ln install rsync cat dd tar gunzip zcat xz unxz zstd base64 xxd uudecode")
@@ -39,13 +39,13 @@ def is_build_script(path: str) -> bool:
     return posixpath.basename(path) in (BUILD_SCRIPT, "build.sh", "Makefile", "makefile", "GNUmakefile")
 
 
-def hands_on(path: str, text: str, reference: Reference) -> Iterator[tuple[str, str]]:
+def wrapper_breaches(path: str, text: str, reference: Reference) -> Iterator[tuple[str, str]]:
     """Yield a breach if a written file is a wrapper of the original, by its commands or its source."""
     if is_shell_script(path, text) or path == reference.built:
         for line in text.splitlines():
             if "$" in line[:_LONGEST_LINE] and not line[:1].isspace() and _OWN_ARGUMENTS.search(line[:_LONGEST_LINE]):
-                for seen in _commands(line[:_LONGEST_LINE], reference.workdir):
-                    if reference.is_program(seen.paths[0]) and _OWN_ARGUMENTS.search(seen.text):
+                for unwrapped in _commands(line[:_LONGEST_LINE], reference.workdir):
+                    if reference.is_program(unwrapped.paths[0]) and _OWN_ARGUMENTS.search(unwrapped.text):
                         yield "wrapper", line.strip()
                         return
     elif not _TESTS.search(_below(path, reference.workdir)) and not _compares(text) and _OWN_ARGUMENTS.search(text):
@@ -54,7 +54,7 @@ def hands_on(path: str, text: str, reference: Reference) -> Iterator[tuple[str, 
             yield "wrapper", _line_naming(text, copies, reference.workdir)
 
 
-def builds(path: str, text: str, reference: Reference, copies: frozenset[str]) -> Iterator[tuple[str, str]]:
+def build_breaches(path: str, text: str, reference: Reference, copies: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield the breaches of a build script that uses or runs one of these copies of the original (absolute paths)."""
     if posixpath.basename(path).lower().endswith("makefile"):
         text = "\n".join(line.strip("\t @-") for line in text.splitlines() if line.startswith("\t"))
@@ -75,11 +75,15 @@ def builds_nothing(text: str) -> bool:
     commands = items(text)
     if commands is None or any(isinstance(item, FileWrite) and item.path.endswith(DEFAULT_NAME) for item in commands):
         return False
-    names = [seen.name for item in commands if not isinstance(item, FileWrite) and (seen := see(item)) is not None]
+    names = [
+        unwrapped.name
+        for item in commands
+        if not isinstance(item, FileWrite) and (unwrapped := unwrap(item)) is not None
+    ]
     return all(name in _NO_BUILD for name in names)
 
 
-def calls(path: str, text: str, reference: Reference, copies: frozenset[str]) -> str | None:
+def calling_line(path: str, text: str, reference: Reference, copies: frozenset[str]) -> str | None:
     """Return the line with which a file of the final workspace executes one of these copies; None if it does not.
 
     Tests do not count, nor do files that also name the built program, since they compare the two.
@@ -99,15 +103,15 @@ def _below(path: str, workdir: str) -> str:
     return path.removeprefix(workdir.rstrip("/")).lstrip("/")
 
 
-def _commands(script: str, cwd: str) -> Iterator[Seen]:
+def _commands(script: str, cwd: str) -> Iterator[UnwrappedCommand]:
     for item in items(script, cwd) or ():
-        if not isinstance(item, FileWrite) and (seen := see(item)) is not None:
-            yield seen
+        if not isinstance(item, FileWrite) and (unwrapped := unwrap(item)) is not None:
+            yield unwrapped
 
 
 def _executes_shell(text: str, copies: Iterable[str], workdir: str) -> str | None:
     copies = set(copies)
-    return next((seen.text for seen in _commands(text, workdir) if seen.paths[0] in copies), None)
+    return next((unwrapped.text for unwrapped in _commands(text, workdir) if unwrapped.paths[0] in copies), None)
 
 
 def _executes_any(text: str, copies: Iterable[str], workdir: str) -> bool:
