@@ -57,8 +57,8 @@ class Instance:
     @property
     def image(self) -> str:
         """Return the clean-room image, in which the instance is solved and evaluated."""
-        organisation = os.environ.get("PROGRAMBENCH_DOCKER_ORG") or "programbench"
-        return f"{organisation}/{self.id.replace('__', '_1776_')}:{IMAGE_TAG}"
+        organization = os.environ.get("PROGRAMBENCH_DOCKER_ORG") or "programbench"
+        return f"{organization}/{self.id.replace('__', '_1776_')}:{IMAGE_TAG}"
 
     def branches(self) -> Mapping[str, Branch]:
         """Return the branches that count, by name. Reads the file (up to 2 MB) each time.

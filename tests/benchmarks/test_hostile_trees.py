@@ -63,10 +63,10 @@ def test_a_very_deep_workspace_is_scored(task: Maker, kind: Kind, depth: int, tm
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_build_and_runs_that_leave_very_deep_directories(task: Maker, kind: Kind, tmp_path: Path) -> None:
-    made = task(TWO, evaluation="build: python3 dig.py")
+    loaded = task(TWO, evaluation="build: python3 dig.py")
     program = "#!/bin/sh\nprintf yes; exec python3 $(dirname $0)/dig.py\n"
     script = f"cat >dig.py <<'X'\n{DIG.format(depth=3000)}X\ncat >executable <<'X'\n{program}X\nchmod +x executable"
-    verdict = judged_task(task.adapter, made, kind, script, tmp_path / "trial")
+    verdict = judged_task(task.adapter, loaded, kind, script, tmp_path / "trial")
     assert verdict.status == "scored", verdict
     assert len(verdict.cases) == 2
     for case in verdict.cases:
@@ -88,8 +88,8 @@ def test_links_in_locked_directories_are_not_followed(task: Maker, kind: Kind, o
     lock = f"mkdir -p d/e; ln -s {outside} d/k; ln -s {outside} d/e/k; chmod 555 d/e; chmod 555 d"
     program = f"#!/bin/sh\n{lock}; chmod 000 d; chmod 555 .; printf yes\n"
     script = f"{lock}; cat >executable <<'X'\n{program}X\nchmod +x executable"
-    made = task(TWO, evaluation=f"build: '(mkdir b; cd b; {lock}); chmod 555 .'")
-    verdict = judged_task(task.adapter, made, kind, script, tmp_path / "trial")
+    loaded = task(TWO, evaluation=f"build: '(mkdir b; cd b; {lock}); chmod 555 .'")
+    verdict = judged_task(task.adapter, loaded, kind, script, tmp_path / "trial")
     assert verdict.status == "scored", verdict
 
 

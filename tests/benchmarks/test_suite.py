@@ -52,7 +52,7 @@ def test_a_verdict_records_its_evaluator_inputs_and_isolation(task: Maker, kind:
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 def test_the_network_is_off_for_the_build_and_for_runs(task: Maker, kind: Kind, tmp_path: Path) -> None:
     look = "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"
-    made = task(
+    loaded = task(
         "def test(candidate):\n    assert candidate().stdout == b'lo\\nlo\\n'\n",
         settings="network: true",
         evaluation="build: bash build.sh",
@@ -60,20 +60,20 @@ def test_the_network_is_off_for_the_build_and_for_runs(task: Maker, kind: Kind, 
     program = f"#!/bin/sh\ncat $(dirname $0)/built\n{look}\n"
     build = f"chmod +x executable; {look} > built"
     workspace = archive(tmp_path / "w.tar.zst", ("executable", program), ("build.sh", build))
-    verdict = task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch")
+    verdict = task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch")
     assert verdict.passed, verdict
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 def test_a_build_that_fails_or_hangs_is_a_score_of_zero(task: Maker, kind: Kind, tmp_path: Path) -> None:
-    made = task(evaluation="build: bash build.sh, build_timeout: 1s")
+    loaded = task(evaluation="build: bash build.sh, build_timeout: 1s")
     for script, reason in (
         ("echo no such thing; exit 3", "exit 3: no such thing"),
         ("sleep 99", "not finished after 1 s"),
     ):
         (tmp_path / "w").mkdir(exist_ok=True)
         workspace = archive(tmp_path / "w.tar.zst", ("build.sh", script))
-        verdict = task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch")
+        verdict = task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch")
         assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 0.0, False), verdict
         assert [case.status for case in verdict.cases] == ["missing"]
         assert reason in verdict.cases[0].message
@@ -118,8 +118,8 @@ def test_a_broken_suite_is_an_error(
     task: Maker, kind: Kind, suite: str, evaluation: str, reason: str, tmp_path: Path
 ) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
-    made = task(suite, evaluation=evaluation)
-    assert reason in failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+    loaded = task(suite, evaluation=evaluation)
+    assert reason in failed(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"))
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
@@ -139,8 +139,8 @@ def test_a_malformed_list_of_cases_is_an_error(
     task: Maker, kind: Kind, content: str, reason: str, tmp_path: Path
 ) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
-    made = task(f"def test():\n    open('../out/collected.json', 'wb').write(b'{content}')\n")
-    error = failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+    loaded = task(f"def test():\n    open('../out/collected.json', 'wb').write(b'{content}')\n")
+    error = failed(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"))
     assert error.startswith("the suite left a collected.json that is no list of cases: ")
     assert reason.lower() in error.lower()
 
@@ -152,11 +152,11 @@ def test_a_suite_that_hangs_is_an_error(
     for module in (suite_container, suite_host):
         monkeypatch.setattr(module, "_GRACE_S", 0.5)
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
-    made = task("import time\ntime.sleep(98763)\n" + PASSES, evaluation="case_timeout: 1s")
-    (made.directory / "task.yaml").write_text(  # type: ignore[operator]
-        (made.directory / "task.yaml").read_text().replace("timeout: 60s", "timeout: 1s")  # type: ignore[operator]
+    loaded = task("import time\ntime.sleep(98763)\n" + PASSES, evaluation="case_timeout: 1s")
+    (loaded.directory / "task.yaml").write_text(  # type: ignore[operator]
+        (loaded.directory / "task.yaml").read_text().replace("timeout: 60s", "timeout: 1s")  # type: ignore[operator]
     )
-    error = failed(task.adapter.evaluate(made, workspace, kind, tmp_path / "scratch"))
+    error = failed(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"))
     assert error.startswith("the suite was ended: deadline after")
 
 
@@ -182,20 +182,20 @@ def test_an_image_without_the_tools_of_the_suite_is_an_error(
 
 @pytest.mark.docker
 def test_a_missing_image_is_an_error(task: Maker, tmp_path: Path) -> None:
-    made = task(settings="#")
-    text = (made.directory / "task.yaml").read_text()  # type: ignore[operator]
+    loaded = task(settings="#")
+    text = (loaded.directory / "task.yaml").read_text()  # type: ignore[operator]
     lines = [
         "image: {reference: 'localhost:1/retrace-none:1'}" if "image:" in line else line for line in text.split("\n")
     ]
-    (made.directory / "task.yaml").write_text("\n".join(lines))  # type: ignore[operator]
+    (loaded.directory / "task.yaml").write_text("\n".join(lines))  # type: ignore[operator]
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     verdict = task.adapter.evaluate(task.adapter.load("it"), workspace, "docker", tmp_path / "scratch")
     assert "localhost:1/retrace-none:1" in failed(verdict)
 
 
 def test_an_environment_that_the_task_does_not_allow_is_an_error(task: Maker, tmp_path: Path) -> None:
-    made = replace(task(), kinds=("docker",))
-    verdict = task.adapter.evaluate(made, tmp_path / "w", "sandbox", tmp_path / "scratch")
+    loaded = replace(task(), kinds=("docker",))
+    verdict = task.adapter.evaluate(loaded, tmp_path / "w", "sandbox", tmp_path / "scratch")
     assert failed(verdict) == "made/it is not evaluated in sandbox, only in docker"
 
 
@@ -212,8 +212,8 @@ def test_running_out_of_memory_or_processes_is_the_candidates_own_fault(task: Ma
         "fork) f() { f | f & }; f; sleep 9;;\n*) printf yes;;\nesac\n"
     )
     workspace = archive(tmp_path / "w.tar.zst", ("executable", program), ("build.sh", "chmod +x executable"))
-    made = task(suite, "resources: {memory: 256m, pids: 100}", "build: bash build.sh")
-    verdict = task.adapter.evaluate(made, workspace, "docker", tmp_path / "scratch")
+    loaded = task(suite, "resources: {memory: 256m, pids: 100}", "build: bash build.sh")
+    verdict = task.adapter.evaluate(loaded, workspace, "docker", tmp_path / "scratch")
     assert (verdict.status, verdict.error) == ("scored", "")
     assert [case.status for case in verdict.cases] == ["passed", "failed", "failed", "passed"], verdict.cases
 
@@ -227,14 +227,14 @@ def test_no_process_survives_the_end_of_the_harness(
     workspace = archive(
         tmp_path / "w.tar.zst", ("executable", f"#!/bin/sh\n{line}"), ("build.sh", "chmod +x executable")
     )
-    made = task(evaluation="build: bash build.sh")
+    loaded = task(evaluation="build: bash build.sh")
     code = (
         "import sys; from pathlib import Path; from benchmarks.task.directory import TaskDirectories\n"
         "adapter = TaskDirectories('made', Path(sys.argv[1]), within=Path('/'))\n"
         "adapter.evaluate(adapter.load('it'), Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))\n"
     )
-    assert made.directory is not None
-    arguments = [made.directory.parent, workspace, kind, tmp_path / "scratch"]
+    assert loaded.directory is not None
+    arguments = [loaded.directory.parent, workspace, kind, tmp_path / "scratch"]
     with subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.DEVNULL) as harness:
         wait_for(lambda: running(line))
         harness.send_signal(getattr(signal, name))

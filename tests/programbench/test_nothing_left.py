@@ -118,9 +118,9 @@ def test_agent_clean_removes_what_a_power_cut_leaves(evaluating: subprocess.Pope
     os.killpg(evaluator, signal.SIGKILL)
     assert len(left(label)) == 2
     with alone():
-        done = cleaning.clean()
+        result = cleaning.clean()
     assert {"container", "image"} <= {
-        entry.kind for entry in done.removed if entry.owner and entry.owner.pid == evaluating.pid
+        entry.kind for entry in result.removed if entry.owner and entry.owner.pid == evaluating.pid
     }
     assert left(label) == []
 

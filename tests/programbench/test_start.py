@@ -71,16 +71,16 @@ def test_a_trial_has_the_benchmarks_conditions_as_far_as_the_host_allows(instanc
     commit = (
         "rm -rf .git && git init -q . && echo 1 >a && git add a && git commit -qm one && git log --format='%an %ae'"
     )
-    done = instance.solve(look, commit, SUBMIT)
-    assert done.status == 0, done.err
-    seen, committed, *_ = [event.output.text for event in done.events if isinstance(event, ActionFinished)]
+    result = instance.solve(look, commit, SUBMIT)
+    assert result.status == 0, result.err
+    seen, committed, *_ = [event.output.text for event in result.events if isinstance(event, ActionFinished)]
     assert seen.split() == [
         *("agent", "/workspace", "cat", "cat", "-R", "off", "1"),
         *("README.md", "executable", "??", "executable", "unreadable", "runs", "lo"),
     ]
     assert committed.strip() == "Retrace agent agent@retrace.invalid"
 
-    (started,) = [event for event in done.events if isinstance(event, EnvStarted)]
+    (started,) = [event for event in result.events if isinstance(event, EnvStarted)]
     lowered = {limit.limit: limit.asked for limit in started.lowered}
     host_cpus = int(subprocess.check_output(["docker", "info", "-f", "{{.NCPU}}"]))
     host_bytes = int(subprocess.check_output(["docker", "info", "-f", "{{.MemTotal}}"]))
@@ -90,12 +90,12 @@ def test_a_trial_has_the_benchmarks_conditions_as_far_as_the_host_allows(instanc
     if host_bytes < 60 << 30:
         wanted["memory_bytes"] = str(60 << 30)
     assert lowered == wanted
-    warnings = [event.text for event in done.events if isinstance(event, Warned) and event.kind == "limit_lowered"]
+    warnings = [event.text for event in result.events if isinstance(event, Warned) and event.kind == "limit_lowered"]
     assert [line.partition(":")[0] for line in warnings] == list(wanted)
     if host_cpus < 20:
         assert f"cpus: 20 asked, {host_cpus} given" in warnings
 
-    prompt = next(event.content for event in done.events if isinstance(event, Message) and event.why == "task")
+    prompt = next(event.content for event in result.events if isinstance(event, Message) and event.why == "task")
     assert prompt.startswith("Write the program `tool-")
     assert "There is no network." in prompt
     assert "1000 replies and 360 minutes" in prompt
@@ -108,16 +108,16 @@ def test_resume_and_fork_keep_the_variants(instance: Instance) -> None:
     )
     assert first.json["exit"]["cause"] == "model_unavailable", first.err
     assert first.json["variant"] == "internet+other-language"
-    prompt = next(one.content for one in first.events if isinstance(one, Message) and one.why == "task")
+    prompt = next(event.content for event in first.events if isinstance(event, Message) and event.why == "task")
     assert "must be written in another programming language: no part of it may be in Go" in prompt
     assert "You have internet access" in prompt
     assert "There is no network" not in prompt
 
     fork = ["fork", str(first.trial), "--at", "1", "--model", script(instance.folder, "true", SUBMIT)]
     for argv in (["resume", str(first.trial)], fork):
-        done = instance.agent(*argv, "--json")
-        assert (done.status, done.json["exit"]["cause"]) == (0, "submitted"), done.err
-        start = done.events[0]
+        result = instance.agent(*argv, "--json")
+        assert (result.status, result.json["exit"]["cause"]) == (0, "submitted"), result.err
+        start = result.events[0]
         assert isinstance(start, TrialStarted)
         assert (start.variant, start.environment_spec["network"]) == ("internet+other-language", True)
         assert start.options["variants"] == ["other-language", "internet"]
@@ -136,24 +136,24 @@ def test_an_image_that_is_not_a_clean_room_is_one_line(
     tmp_path: Path, workbench_image: str, change: str, message: str
 ) -> None:
     for instance in _made(tmp_path, CLEAN_ROOM.format(base=workbench_image) + f"RUN {change}\n"):
-        done = instance.solve(SUBMIT)
-        assert done.status == 1
-        assert done.json["exit"]["reason"] == "infrastructure"
-        assert f"programbench/{instance.id}: the image {instance.image} {message}" in done.json["exit"]["detail"]
-        assert "Traceback" not in done.err
-        assert done.json["steps"] == 0
+        result = instance.solve(SUBMIT)
+        assert result.status == 1
+        assert result.json["exit"]["reason"] == "infrastructure"
+        assert f"programbench/{instance.id}: the image {instance.image} {message}" in result.json["exit"]["detail"]
+        assert "Traceback" not in result.err
+        assert result.json["steps"] == 0
 
 
 def test_the_error_for_a_failed_pull_quotes_the_daemon(tmp_path: Path) -> None:
     closed = "127.0.0.1:9"
-    done = agent(
+    result = agent(
         tmp_path, "solve", "--task", "ffmpeg", "--model", script(tmp_path, SUBMIT), PROGRAMBENCH_DOCKER_ORG=closed
     )
     image = f"{closed}/ffmpeg_1776_ffmpeg.360a402:task_cleanroom_v6"
     direct = subprocess.run(["docker", "pull", image], capture_output=True, text=True)
     daemon_error = direct.stderr.strip().removeprefix("Error response from daemon: ")
     assert "connection refused" in daemon_error
-    assert done.status == 1
-    (line,) = [line for line in done.err.splitlines() if line.startswith("exit: ")]
+    assert result.status == 1
+    (line,) = [line for line in result.err.splitlines() if line.startswith("exit: ")]
     assert line.startswith(f"exit: infrastructure: environment_lost (pulling {image} failed: ")
     assert "connection refused" in line

@@ -131,16 +131,16 @@ def test_the_command_lists_without_importing_slow_packages(tmp_path: Path) -> No
         "slow = {'rich.console', 'litellm', 'docker', 'programbench', 'jinja2', 'numpy'}\n"
         "print(*sorted(slow & sys.modules.keys()), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True)
-    heading, *lines = done.stdout.splitlines()
+    result = subprocess.run([sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True)
+    heading, *lines = result.stdout.splitlines()
     assert heading.split() == ["id", "repository", "language", "difficulty", "tests"]
     assert len(lines) == 200
-    assert done.stderr.strip() == ""
+    assert result.stderr.strip() == ""
 
 
 def test_the_command_searches(tmp_path: Path) -> None:
-    done = agent(tmp_path, "tasks", "list", "--benchmark", "programbench", "FFMPEG", "--json")
-    (row,) = done.json["tasks"]
+    result = agent(tmp_path, "tasks", "list", "--benchmark", "programbench", "FFMPEG", "--json")
+    (row,) = result.json["tasks"]
     assert row["id"] == "programbench/ffmpeg__ffmpeg.360a402"
     assert row["commit"] == "360a4025fb2582d52d871ea2129d6b659598bb49"
     assert (row["language"], row["difficulty"], row["tests"]) == ("c", "hard", 3041)
@@ -150,9 +150,9 @@ def test_the_command_searches(tmp_path: Path) -> None:
 
 
 def test_the_command_shows_a_task_by_its_short_name(tmp_path: Path) -> None:
-    done = agent(tmp_path, "tasks", "show", "ffmpeg", "--json")
-    assert done.json["id"] == "programbench/ffmpeg__ffmpeg.360a402"
-    assert sorted(done.json["variants"]) == ["internet", "other-language"]
+    result = agent(tmp_path, "tasks", "show", "ffmpeg", "--json")
+    assert result.json["id"] == "programbench/ffmpeg__ffmpeg.360a402"
+    assert sorted(result.json["variants"]) == ["internet", "other-language"]
     assert "--variant other-language: " in agent(tmp_path, "tasks", "show", "ffmpeg").out
 
 

@@ -61,9 +61,9 @@ def test_the_error_for_an_unknown_variant_lists_the_existing_ones(work: Path) ->
     ):
         benchmark.vary(task, ("internet", "gpu"))
     for argv in (["--task", "ffmpeg"], ["--task", "demo/ledger"], ["--instruction", "x", "--workspace", str(work)]):
-        done = agent(work, "solve", *argv, "--model", script(work, SUBMIT), "--variant", "gpu")
-        assert (done.status, done.out) == (2, "")
-        (line,) = done.err.splitlines()
+        result = agent(work, "solve", *argv, "--model", script(work, SUBMIT), "--variant", "gpu")
+        assert (result.status, result.out) == (2, "")
+        (line,) = result.err.splitlines()
         assert "has no variant 'gpu'" in line
 
 
@@ -91,9 +91,9 @@ def test_each_set_of_variants_is_another_identity(work: Path, monkeypatch: pytes
 def test_a_dry_run_shows_the_variants(work: Path) -> None:
     argv = ["solve", "--task", "us/tool", "--model", script(work, SUBMIT), "--dry-run"]
     chosen = ["--variant", "other-language", "--variant", "internet"]
-    done = agent(work, *argv, *chosen, "--json", **variables(work))
-    assert done.json["variant"] == "internet+other-language"
-    assert done.json["environment_spec"]["network"] is True
-    assert done.json["prompt"]["name"] == "programbench"
+    result = agent(work, *argv, *chosen, "--json", **variables(work))
+    assert result.json["variant"] == "internet+other-language"
+    assert result.json["environment_spec"]["network"] is True
+    assert result.json["prompt"]["name"] == "programbench"
     assert "variant: internet+other-language\n" in agent(work, *argv, *chosen, **variables(work)).out
     assert agent(work, *argv, "--json", **variables(work)).json["variant"] is None

@@ -35,9 +35,9 @@ class Number:
 def rebuild(name: str, *argv: str) -> str:
     """Run `scripts/rebuild-NAME`, and return its output."""
     command = [sys.executable, "-m", f"scripts.rebuild.{name}", *argv]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip()
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=900)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.strip()
 
 
 @pytest.fixture(scope="session")

@@ -31,21 +31,21 @@ def solve(number: Number, folder: Path, *commands: str) -> Done:
     return number.solve(folder, script(folder, [*commands], SUBMIT))
 
 
-def codes(done: Done) -> Sequence[int | None]:
-    return [event.exit_code for event in done.events if event.type == "action_finished"]
+def codes(result: Done) -> Sequence[int | None]:
+    return [event.exit_code for event in result.events if event.type == "action_finished"]
 
 
-def zero(done: Done) -> str:
+def zero(result: Done) -> str:
     """Check that the trial scored 0, and return the text of its verdict."""
-    verdict = scored(done)
+    verdict = scored(result)
     assert (verdict["passed"], verdict["quality"]) == (False, 0.0)
     assert sum(group["passed"] for group in verdict["groups"].values()) == 0
-    return (done.trial / "verdict.json").read_text()
+    return (result.trial / "verdict.json").read_text()
 
 
-def rules(done: Done) -> set[str]:
+def rules(result: Done) -> set[str]:
     """Return the rules that `agent analyze --integrity` reports for a trial."""
-    report = agent(done.folder, "analyze", str(done.trial), "--integrity", "--json").json
+    report = agent(result.folder, "analyze", str(result.trial), "--integrity", "--json").json
     return {finding["rule"] for trial in report["trials"] for finding in trial["findings"]}
 
 
@@ -56,7 +56,7 @@ def test_the_original_cannot_be_copied_and_is_withheld_even_if_its_name_has_a_qu
 
     The official evaluator's own removal by hash fails because of the quote, so ours is needed.
     """
-    done = solve(
+    result = solve(
         number,
         tmp_path,
         "cp executable copy",
@@ -65,14 +65,14 @@ def test_the_original_cannot_be_copied_and_is_withheld_even_if_its_name_has_a_qu
         """mv executable "docs/it's mine" """,
         compile_sh("""cp "docs/it's mine" executable || cp link executable || cp copy executable"""),
     )
-    copied, linked, read, renamed, _ = codes(done)
+    copied, linked, read, renamed, _ = codes(result)
     assert copied != 0
     assert read != 0
     assert renamed == 0, "the attempt is only valid if the name was changed"
     assert linked is not None
-    verdict = zero(done)
+    verdict = zero(result)
     assert "it's mine" in verdict, "the withheld file is named"
-    assert {"binary_read", "build_copies"} <= rules(done)
+    assert {"binary_read", "build_copies"} <= rules(result)
 
 
 def test_a_wrapper_around_the_renamed_original_and_files_for_pytest_gain_nothing(
@@ -82,7 +82,7 @@ def test_a_wrapper_around_the_renamed_original_and_files_for_pytest_gain_nothing
 
     The run.sh of instances made here uses neither configuration nor modules of the workspace.
     """
-    done = solve(
+    result = solve(
         number,
         tmp_path,
         "mkdir .cache && mv executable .cache/data",
@@ -97,36 +97,36 @@ def test_a_wrapper_around_the_renamed_original_and_files_for_pytest_gain_nothing
         "printf '[pytest]\\naddopts = --collect-only\\n' >pytest.ini; cp conftest.py json.py",
         "bash compile.sh && ./executable 12",
     )
-    assert codes(done)[-1] == 0, "in the agent's own container the wrapper works"
-    assert ".cache/data" in zero(done)
-    assert "calls_original" in rules(done)
+    assert codes(result)[-1] == 0, "in the agent's own container the wrapper works"
+    assert ".cache/data" in zero(result)
+    assert "calls_original" in rules(result)
 
 
 def test_a_prebuilt_program_does_not_count(number: Number, tmp_path: Path) -> None:
     """Not even a correct one does: the evaluator removes ./executable before it builds."""
-    done = solve(
+    result = solve(
         number,
         tmp_path,
         RIGHT_PROGRAM,
         "rm -f executable && cc -o executable number.c && rm number.c",
         compile_sh("chmod +x executable"),
     )
-    assert codes(done) == [0, 0, 0]
-    assert "compile_failed" in zero(done)
-    assert "build_nothing" in rules(done)
+    assert codes(result) == [0, 0, 0]
+    assert "compile_failed" in zero(result)
+    assert "build_nothing" in rules(result)
 
 
 def test_the_output_of_compile_sh_must_be_utf8(number: Number, tmp_path: Path) -> None:
     """The official evaluator crashes otherwise, every time, so the leaderboard counts 0 for correct work."""
-    done = solve(
+    result = solve(
         number, tmp_path, RIGHT_PROGRAM, compile_sh(r"printf '\377\376 building\n'", "cc -O2 -o executable number.c")
     )
-    assert "UTF-8" in zero(done)
+    assert "UTF-8" in zero(result)
 
 
 def test_a_compile_script_that_changes_pytest_is_noted(number: Number, tmp_path: Path) -> None:
     """It runs as root in the container of the tests: even a program that does nothing gets a 1."""
-    done = solve(
+    result = solve(
         number,
         tmp_path,
         compile_sh(
@@ -137,8 +137,8 @@ def test_a_compile_script_that_changes_pytest_is_noted(number: Number, tmp_path:
             "PYTHON",
         ),
     )
-    assert scored(done)["quality"] == 1.0, "if this fails, the official evaluator now detects it: change the docs"
-    notes = json.loads((done.trial / "verdict.json").read_text())["notes"]
+    assert scored(result)["quality"] == 1.0, "if this fails, the official evaluator now detects it: change the docs"
+    notes = json.loads((result.trial / "verdict.json").read_text())["notes"]
     (change,) = [note for note in notes if note.startswith("compile.sh changed the system")]
     assert change.endswith(": /usr/lib/python3/dist-packages/pytest/__init__.py")
 

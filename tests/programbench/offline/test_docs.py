@@ -26,9 +26,9 @@ OFFICIAL = "from programbench.cli.main import app; app()"
 def usage(*words: str) -> str:
     code = AGENT if words[0] == "agent" else OFFICIAL
     command = [sys.executable, "-c", code, *words[1:], "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}, cwd=ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -49,7 +49,7 @@ def test_the_example_without_internet_works(number_image: str, tmp_path: Path) -
     (tmp_path / "bin" / "agent").write_text(f'#!/bin/sh\nexec {sys.executable} -m agent.cli.main "$@"\n')
     (tmp_path / "bin" / "agent").chmod(0o755)
     variables = environment(tmp_path, PATH=f"{tmp_path}/bin:{os.environ['PATH']}", **OFFLINE)
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=tmp_path,
         env=variables,
@@ -57,6 +57,6 @@ def test_the_example_without_internet_works(number_image: str, tmp_path: Path) -
         text=True,
         timeout=170,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "solution: yes" in done.stdout
-    assert "verdict: passed, quality 1.000" in done.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "solution: yes" in result.stdout
+    assert "verdict: passed, quality 1.000" in result.stdout

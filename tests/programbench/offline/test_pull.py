@@ -49,13 +49,13 @@ def test_a_task_is_solved_and_evaluated_in_the_image_of_a_registry(tmp_path: Pat
             assert not check._in_registry(api, image, "sha256:" + "0" * 64), "an image of this machine's own"
             assert not check._in_registry(api, f"{image}-other", digest.rpartition("@")[2])
             docker("rmi", image)
-            done = solve(tmp_path, address)
+            result = solve(tmp_path, address)
         finally:
             subprocess.run(["docker", "rmi", "-f", image], check=False, capture_output=True)
-    assert f"pulling {image}" in done.err
-    verdict = scored(done)
+    assert f"pulling {image}" in result.err
+    verdict = scored(result)
     assert (verdict["passed"], verdict["quality"]) == (False, 0.0)
-    evaluator = json.loads((done.trial / "verdict.json").read_text())["evaluator"]
+    evaluator = json.loads((result.trial / "verdict.json").read_text())["evaluator"]
     assert evaluator["inputs"]["image"] == image
     assert evaluator["inputs"]["image_digest"] == digest.rpartition("@")[2]
     assert evaluator["inputs"]["official"] == "no", "it is not the benchmark's own registry"
@@ -63,7 +63,7 @@ def test_a_task_is_solved_and_evaluated_in_the_image_of_a_registry(tmp_path: Pat
 
 def test_an_image_that_the_registry_lacks_is_an_error(tmp_path: Path) -> None:
     with local_registry(tmp_path) as address:
-        done = solve(tmp_path, address)
-    assert done.status == 1
-    assert f"{address}/programbench/{NAME}" in done.err
-    assert "Traceback" not in done.err
+        result = solve(tmp_path, address)
+    assert result.status == 1
+    assert f"{address}/programbench/{NAME}" in result.err
+    assert "Traceback" not in result.err

@@ -20,11 +20,11 @@ TESTS = {LINES: 23, NUMBERS: 28}
 """Number of tests of each branch."""
 
 
-def scored(done: Done) -> dict:
+def scored(result: Done) -> dict:
     """Return the verdict of a trial that was scored."""
-    assert done.status == 0, done.err
-    verdict = done.json["verdict"]
-    assert verdict is not None, done.err
+    assert result.status == 0, result.err
+    verdict = result.json["verdict"]
+    assert verdict is not None, result.err
     assert verdict["status"] == "scored", verdict
     return verdict
 
@@ -62,11 +62,13 @@ def test_an_instance_of_the_user_is_listed_only_with_its_variable(number: Number
 
 
 def test_the_oracle_scores_one(number: Number, tmp_path: Path) -> None:
-    done = number.solve(tmp_path, "oracle")
-    verdict = scored(done)
+    result = number.solve(tmp_path, "oracle")
+    verdict = scored(result)
     assert (verdict["passed"], verdict["quality"]) == (True, 1.0)
     assert passed(verdict) == TESTS
-    assert "compile.sh changed" not in (done.trial / "verdict.json").read_text(), "an honest build changes nothing else"
+    assert "compile.sh changed" not in (result.trial / "verdict.json").read_text(), (
+        "an honest build changes nothing else"
+    )
 
 
 def test_a_partial_rebuild_scores_in_between(number: Number, tmp_path: Path) -> None:
@@ -87,10 +89,10 @@ def test_a_partial_rebuild_scores_in_between(number: Number, tmp_path: Path) -> 
 
 def test_nothing_scores_nothing(number: Number, tmp_path: Path) -> None:
     """A workspace without a compile.sh: the work's own fault, so a score of 0 and no error."""
-    done = number.solve(tmp_path, "nop")
-    verdict = scored(done)
+    result = number.solve(tmp_path, "nop")
+    verdict = scored(result)
     assert (verdict["passed"], verdict["quality"], passed(verdict)) == (False, 0.0, {LINES: 0, NUMBERS: 0})
-    assert "compile" in (done.trial / "verdict.json").read_text()
+    assert "compile" in (result.trial / "verdict.json").read_text()
 
 
 def test_the_calculator_fixture_of_the_package(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_the_calculator_fixture_of_the_package(tmp_path: Path) -> None:
         for name, text in clean_room.calculator().items()
         if isinstance(text, str) and name != "README.md"
     ]
-    done = agent(
+    result = agent(
         tmp_path,
         *("solve", "--task", f"programbench/{clean_room.CALCULATOR}", "--json"),
         *("--model", script(tmp_path, [*turns, SUBMIT])),
@@ -111,6 +113,6 @@ def test_the_calculator_fixture_of_the_package(tmp_path: Path) -> None:
         PROGRAMBENCH_BLOB_DIR=str(blobs),
         **OFFLINE,
     )
-    verdict = scored(done)
+    verdict = scored(result)
     assert (verdict["passed"], verdict["quality"]) == (True, 1.0)
     assert verdict["groups"] == {clean_room.CALCULATOR_BRANCH: {"passed": 3, "total": 3}}

@@ -19,7 +19,7 @@ def lines(data, program):
 
 
 def observe(candidate, case, program):
-    """What `program` answers to a case, in the form of the case's "expected"."""
+    """Return the answer of `program` to a case, in the form of the case's "expected"."""
     result = candidate(*case.get("args", []), stdin=case.get("stdin", "").encode())
     return {"code": result.code, "stdout": lines(result.stdout, program), "stderr": lines(result.stderr, program)}
 
@@ -32,5 +32,5 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture
 def answers(candidate, case):
-    """What the program under test answers, and what it should."""
+    """Return the answer of the program under test and the expected answer."""
     return observe(candidate, case, PROGRAM), case["expected"]
