@@ -52,7 +52,7 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
         submission = _submission(task, workspace, kind, scratch, make)
         inputs["suite"] = tree.digest(tree.scan(_suite(submission), taskdir.CACHES))
         inputs["judge"] = hashlib.sha256(b"".join(part.read_bytes() for part in PARTS)).hexdigest()
-        inputs["workspace"] = _sha256(workspace)
+        inputs["workspace"] = tree.file_sha256(workspace)
         if kind == "docker":
             from benchmarks.judging.suite_container import judge
         else:
@@ -103,11 +103,6 @@ def _suite(submission: Submission) -> Path:
     if submission.source.suite is None:
         raise EvaluatorFailed(f"{submission.task.id} has no hidden suite any more")
     return submission.source.suite
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.CaseResult]]:

@@ -5,7 +5,6 @@ A file that is still the same stays, even if `submit package` split it or it was
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -18,6 +17,7 @@ from benchmarks.programbench import instances
 from benchmarks.programbench.attempts import Attempt
 from benchmarks.programbench.handover import SUBMISSION, HandOverError, hand_over
 from benchmarks.task.task import TaskError
+from benchmarks.task.tree import file_sha256
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.export import export
 from trajectories.formats.write_file import write_file
@@ -64,7 +64,7 @@ def write_instance(attempt: Attempt, folder: Path) -> tuple[InstanceExport, bool
         with tempfile.TemporaryDirectory(prefix=".export-", dir=folder.parent) as scratch:
             submission = Path(scratch, SUBMISSION)
             withheld = _write_submission(attempt, submission, notes)
-            sha256, size = _sha256(submission), submission.stat().st_size
+            sha256, size = file_sha256(submission), submission.stat().st_size
             evaluation = _evaluation(attempt, notes)
             if sha256 != _current_submission(folder):
                 _remove(folder, SUBMISSION, f"{SUBMISSION}.url", f"{SUBMISSION}.sha256", "submission.ref.yaml")
@@ -96,11 +96,11 @@ def write_instance(attempt: Attempt, folder: Path) -> tuple[InstanceExport, bool
 def _write_submission(attempt: Attempt, to: Path, notes: list[str]) -> tuple[str, ...] | None:
     """Write the submission: the evaluated one (return None), or a new one (return the names that were withheld)."""
     evaluated = TrialFolder(attempt.directory).evaluation / SUBMISSION
-    if attempt.scored and evaluated.is_file() and attempt.evaluated_submission in (None, _sha256(evaluated)):
+    if attempt.scored and evaluated.is_file() and attempt.evaluated_submission in (None, file_sha256(evaluated)):
         shutil.copyfile(evaluated, to)
         return None
     workspace = attempt.directory / attempt.exported.path
-    if not workspace.is_file() or _sha256(workspace) != attempt.exported.sha256:
+    if not workspace.is_file() or file_sha256(workspace) != attempt.exported.sha256:
         raise CannotExport(f"{workspace}: is missing, or not the one that was exported")
     try:
         withheld = set(instances.instance(attempt.instance).clean_hashes)
@@ -160,7 +160,7 @@ def _essence(data: bytes) -> Any:
 def _current_submission(folder: Path) -> str | None:
     """Return the sha256 of the folder's submission, even if it was uploaded; None if there is none."""
     if (folder / SUBMISSION).is_file():
-        return _sha256(folder / SUBMISSION)
+        return file_sha256(folder / SUBMISSION)
     hosted = folder / f"{SUBMISSION}.sha256"
     if (folder / f"{SUBMISSION}.url").is_file() and hosted.is_file():
         return hosted.read_text(errors="replace").strip()
@@ -179,11 +179,6 @@ def _tokens(attempt: Attempt) -> int | None:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remove(folder: Path, *names: str) -> None:

@@ -115,6 +115,12 @@ def digest(tree: Tree) -> str:
     return total.hexdigest()
 
 
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a single file, in hex. Raises: OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _content(root: Path, path: bytes) -> bytes:
     """Return a hash of a file's size and of its non-zero blocks, which is quick for a sparse file."""
     total = hashlib.sha256()

@@ -19,6 +19,7 @@ from pathlib import Path
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official import running
 from benchmarks.programbench.official.log_errors import last_error
+from benchmarks.task.tree import file_sha256
 
 VARIABLE = "PROGRAMBENCH_BLOB_DIR"
 REPOSITORY = "programbench/ProgramBench-Tests"
@@ -107,6 +108,5 @@ def _downloaded(instance: Instance, log: Path) -> Path:
 def _local_revision(directory: Path, needed: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for name in sorted(needed):
-        with (directory / "tests" / name).open("rb") as file:
-            digest.update(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        digest.update(f"{name} {file_sha256(directory / 'tests' / name)}\n".encode())
     return f"local:{digest.hexdigest()}"

@@ -6,7 +6,6 @@ continues from the results that it wrote. If the workspace, the image, the tests
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from benchmarks.programbench import changes, check
 from benchmarks.programbench.handover import SUBMISSION, hand_over
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official import results
+from benchmarks.task.tree import file_sha256
 from environments.protocol import EnvironmentUnavailable
 
 FILE = "prepared.json"
@@ -64,7 +64,7 @@ def prepare(
     Raises: HandOverError, EnvironmentFault, TaskError, OSError.
     """
     submission, eval_json = scratch / SUBMISSION, scratch / f"{instance.id}.eval.json"
-    subject = {"instance": instance.id, "workspace": sha256(workspace), "tests": tests, "package": package}
+    subject = {"instance": instance.id, "workspace": file_sha256(workspace), "tests": tests, "package": package}
     kept = read(scratch)
     try:
         image = check.look_up(instance.image) if kept else None
@@ -113,18 +113,12 @@ def write(directory: Path, prepared: Prepared) -> None:
     os.replace(temporary, directory / FILE)
 
 
-def sha256(path: Path) -> str:
-    """Return the sha256 of a file. Raises: OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _is_of(prepared: Prepared, subject: dict[str, str]) -> bool:
     return subject == prepared.model_dump(include=set(subject))
 
 
 def _has_sha256(path: Path, digest: str) -> bool:
-    return path.is_file() and sha256(path) == digest
+    return path.is_file() and file_sha256(path) == digest
 
 
 def _remove_if_torn(eval_json: Path) -> None:
