@@ -98,7 +98,7 @@ def test_checkout_writes_a_step_and_names_what_is_missing(trial: Path, tmp_path:
     assert (tmp_path / "out" / "a.py").read_bytes() == ONE[b"a.py"]
     again = agent(tmp_path, "checkout", "trial", "out")
     assert again.status == 2
-    assert "empty directory" in again.err
+    assert "not empty" in again.err
     for blob in (trial / "blobs").rglob("*.zst"):
         blob.unlink()
     lost = agent(tmp_path, "checkout", "trial", "out2", "--json")
@@ -151,7 +151,7 @@ def test_an_odd_archive_is_named(tmp_path: Path, plain: bytes) -> None:
 
 
 def test_an_archive_that_is_no_zstd_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match=r"workspace\.tar\.zst: not a whole tar archive"):
+    with pytest.raises(RecordError, match=r"workspace\.tar\.zst: not a complete tar archive"):
         Workspace(archive(tmp_path, b"junk"), None)
 
 

@@ -92,10 +92,10 @@ def test_a_blob_that_unpacks_to_more_than_its_file_is_stopped(tmp_path: Path) ->
         b"".join(restore_archive(trial))
 
 
-def test_a_directory_with_something_in_it_is_refused(trial: Path, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_empty_is_rejected(trial: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("")
-    with pytest.raises(RecordError, match="new or an empty directory"):
+    with pytest.raises(RecordError, match="not empty; give a new or an empty one"):
         check_out(state_at(trial), tmp_path / "full")
     (tmp_path / "file").write_text("")
     with pytest.raises(RecordError, match="new directory"):

@@ -1,7 +1,7 @@
-"""Writes a recorded workspace into a directory. The record is not trusted: nothing outside of it is ever written.
+"""Writes a recorded workspace into a directory. The record is not trusted: nothing outside the directory is written.
 
-Every file is made with O_EXCL and O_NOFOLLOW by its name alone, within a directory that is held open; no path is
-looked up twice. setuid and setgid are left off: the owner is now whoever checks out.
+Every file is made with O_EXCL and O_NOFOLLOW by its name alone, within a directory that is held open. No path is looked
+up twice. setuid and setgid are left out, because the files now belong to the user of the checkout.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from trajectories.workspace.states import WorkspaceState
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _HELD = 64
-"""Directories open at a time, however deep the tree is."""
+"""Most directories that are open at a time, for trees of any depth."""
 _OF_ONE_PATH = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
-"""Errors that say something about a name, not about the disk."""
+"""Errors that concern one name, and not the whole disk."""
 
 
 class CheckedOut(BaseModel):
-    """What was written, and what could not be."""
+    """Counts of what a checkout wrote, and the paths that it could not write."""
 
     trial: str
     step: int
@@ -39,40 +39,42 @@ class CheckedOut(BaseModel):
     links: int = 0
     bytes: int = 0
     missing: list[Skipped] = []
-    """Paths that are not there as they were, and why."""
+    """Paths that were not restored, with reasons."""
     unread: list[Skipped] = []
-    """Paths whose state was not known when the snapshot was taken."""
+    """Paths whose state was unknown when the snapshot was taken."""
 
 
 def check_out(state: WorkspaceState, directory: Path) -> CheckedOut:
     """Write the workspace into a new or empty directory.
 
-    Raises: RecordError if the directory is neither, has too little space, or a path of the record makes no sense;
+    Raises: RecordError if the directory is neither, if it has too little space, or if a path of the record is invalid.
     OSError if it cannot be written.
     """
     entries = in_tree_order(state.manifest)
     top = _prepared(directory)
     tree = _Tree(top)
     try:
-        done = CheckedOut(trial=str(state.trial), step=state.step, directory=str(directory), unread=list(state.unread))
+        result = CheckedOut(
+            trial=str(state.trial), step=state.step, directory=str(directory), unread=list(state.unread)
+        )
         needed, free = total_bytes(state.manifest), shutil.disk_usage(directory).free
         if needed > free:
-            raise RecordError(f"{directory}: the workspace takes {needed} bytes, and {free} are free")
+            raise RecordError(f"{directory}: the workspace takes {needed} bytes, but only {free} are free")
         for names, path, entry in entries:
-            why = entry.missing
-            if not why:
+            reason = entry.missing
+            if not reason:
                 try:
-                    why = _write(state, tree, names, entry, done)
+                    reason = _write(state, tree, names, entry, result)
                 except (ValueError, OverflowError) as error:
-                    why = str(error)
+                    reason = str(error)
                 except OSError as error:
                     if error.errno not in _OF_ONE_PATH:
                         raise
-                    why = os.strerror(error.errno)
-            if why:
-                done.missing.append(Skipped(path=path, why=why))
+                    reason = os.strerror(error.errno)
+            if reason:
+                result.missing.append(Skipped(path=path, why=reason))
         tree.finish()
-        return done
+        return result
     finally:
         tree.close()
         os.close(top)
@@ -87,28 +89,28 @@ def _prepared(directory: Path) -> int:
     with os.scandir(top) as inside:
         if next(inside, None) is not None:
             os.close(top)
-            raise RecordError(f"{directory}: there is something in it already; give a new or an empty directory")
+            raise RecordError(f"{directory}: the directory is not empty; give a new or an empty one")
     return top
 
 
-def _write(state: WorkspaceState, tree: _Tree, names: tuple[bytes, ...], entry: PathState, done: CheckedOut) -> str:
-    """Make one path; why its content could not be had, if so."""
+def _write(state: WorkspaceState, tree: _Tree, names: tuple[bytes, ...], entry: PathState, result: CheckedOut) -> str:
+    """Write one path. Return a reason if its content cannot be read, otherwise an empty text."""
     within = tree.enter(names[:-1])
     if entry.type == "directory":
         os.mkdir(names[-1], 0o700, dir_fd=within)
         tree.finish_later(names, entry)
-        done.directories += 1
+        result.directories += 1
     elif entry.type == "symlink":
         os.symlink(from_text(entry.link or ""), names[-1], dir_fd=within)
         if entry.mtime_ns is not None:
             os.utime(names[-1], ns=(entry.mtime_ns, entry.mtime_ns), dir_fd=within, follow_symlinks=False)
-        done.links += 1
+        result.links += 1
     else:
-        return _write_file(state, within, names[-1], entry, done)
+        return _write_file(state, within, names[-1], entry, result)
     return ""
 
 
-def _write_file(state: WorkspaceState, within: int, name: bytes, entry: PathState, done: CheckedOut) -> str:
+def _write_file(state: WorkspaceState, within: int, name: bytes, entry: PathState, result: CheckedOut) -> str:
     file = os.open(name, _NEW_FILE, 0o600, dir_fd=within)
     try:
         size = 0
@@ -117,7 +119,7 @@ def _write_file(state: WorkspaceState, within: int, name: bytes, entry: PathStat
             while piece:
                 piece = piece[os.write(file, piece) :]
         if size != entry.size:
-            raise RecordError(f"the content has {size} bytes, and {entry.size} according to its snapshot")
+            raise RecordError(f"the content has {size} bytes, but {entry.size} according to its snapshot")
         os.fchmod(file, 0o644 if entry.mode is None else entry.mode & 0o1777)
         if entry.mtime_ns is not None:
             os.utime(file, ns=(entry.mtime_ns, entry.mtime_ns))
@@ -128,26 +130,26 @@ def _write_file(state: WorkspaceState, within: int, name: bytes, entry: PathStat
         raise
     finally:
         os.close(file)
-    done.files += 1
-    done.bytes += size
+    result.files += 1
+    result.bytes += size
     return ""
 
 
 class _Tree:
-    """The directory that is written in, with the ones above it. No link is followed."""
+    """The directory that is being written, and those above it. No link is followed."""
 
     def __init__(self, top: int) -> None:
         self._top = top
         self._names: tuple[bytes, ...] = ()
         self._open: dict[int, int] = {}
-        """By depth: from 1 to the current one, but for the ones that were closed to save descriptors."""
+        """Open directories by depth, from 1 to the current one, without those that were closed to save descriptors."""
         self._unfinished: dict[tuple[bytes, ...], PathState] = {}
 
     def enter(self, names: tuple[bytes, ...]) -> int:
-        """A descriptor of this directory, made where nobody recorded it."""
+        """Return a descriptor of this directory. Directories that the record lacks are made."""
         common = 0
-        for one, other in zip(self._names, names, strict=False):
-            if one != other:
+        for current, wanted in zip(self._names, names, strict=False):
+            if current != wanted:
                 break
             common += 1
         self._leave(common)
@@ -157,12 +159,12 @@ class _Tree:
             above = self._open.get(depth, self._top)
             name = names[depth]
             try:
-                found = os.open(name, _DIRECTORY, dir_fd=above)
+                descriptor = os.open(name, _DIRECTORY, dir_fd=above)
             except FileNotFoundError:
                 os.mkdir(name, 0o755, dir_fd=above)
-                found = os.open(name, _DIRECTORY, dir_fd=above)
+                descriptor = os.open(name, _DIRECTORY, dir_fd=above)
             depth += 1
-            self._open[depth] = found
+            self._open[depth] = descriptor
             self._names = names[:depth]
             if len(self._open) > _HELD:
                 least = min(self._open)
@@ -170,17 +172,17 @@ class _Tree:
         return self._open.get(len(names), self._top)
 
     def finish_later(self, names: tuple[bytes, ...], entry: PathState) -> None:
-        """Everything in it comes first: it may be read-only, and every new file changes its time."""
+        """Set the mode and time of a directory at the end: it may be read-only, and every new file changes its time."""
         self._unfinished[names] = entry
 
     def finish(self) -> None:
-        """Give the directories their modes and times, the deepest first."""
+        """Set the modes and times of the directories, the deepest first."""
         for names in sorted(self._unfinished, key=lambda names: (-len(names), names)):
             above = self.enter(names[:-1])
             _finish(os.open(names[-1], _DIRECTORY, dir_fd=above), self._unfinished[names])
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all directories."""
         self._leave(0)
 
     def _leave(self, depth: int) -> None:

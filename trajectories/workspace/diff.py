@@ -1,6 +1,6 @@
 """Compares two recorded workspaces: of two steps of a trial, or of two trials.
 
-Contents are compared by hash; lines are shown only of small text files, and only so many.
+Contents are compared by hash. Lines are shown for small text files only, up to a total length.
 """
 
 from __future__ import annotations
@@ -20,40 +20,47 @@ from trajectories.workspace.manifest import Difference, Manifest, PathState, com
 from trajectories.workspace.states import NoSnapshots, WorkspaceState, state_at
 
 MOST_TEXT_BYTES = 256 << 10
-"""Larger files are not compared line by line."""
+"""Largest file that is compared line by line."""
 _MOST_SHOWN = 4 << 20
-"""Characters of line differences in all."""
+"""Most characters of all line differences together."""
 
 
 class Side(BaseModel):
-    """One of the two; `step` None where only the final workspace is known."""
+    """One of the two workspaces."""
 
     trial: str
+    """Directory of the trial."""
     step: int | None
+    """Step after which the workspace was like this. None if only the final workspace is known."""
     files: int
+    """Number of files."""
     bytes: int
+    """Size of all files together."""
 
 
 class ChangedPath(BaseModel):
-    """A path that differs; sizes in bytes, None where it is no file or is not there."""
+    """A path that differs. Sizes are in bytes, and None if the path is not a file or does not exist."""
 
     path: str
     change: Literal["added", "removed", "changed"]
     type: str
     aspects: list[str] = []
-    """Of a changed path: content, type, mode, target; unknown if nothing says whether the contents are the same."""
+    """Properties of a changed path that differ: content, type, mode, target.
+
+    `unknown` means that the contents cannot be compared.
+    """
     size_before: int | None = None
     size_after: int | None = None
     mode_before: int | None = None
     mode_after: int | None = None
     lines: str | None = None
-    """A unified diff, if it was asked for and the file is text."""
+    """Unified diff, if it was requested and the file is text."""
     no_lines: str = ""
-    """Why there is none."""
+    """Reason for which there is no diff."""
 
 
 class WorkspaceDiff(BaseModel):
-    """All that differs, by path; `equal` if nothing does. Times of files are not compared."""
+    """The differences between two workspaces, sorted by path. Times of files are not compared."""
 
     a: Side
     b: Side
@@ -65,9 +72,9 @@ class WorkspaceDiff(BaseModel):
 
 
 class Workspace:
-    """A trial's workspace after a step, else the final one that was exported.
+    """The workspace of a trial after a step. Without snapshots, it is the exported one.
 
-    Raises: RecordError if the trial has neither, or not that step.
+    Raises: RecordError if the trial has neither, or lacks that step.
     """
 
     def __init__(self, trial: Path, step: int | None) -> None:
@@ -78,26 +85,26 @@ class Workspace:
             self._state = state_at(trial, step)
             self.manifest: Manifest = self._state.manifest
             self.step = self._state.step
-        except NoSnapshots as none:
+        except NoSnapshots as error:
             if step is not None:
                 raise
             if not TrialFolder(self.trial).workspace.is_file():
-                raise RecordError(f"{none}, and there is no {WORKSPACE}: nothing to compare") from None
+                raise RecordError(f"{error}, and there is no {WORKSPACE} to compare") from None
             self.manifest = archive_manifest(TrialFolder(self.trial).workspace)
 
     def contents(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """The contents of these paths, as far as they are known and not large.
+        """Return the contents of these paths, as far as they are known and not large.
 
         Raises: RecordError for a damaged blob.
         """
         if self._state is None:
             return archive_contents(TrialFolder(self.trial).workspace, set(paths), MOST_TEXT_BYTES)
-        found = {}
+        contents = {}
         for path in paths:
             entry = self.manifest[path]
             if entry.sha256 is not None and not entry.missing and (entry.size or 0) <= MOST_TEXT_BYTES:
-                found[path] = self._state.blobs.get(entry.sha256, MOST_TEXT_BYTES)
-        return found
+                contents[path] = self._state.blobs.get(entry.sha256, MOST_TEXT_BYTES)
+        return contents
 
     @property
     def side(self) -> Side:
@@ -106,19 +113,19 @@ class Workspace:
 
 
 def diff(before: Workspace, after: Workspace, *, content: bool = False) -> WorkspaceDiff:
-    """What differs; with `content`, also the lines of text files.
+    """Return the differences between two workspaces, with `content` also those of the lines of text files.
 
     Raises: RecordError for contents that cannot be read.
     """
-    found = compare_manifests(before.manifest, after.manifest)
-    changes = [_changed(one) for one in found]
+    differences = compare_manifests(before.manifest, after.manifest)
+    changes = [_changed(difference) for difference in differences]
     if content:
-        _show_lines(before, after, found, changes)
-    kinds = [one.change for one in found]
+        _show_lines(before, after, differences, changes)
+    kinds = [difference.change for difference in differences]
     return WorkspaceDiff(
         a=before.side,
         b=after.side,
-        equal=not found,
+        equal=not differences,
         added=kinds.count("added"),
         removed=kinds.count("removed"),
         changed=kinds.count("changed"),
@@ -126,18 +133,18 @@ def diff(before: Workspace, after: Workspace, *, content: bool = False) -> Works
     )
 
 
-def _changed(one: Difference) -> ChangedPath:
-    entry = one.after or one.before
+def _changed(difference: Difference) -> ChangedPath:
+    entry = difference.after or difference.before
     assert entry is not None
     return ChangedPath(
-        path=one.path,
-        change=one.change,
+        path=difference.path,
+        change=difference.change,
         type=entry.type,
-        aspects=list(one.aspects),
-        size_before=_size(one.before),
-        size_after=_size(one.after),
-        mode_before=one.before.mode if one.before else None,
-        mode_after=one.after.mode if one.after else None,
+        aspects=list(difference.aspects),
+        size_before=_size(difference.before),
+        size_after=_size(difference.after),
+        mode_before=difference.before.mode if difference.before else None,
+        mode_after=difference.after.mode if difference.after else None,
     )
 
 
@@ -145,20 +152,22 @@ def _size(entry: PathState | None) -> int | None:
     return entry.size if entry is not None and entry.type == "file" else None
 
 
-def _show_lines(before: Workspace, after: Workspace, found: list[Difference], changes: list[ChangedPath]) -> None:
-    with_lines = [one for one in found if one.change != "changed" or {"content", "type"} & set(one.aspects)]
-    first = before.contents([one.path for one in with_lines if one.before and one.before.type == "file"])
-    second = after.contents([one.path for one in with_lines if one.after and one.after.type == "file"])
-    places = {change.path: change for change in changes}
+def _show_lines(before: Workspace, after: Workspace, differences: list[Difference], changes: list[ChangedPath]) -> None:
+    with_lines = [
+        (difference.path, difference.before, difference.after, change)
+        for difference, change in zip(differences, changes, strict=True)
+        if difference.change != "changed" or {"content", "type"} & set(difference.aspects)
+    ]
+    first = before.contents([path for path, old, _, _ in with_lines if old and old.type == "file"])
+    second = after.contents([path for path, _, new, _ in with_lines if new and new.type == "file"])
     left = _MOST_SHOWN
-    for one in with_lines:
-        change = places[one.path]
-        sides = (one.before, first), (one.after, second)
+    for path, old, new, change in with_lines:
+        sides = (old, first), (new, second)
         if all(entry is None or entry.type != "file" for entry, _ in sides):
             continue
         texts = []
         for entry, contents in sides:
-            data = b"" if entry is None or entry.type != "file" else contents.get(one.path)
+            data = b"" if entry is None or entry.type != "file" else contents.get(path)
             if data is None:
                 assert entry is not None
                 change.no_lines = entry.missing or f"more than {MOST_TEXT_BYTES >> 10} KiB"
@@ -167,9 +176,9 @@ def _show_lines(before: Workspace, after: Workspace, found: list[Difference], ch
             else:
                 texts.append(text)
         if not change.no_lines and left <= 0:
-            change.no_lines = "too much is shown already"
+            change.no_lines = "the other diffs are long enough"
         if not change.no_lines:
-            change.lines = unified(texts[0], texts[1], one.path, one.before is not None, one.after is not None)
+            change.lines = unified(texts[0], texts[1], path, old is not None, new is not None)
             left -= len(change.lines)
 
 

@@ -1,6 +1,6 @@
-"""Reads a `workspace.tar.zst` as a workspace's state: for trials without snapshots. Nothing is unpacked.
+"""Reads a `workspace.tar.zst` as the state of a workspace, for trials without snapshots. Nothing is unpacked.
 
-Bounded: members are hashed as they go by, contents are held only for the paths that are asked for.
+Memory is bounded: members are hashed as they are read, and only the contents of requested paths are held.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trajectories.workspace.manifest import Manifest, PathState
 
 _PIECE = 1 << 20
 _MOST_BYTES = 64 << 30
-"""Of an archive, unpacked: a bomb ends here."""
+"""Most bytes of an unpacked archive. It ends a decompression bomb."""
 _MOST_ENTRIES = 2_000_000
 _HEADER_BYTES = 1 << 20
 _HEADERS = (
@@ -33,24 +33,24 @@ _HEADERS = (
 
 
 def archive_manifest(path: Path) -> Manifest:
-    """What is in the archive.
+    """Return the manifest of an archive.
 
-    Raises: RecordError if it cannot be read, is damaged, larger than any workspace, or climbs out of it.
+    Raises: RecordError if it cannot be read, is damaged, is larger than any workspace, or holds a path outside of it.
     """
-    found: Manifest = {}
+    manifest: Manifest = {}
     with _members(path) as (tar, members):
         total = 0
         for text, member in members:
             mode, mtime_ns = member.mode & 0o7777, int(member.mtime * 10**9)
             if member.isdir():
-                found[text] = PathState("directory", mode, None, mtime_ns)
+                manifest[text] = PathState("directory", mode, None, mtime_ns)
             elif member.issym():
-                found[text] = PathState("symlink", mode, None, mtime_ns, link=to_text(_raw(member.linkname)))
+                manifest[text] = PathState("symlink", mode, None, mtime_ns, link=to_text(_raw(member.linkname)))
             elif member.islnk():
-                target = found.get(_text(member.linkname))
+                target = manifest.get(_text(member.linkname))
                 if target is None:
-                    raise RecordError(f"{path}: {text!r} is a hard link to what is not in the archive")
-                found[text] = target
+                    raise RecordError(f"{path}: {text!r} is a hard link to a file that is not in the archive")
+                manifest[text] = target
             elif member.isreg():
                 total += member.size
                 if total > _MOST_BYTES:
@@ -58,35 +58,35 @@ def archive_manifest(path: Path) -> Manifest:
                 hashed = hashlib.sha256()
                 for piece in _pieces(tar, member):
                     hashed.update(piece)
-                found[text] = PathState("file", mode, member.size, mtime_ns, sha256=hashed.hexdigest())
+                manifest[text] = PathState("file", mode, member.size, mtime_ns, sha256=hashed.hexdigest())
             else:
-                found[text] = PathState("other", mode)
-            if len(found) > _MOST_ENTRIES:
+                manifest[text] = PathState("other", mode)
+            if len(manifest) > _MOST_ENTRIES:
                 raise RecordError(f"{path}: more than {_MOST_ENTRIES} paths")
-    return found
+    return manifest
 
 
 def archive_contents(path: Path, wanted: Collection[str], most_bytes: int) -> dict[str, bytes]:
-    """The contents of these paths, without files larger than `most_bytes`.
+    """Return the contents of these paths, without files larger than `most_bytes`.
 
     Raises: RecordError as `archive_manifest` does.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     with _members(path) as (tar, members):
         for text, member in members:
-            if member.islnk() and text in wanted and _text(member.linkname) in found:
-                found[text] = found[_text(member.linkname)]
+            if member.islnk() and text in wanted and _text(member.linkname) in contents:
+                contents[text] = contents[_text(member.linkname)]
             if text in wanted and member.isreg() and member.size <= most_bytes:
-                found[text] = b"".join(_pieces(tar, member))
-    return found
+                contents[text] = b"".join(_pieces(tar, member))
+    return contents
 
 
 class _Bounded(tarfile.TarInfo):
-    """tarfile reads a header's extension whole into memory, whatever size it says."""
+    """A member whose header is bounded. tarfile reads a header's extension into memory at any size."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
-            raise RecordError(f"a header of {self.size} bytes")
+            raise RecordError(f"a header has {self.size} bytes")
         return super()._proc_member(tar)  # type: ignore[misc, no-any-return]
 
 
@@ -110,7 +110,7 @@ def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, Iterator[tuple[str, 
         OverflowError,
         RecursionError,
     ) as error:
-        raise RecordError(f"{path}: not a whole tar archive in zstd ({error})") from None
+        raise RecordError(f"{path}: not a complete tar archive in zstd ({error})") from None
 
 
 def _named(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.TarInfo]]:
@@ -129,7 +129,7 @@ def _pieces(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
 
 
 def _text(name: str) -> str:
-    """The record's text of a member's name; empty for the workspace itself."""
+    """Return the record's text for the name of a member. It is empty for the workspace itself."""
     raw = _raw(name)
     while raw.startswith(b"./"):
         raw = raw[2:]

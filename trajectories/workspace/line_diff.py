@@ -1,4 +1,4 @@
-"""A unified diff of two texts in bounded time and length. Pure; the comparison itself is difflib's."""
+"""A unified diff of two texts in bounded time and length, made by difflib."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import difflib
 from collections import Counter
 
 MOST_LINES = 2000
-"""Of one diff; what is cut is said."""
+"""Most lines of a diff. A line at its end counts those that were cut."""
 _MOST_PAIRS = 300_000
-"""Pairs of equal lines up to which difflib is quick; above, the differing middle is shown as replaced as a whole."""
+"""Most pairs of equal lines for which difflib is quick. With more, the differing middle is shown as one replacement."""
 
 
 def unified(before: str, after: str, path: str, was: bool = True, remains: bool = True) -> str:
-    """The diff from one text to the other; `was` and `remains` False name that side /dev/null."""
+    """Return the diff from one text to the other. If `was` or `remains` is False, that side is named /dev/null."""
     first, second = _lines(before), _lines(after)
     start, end = _common(first, second)
     middle = first[start : len(first) - end], second[start : len(second) - end]
@@ -28,13 +28,13 @@ def unified(before: str, after: str, path: str, was: bool = True, remains: bool 
 
 
 def _lines(text: str) -> list[str]:
-    """Split at newlines only, as diff does: form feeds and the like are content."""
+    """Split a text at newlines only, as diff does. Form feeds and the like are content."""
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def _common(first: list[str], second: list[str]) -> tuple[int, int]:
-    """How many lines are equal at the beginning, and how many of the rest at the end."""
+    """Return the number of equal lines at the beginning, and of the remaining ones at the end."""
     most = min(len(first), len(second))
     start = next((at for at in range(most) if first[at] != second[at]), most)
     rest = most - start

@@ -1,7 +1,7 @@
-"""The state of a workspace as a mapping of paths to entries: snapshots are applied to it, two of them are compared.
+"""The state of a workspace as a mapping from paths to their states. Snapshots are applied to it, and two are compared.
 
-No I/O and no content, only what is known of it. Paths are the record's texts (`trajectories.record.paths`); the
-directory of the workspace itself is not in a manifest.
+It holds no contents, only sizes and hashes, and does no I/O. Paths are texts of the record
+(`trajectories.record.paths`). The directory of the workspace itself is not in a manifest.
 """
 
 from __future__ import annotations
@@ -17,24 +17,30 @@ from trajectories.record.paths import components, parent_of
 
 @dataclass(frozen=True, slots=True)
 class PathState:
-    """One path's state, None unknown; `size` in bytes, `link` a symbolic link's target as record text."""
+    """The state of one path. None is unknown."""
 
     type: Literal["file", "directory", "symlink", "other"]
     mode: int | None = None
+    """Permission bits."""
     size: int | None = None
+    """Size of a file in bytes."""
     mtime_ns: int | None = None
+    """Time of the last modification, in nanoseconds since 1970."""
     link: str | None = None
+    """Target of a symbolic link, as a text of the record."""
     sha256: str | None = None
+    """sha256 of a file's content."""
     kept: bool = True
+    """False if the record does not hold the content."""
 
     @classmethod
     def of(cls, change: Change) -> PathState:
-        """What a change says that there is now."""
+        """Return the state of a path after a change."""
         return cls(change.type, change.mode, change.size, change.mtime_ns, change.link, change.sha256, change.kept)
 
     @property
     def missing(self) -> str:
-        """Why this path cannot be made again from the record; empty if it can."""
+        """Reason for which this path cannot be restored from the record. Empty if it can."""
         if self.type == "other":
             return "neither a file nor a directory nor a link"
         if self.type == "symlink":
@@ -52,13 +58,15 @@ Manifest = dict[str, PathState]
 
 @dataclass(frozen=True)
 class Difference:
-    """A path that two manifests do not agree on: its entry in the first and in the second, None where it is not."""
+    """A path that differs between two manifests."""
 
     path: str
     before: PathState | None
+    """State in the first manifest. None if the path is not in it."""
     after: PathState | None
+    """State in the second manifest. None if the path is not in it."""
     aspects: tuple[Literal["content", "type", "mode", "target", "unknown"], ...] = ()
-    """Of a path in both, what differs; "unknown" if nothing says whether the contents are the same."""
+    """Properties that differ, for a path in both manifests. `unknown`: the contents cannot be compared."""
 
     @property
     def change(self) -> Literal["added", "removed", "changed"]:
@@ -66,9 +74,9 @@ class Difference:
 
 
 def apply(manifest: Manifest, changes: Iterable[Change]) -> None:
-    """Bring a manifest from before a snapshot to after it; what contradicts it is done all the same.
+    """Apply the changes of a snapshot to a manifest, also those that contradict it.
 
-    Raises: RecordError for a path that cannot be in a workspace.
+    Raises: RecordError for a path that is not a plain path below the workspace.
     """
     for change in changes:
         components(change.path)
@@ -79,11 +87,11 @@ def apply(manifest: Manifest, changes: Iterable[Change]) -> None:
 
 
 def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tuple[str, str]]:
-    """(path, what is wrong) for each change that cannot follow on this manifest, applying them meanwhile."""
+    """Apply changes to a manifest, and yield the path and the description of each contradiction."""
     seen: set[str] = set()
     here: list[str] = []
     directories: set[str] = set()
-    """That were there before and changed."""
+    """Paths that were directories and that changed."""
     for change in changes:
         path = change.path
         try:
@@ -92,13 +100,13 @@ def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tu
             yield path, str(error)
             continue
         if path in seen:
-            yield path, "changed twice in one snapshot"
+            yield path, "it changes twice in one snapshot"
         seen.add(path)
         before = manifest.get(path)
         if change.change == "created" and before is not None:
-            yield path, "created, though it was there"
+            yield path, "it is created, but existed"
         elif change.change != "created" and before is None:
-            yield path, f"{change.change}, though it was not there"
+            yield path, f"it is {change.change}, but did not exist"
         if before is not None and before.type == "directory":
             directories.add(path)
         if change.change == "deleted":
@@ -112,24 +120,24 @@ def contradictions(manifest: Manifest, changes: Iterable[Change]) -> Iterator[tu
 
 def _incomplete(change: Change) -> Iterator[tuple[str, str]]:
     if change.type == "file" and change.kept and change.sha256 is None:
-        yield change.path, "a kept file without its hash"
+        yield change.path, "a kept file has no hash"
     if change.type == "file" and change.kept and change.size is None:
-        yield change.path, "a kept file without its size"
+        yield change.path, "a kept file has no size"
     if change.type == "symlink" and change.link is None:
-        yield change.path, "a symbolic link without its target"
+        yield change.path, "a symbolic link has no target"
     if change.size is not None and change.size < 0:
-        yield change.path, f"a size of {change.size} bytes"
+        yield change.path, f"its size is {change.size} bytes"
 
 
 def _misplaced(manifest: Manifest, here: list[str], gone: set[str]) -> Iterator[tuple[str, str]]:
     for path in here:
         above = parent_of(path)
         if path in manifest and above and not _is_directory(manifest, above):
-            yield path, "what it is in is no directory of the workspace"
+            yield path, "its parent is not a directory of the workspace"
     if gone:
         for path in manifest.keys() - set(here):
             if parent_of(path) in gone:
-                yield path, "still there, though what it was in is no directory any more"
+                yield path, "it still exists, but its parent is no longer a directory"
 
 
 def _is_directory(manifest: Manifest, path: str) -> bool:
@@ -138,15 +146,15 @@ def _is_directory(manifest: Manifest, path: str) -> bool:
 
 
 def compare_manifests(before: Manifest, after: Manifest) -> list[Difference]:
-    """Where two manifests differ, by path; times are not compared."""
-    found = []
+    """Return the differences between two manifests, sorted by path. Times are not compared."""
+    differences = []
     for path in sorted(before.keys() | after.keys()):
         first, second = before.get(path), after.get(path)
         if first is None or second is None:
-            found.append(Difference(path, first, second))
+            differences.append(Difference(path, first, second))
         elif first != second and (aspects := tuple(_aspects(first, second))):
-            found.append(Difference(path, first, second, aspects))
-    return found
+            differences.append(Difference(path, first, second, aspects))
+    return differences
 
 
 def _aspects(first: PathState, second: PathState) -> Iterator[Literal["content", "type", "mode", "target", "unknown"]]:
@@ -168,20 +176,20 @@ def _aspects(first: PathState, second: PathState) -> Iterator[Literal["content",
 
 
 def total_bytes(manifest: Manifest) -> int:
-    """Bytes of all its files together, as far as known."""
+    """Return the size of all files together in bytes, as far as it is known."""
     return sum(entry.size or 0 for entry in manifest.values() if entry.type == "file")
 
 
 def in_tree_order(manifest: Manifest) -> list[tuple[tuple[bytes, ...], str, PathState]]:
-    """(names along the path, path, entry) so that all in a directory follows it directly.
+    """Return (names along the path, path, state) so that the content of a directory directly follows it.
 
-    Raises: RecordError for a path in what is no directory: nothing is ever written through a link.
+    Raises: RecordError for a path below something else than a directory. Nothing is ever written through a link.
     """
-    found = sorted((components(path), path, entry) for path, entry in manifest.items())
-    for _, path, _ in found:
+    ordered = sorted((components(path), path, entry) for path, entry in manifest.items())
+    for _, path, _ in ordered:
         above = parent_of(path)
         while above and above not in manifest:
             above = parent_of(above)
         if above and manifest[above].type != "directory":
-            raise RecordError(f"{path!r} is in {above!r}, which is a {manifest[above].type} and no directory")
-    return found
+            raise RecordError(f"{path!r} is below {above!r}, which is a {manifest[above].type} and not a directory")
+    return ordered

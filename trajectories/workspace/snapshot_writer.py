@@ -1,8 +1,8 @@
-"""Writes what a step changed in the workspace: contents as blobs, then the `snapshot` event, in that order on disk.
+"""Writes the changes of a step to the workspace: first the contents as blobs, then the `snapshot` event.
 
-Contents are kept to the byte, secrets in them included: a masked file would be another file, and a fork or a replay
-would run on it. Who shares a record shares its workspaces; masking is for what is shown and said. Paths are masked
-by the recorder like all words, each the same way in every event.
+Contents are kept to the byte, secrets included, because a fork or a replay would otherwise run on another file. Sharing
+a record means sharing its workspaces. Paths and targets of links are masked by the recorder, in the same way in every
+event; a fork, a replay or a checkout restores them as masked.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from trajectories.record.paths import to_text
 from trajectories.writing.recorder import Recorder
 
 CONTENT_BYTES = 64 << 20
-"""The content of a larger file is not kept, only its hash."""
+"""Largest file whose content is kept. Of a larger one only the hash is."""
 
 
 class SnapshotWriter:
-    """`with SnapshotWriter(recorder, step) as writer:` changes in any order, then `writer.finish()`.
+    """`with SnapshotWriter(recorder, step) as writer:` then changes in any order, then `writer.finish()`.
 
-    Every method raises RecordFull when there is no space; then nothing of the snapshot is in the record.
+    Every method raises RecordFull if there is no space. The record then holds nothing of the snapshot.
     """
 
     def __init__(self, recorder: Recorder, step: int, *, cap_bytes: int = CONTENT_BYTES) -> None:
@@ -51,10 +51,10 @@ class SnapshotWriter:
         content: Iterable[bytes] | None = None,
         sha256: str | None = None,
     ) -> None:
-        """A path that is there now, relative to the workspace, as bytes or as `os.fsdecode` gives it.
+        """Add a path that exists now, relative to the workspace, as bytes or as `os.fsdecode` returns it.
 
-        Of a file `content` is read to its end, piece by piece; `size` is then what was read. Without content, `sha256`
-        is what the environment found out; the content counts as kept only if the store has it from elsewhere.
+        The `content` of a file is read to its end, piece by piece, and its length becomes `size`. Without content,
+        `sha256` comes from the environment, and the content counts as kept only if the store already has it.
         """
         kept = True
         if type == "file":
@@ -87,16 +87,16 @@ class SnapshotWriter:
         mode: int | None = None,
         size: int | None = None,
     ) -> None:
-        """A path that is gone, with what is known of what was there."""
+        """Add a path that no longer exists, with its last known state."""
         text = to_text(os.fsencode(path))
         self._changes[text] = Change(path=text, change="deleted", type=type, mode=mode, size=size)
 
-    def unread(self, path: bytes | str, why: str) -> None:
-        """A path whose state could not be found out."""
-        self._unread.append(Skipped(path=to_text(os.fsencode(path)), why=why))
+    def unread(self, path: bytes | str, reason: str) -> None:
+        """Add a path whose state could not be read."""
+        self._unread.append(Skipped(path=to_text(os.fsencode(path)), why=reason))
 
     def finish(self) -> Snapshot:
-        """Make the contents durable and append the event; returns it as it was written."""
+        """Make the contents durable, append the event, and return it as it was written."""
         try:
             self._batch.commit()
         except OSError as error:

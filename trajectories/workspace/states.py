@@ -1,6 +1,6 @@
 """The workspace of a trial after any step, from the snapshots in its record.
 
-Only lines of snapshots are parsed; of all others their type is read, so that any step of a long record takes a moment.
+Only lines of snapshots are parsed. Of all others only the type is read, so that any step of a long record is quick.
 """
 
 from __future__ import annotations
@@ -26,34 +26,35 @@ _COUNTED = frozenset({"call_finished", "action_started"})
 
 @dataclass
 class WorkspaceState:
-    """A workspace after step `step` of a trial; `blobs` holds the contents."""
+    """The workspace of a trial after a step."""
 
     trial: Path
     step: int
     manifest: Manifest
     blobs: BlobStore
+    """Store of the contents."""
     unread: tuple[Skipped, ...] = ()
-    """Paths whose state could not be found out, and that no later step changed."""
+    """Paths whose state could not be read, and that no later step changed."""
 
 
 class NoSnapshots(RecordError):
-    """The record of this trial holds no workspace states."""
+    """The record of a trial holds no snapshots."""
 
 
 def state_at(trial: Path, step: int | None = None) -> WorkspaceState:
-    """The workspace after this step, by default after the last one.
+    """Return the workspace after this step, by default after the last one.
 
-    Raises: NoSnapshots if the record has none; RecordError for a step that the trial has not, or whose state nobody
-    recorded (a crash came first), and for a record that cannot be read.
+    Raises: NoSnapshots if the record has none. RecordError for a step that the trial does not have, for a step whose
+    state was not recorded because of a crash, and for a record that cannot be read.
     """
     path = events_file(trial)
     folder = TrialFolder(path.parent)
     manifest: Manifest = {}
     unread: dict[str, Skipped] = {}
-    known, at, last, last_action = -1, 0, 0, 0
+    recorded, at, last, last_action = -1, 0, 0, 0
     for event in _relevant(path):
         if isinstance(event, Snapshot):
-            known = max(known, event.step)
+            recorded = max(recorded, event.step)
             if step is None or event.step <= step:
                 at = max(at, event.step)
                 apply(manifest, event.changes)
@@ -64,10 +65,10 @@ def state_at(trial: Path, step: int | None = None) -> WorkspaceState:
             last = max(last, event.number)
             if event.action and (step is None or event.number <= step):
                 last_action = max(last_action, event.number)
-    if known < 0:
-        archive = f"; only its end, in {WORKSPACE}" if folder.workspace.is_file() else ""
+    if recorded < 0:
+        archive = f", only the final one in {WORKSPACE}" if folder.workspace.is_file() else ""
         raise NoSnapshots(f"{path.parent}: the record holds no snapshots of the workspace{archive}")
-    last = max(last, known)
+    last = max(last, recorded)
     if step is not None and not 0 <= step <= last:
         raise RecordError(f"{path.parent}: there is no step {step}; the last is {last}")
     if step is None:
@@ -84,12 +85,12 @@ class _Step:
 
 
 def _relevant(path: Path) -> Iterator[Event | _Step]:
-    """Snapshots, and which steps there are."""
+    """Yield the snapshots and the numbers of the steps."""
     for number, line in complete_lines(path):
         kind = kind_of(line)
-        found = _STEP.search(line[:600]) if kind in _COUNTED else None
-        if found:
-            yield _Step(int(found[1]), kind == "action_started")
+        number_in_line = _STEP.search(line[:600]) if kind in _COUNTED else None
+        if number_in_line:
+            yield _Step(int(number_in_line[1]), kind == "action_started")
         elif kind in _PARSED or kind in _COUNTED or number == 1:
             event = parse_event(line, f"{path}:{number}", first=number == 1)
             if isinstance(event, CallFinished | ActionStarted):

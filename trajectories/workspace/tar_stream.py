@@ -1,6 +1,6 @@
-"""A recorded workspace as a tar stream, to be unpacked in an environment: contents, modes, times to the nanosecond.
+"""A recorded workspace as a tar stream that an environment unpacks: contents, modes, and times to the nanosecond.
 
-uid and gid are 0: whoever unpacks gives the files their owner. In constant memory beside the manifest.
+uid and gid are 0, because the unpacking program sets the owner. The memory that it takes depends on the manifest only.
 """
 
 from __future__ import annotations
@@ -22,30 +22,29 @@ _TYPES = {"file": tarfile.REGTYPE, "directory": tarfile.DIRTYPE, "symlink": tarf
 
 
 def restore_archive(trial: Path, step: int | None = None) -> Iterator[bytes]:
-    """The workspace after this step (default: the last) as a tar stream (pax).
+    """Yield the workspace after this step (default: the last) as a tar stream (pax), without the paths of `left_out`.
 
-    What `left_out` names is not in it. Raises: RecordError as `state_at` does, and in the middle of the stream for a
-    blob that is missing or damaged.
+    Raises: RecordError as `state_at` does, and in the middle of the stream for a blob that is missing or damaged.
     """
     return archive_of(state_at(trial, step))
 
 
 def left_out(manifest: Manifest) -> list[Skipped]:
-    """Paths that the record cannot bring back, and why, by path."""
+    """Return the paths that cannot be restored from the record, with reasons, sorted by path."""
     return [Skipped(path=path, why=entry.missing) for path, entry in sorted(manifest.items()) if entry.missing]
 
 
 def require_contents(state: WorkspaceState) -> None:
-    """See that the record holds all that `archive_of` will read, before anything is begun with it.
+    """Check that the record holds everything that `archive_of` will read.
 
-    Raises: RecordError naming the first path whose content is gone.
+    Raises: RecordError with the first path whose content is missing.
     """
     gone = [path for path, entry in sorted(state.manifest.items()) if _is_gone(state, entry)]
     if gone:
         more = f" (and of {len(gone) - 1} more)" if len(gone) > 1 else ""
         raise RecordError(
-            f"{state.trial}: the content of {gone[0]!r}{more} after step {state.step} is gone from its blobs, so that "
-            "nothing can go on from there"
+            f"{state.trial}: the content of {gone[0]!r}{more} after step {state.step} is missing from its blobs, "
+            "so the workspace of that step cannot be restored"
         )
 
 
@@ -56,7 +55,7 @@ def _is_gone(state: WorkspaceState, entry: PathState) -> bool:
 
 
 def archive_of(state: WorkspaceState) -> Iterator[bytes]:
-    """The same of a state that was already read."""
+    """Yield a workspace as a tar stream, like `restore_archive`."""
     ready: list[bytes] = []
     size = 0
     for piece in _members(state):
@@ -81,7 +80,7 @@ def _members(state: WorkspaceState) -> Iterator[bytes]:
             size += len(piece)
             yield piece
         if size != entry.size:
-            raise RecordError(f"{state.trial}: {path!r} has {size} bytes, and {entry.size} according to its snapshot")
+            raise RecordError(f"{state.trial}: {path!r} has {size} bytes, but {entry.size} according to its snapshot")
         yield bytes(-size % _BLOCK)
 
 
