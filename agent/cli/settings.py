@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from agent.config import ConfigurableOptions, config_path, defaults, runs_dir
 from agent.errors import UserError
-from agent.trial.options import LimitChanges, Options
+from agent.trial.options import LimitChanges, OptionChanges, Options
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 
@@ -59,6 +59,45 @@ def parse_options(
         runs=runs_dir(runs),
         **limits(chosen),
     )
+
+
+def fork_changes(
+    typed: ConfigurableOptions,
+    *,
+    image: str | None,
+    workspace: Path | None,
+    plan: Path | None,
+    settings: Sequence[str],
+    evaluate: bool,
+) -> OptionChanges:
+    """Return the options of `agent fork` that replace those of the parent.
+
+    Raises: UserError.
+    """
+    changes = cast(OptionChanges, limits(typed))  # its keys are a subset of those of OptionChanges
+    if typed.env is not None:
+        changes["env"] = environment_kind(typed.env)
+    if typed.prompt is not None:
+        changes["prompt"] = typed.prompt
+    if typed.prices is not None:
+        changes["prices"] = typed.prices
+    if image is not None:
+        changes["image"] = image
+    if workspace is not None:
+        changes["workspace"] = workspace
+    if plan is not None:
+        changes["plan"] = plan
+    if not evaluate:
+        changes["evaluate"] = False
+    if typed.model is not None:
+        changes["model"] = typed.model
+    if settings or typed.model:
+        changes["model_settings"] = model_settings(settings)
+    if typed.api_base is not None:
+        changes["api_base"] = typed.api_base
+    if typed.model and not typed.api_base:
+        changes["api_base"] = None  # the parent's endpoint must see neither another model's requests nor its key
+    return changes
 
 
 def environment_kind(env: str | None) -> Kind | None:

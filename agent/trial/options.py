@@ -1,4 +1,4 @@
-"""What a user asked of `agent solve`, parsed and not resolved, and its form in the record."""
+"""The options of `agent solve`, parsed but not yet resolved, and their form in the record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from environments.protocol import Kind, Shell
 
 @dataclass(frozen=True)
 class Options:
-    """`agent solve`'s options, parsed but not resolved; None is "not given"."""
+    """The options of `agent solve`; None stands for an option that is not set."""
 
     model: str
     task: str | None = None
@@ -23,7 +23,7 @@ class Options:
     env: Kind | None = None
     shell: Shell = "fresh"
     variants: tuple[str, ...] = ()
-    """Ablations of the task, by the names that its benchmark has for them."""
+    """Names of the task's variants."""
     prompt: str | None = None
     plan: Path | None = None
     step_limit: int | None = None
@@ -36,32 +36,35 @@ class Options:
     model_settings: Mapping[str, Any] = field(default_factory=dict)
     keep: bool = False
     checkpoint_every: int | None = None
-    """Commit the whole container after every so many steps; docker only."""
+    """Steps between two commits of the whole container; needs docker."""
     prices: str | None = None
-    """A price snapshot's name; None is the table inside the litellm wheel."""
+    """Name of a price snapshot; None is the table inside the litellm wheel."""
     evaluate: bool = True
     runs: Path = Path("runs")
     batch: str = "single"
 
     def recorded(self) -> dict[str, Any]:
-        """What was given, as JSON, paths made absolute. Plan and prompt are kept with the trial as they were read."""
-        given = {
+        """Return the options that are set, as JSON with absolute paths.
+
+        The plan and the contents of the prompt are kept in files of the trial.
+        """
+        options = {
             key: value
             for key, value in asdict(self).items()
             if value not in (None, {}, ()) and key not in ("runs", "batch", "keep", "plan")
         }
         if self.workspace is not None:
-            given["workspace"] = str(self.workspace.resolve())
+            options["workspace"] = str(self.workspace.resolve())
         if self.api_base is not None:
-            given["api_base"] = without_secrets(self.api_base)
+            options["api_base"] = without_secrets(self.api_base)
         scheme, _, path = self.model.partition(":")
         if scheme in ("script", "replay") and path:
-            given["model"] = f"{scheme}:{Path(path).resolve()}"
-        return given
+            options["model"] = f"{scheme}:{Path(path).resolve()}"
+        return options
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any], **changes: Unpack[OptionChanges]) -> Options:
-        """Options as a record has them; what this version does not know is left out."""
+        """Return the options of a record with these changes; options that this version does not know are dropped."""
         options = {key: value for key, value in recorded.items() if key in cls.__dataclass_fields__}
         options.update(changes)
         if options.get("workspace") is not None:
@@ -71,7 +74,7 @@ class Options:
 
 
 class LimitChanges(TypedDict, total=False):
-    """Limits among the options, by the names of `Options`."""
+    """The limits among the options; see `Options`."""
 
     step_limit: int
     time_limit_s: float
@@ -81,7 +84,7 @@ class LimitChanges(TypedDict, total=False):
 
 
 class OptionChanges(LimitChanges, total=False):
-    """Options that replace those of a record; see `Options`. A key that is absent changes nothing."""
+    """Options that replace those of a record; see `Options`. An absent key changes nothing."""
 
     model: str
     task: str | None

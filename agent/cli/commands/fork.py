@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -68,47 +68,35 @@ def fork(
     """
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
-    from agent.cli.settings import environment_kind, limits, model_settings
+    from agent.cli.settings import fork_changes
     from agent.config import ConfigurableOptions, runs_dir
     from agent.continuation.fork import fork as fork_of
     from agent.loop.worker import LoopWorker
-    from agent.trial.options import OptionChanges
     from agent.trial.run import run_new
     from trajectories.interrupts import held, interruptible
     from trajectories.reading.runs import find_trial
 
     parent = find_trial(trial, runs_dir(runs))
     typed = ConfigurableOptions(
+        model=model,
+        env=env,
+        prompt=prompt,
         step_limit=step_limit,
         time_limit=time_limit,
         cost_limit=cost_limit,
         token_limit=token_limit,
         command_timeout=command_timeout,
+        api_base=api_base,
+        prices=prices,
     )
-    changes: OptionChanges = {}
-    changes.update(cast(OptionChanges, limits(typed)))
-    if model is not None:
-        changes["model"] = model
-    if image is not None:
-        changes["image"] = image
-    if workspace is not None:
-        changes["workspace"] = workspace
-    if prompt is not None:
-        changes["prompt"] = prompt
-    if plan is not None:
-        changes["plan"] = plan
-    if api_base is not None:
-        changes["api_base"] = api_base
-    if prices is not None:
-        changes["prices"] = prices
-    if model_setting or model:
-        changes["model_settings"] = model_settings(model_setting or [])
-    if model and not api_base:
-        changes["api_base"] = None  # the parent's endpoint must see neither another model's requests nor its key
-    if no_evaluate:
-        changes["evaluate"] = False
-    if env is not None:
-        changes["env"] = environment_kind(env)
+    changes = fork_changes(
+        typed,
+        image=image,
+        workspace=workspace,
+        plan=plan,
+        settings=model_setting or (),
+        evaluate=not no_evaluate,
+    )
     with held():
         with interruptible():
             order, start = fork_of(parent, at, hint=inject, **changes)
