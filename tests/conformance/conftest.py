@@ -1,4 +1,4 @@
-"""Environments of one's own, as in the tests of environments."""
+"""The fixture that starts environments, shared with the tests of environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every check fails on the environments that are broken for it: a check that cannot fail is a defect."""
+"""Every check fails on the environments that are broken for it, because a check that cannot fail is useless."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_check_has_a_broken_environment() -> None:
     assert [name for check in all_checks() for name in check.broken if name not in {*broken.WRAPPERS, "Naive"}] == []
 
 
-def test_every_check_says_what_it_checks() -> None:
+def test_every_check_explains_itself() -> None:
     assert len(all_checks()) >= 75
     assert [check.id for check in all_checks() if not check.meaning.endswith(".") or "\n" in check.meaning] == []
     assert (

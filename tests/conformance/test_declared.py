@@ -1,4 +1,4 @@
-"""What kinds declare that they promise, and what started environments of theirs say."""
+"""The promises that kinds declare agree with those of started environments and with the documentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_started_environment_keeps_to_the_table(start, label: str, changes: di
 
 
 @pytest.mark.docker
-def test_what_is_only_for_another_user_than_root(start) -> None:
+def test_promises_that_need_another_user_than_root(start) -> None:
     made = set(start("docker", user="root").started.promises)
     conditional = {promise for promise, when in DECLARED["docker"].items() if "root" in when}
     assert conditional
@@ -34,7 +34,7 @@ def test_what_is_only_for_another_user_than_root(start) -> None:
     assert conditional <= set(start("docker").started.promises)
 
 
-def test_every_promise_means_something_and_some_kind_makes_it() -> None:
+def test_every_promise_has_a_meaning_and_a_kind_that_makes_it() -> None:
     assert set(MEANING) == set(Promise)
     assert {promise for kind in DECLARED.values() for promise in kind} == set(Promise)
     assert tuple(DECLARED) == KINDS
@@ -42,5 +42,5 @@ def test_every_promise_means_something_and_some_kind_makes_it() -> None:
 
 def test_the_documentation_has_the_table() -> None:
     script = Path(__file__).parents[2] / "scripts" / "docs"
-    done = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    action = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
+    assert action.returncode == 0, action.stderr

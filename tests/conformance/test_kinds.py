@@ -1,4 +1,4 @@
-"""The conformance kit on every kind of environment that there is here."""
+"""The conformance kit, run on every kind of environment that this machine has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestLocal(_Kind):
 
 
 class TestShared(_Kind):
-    """Local, without a process list of its own."""
+    """A local environment without a process list of its own."""
 
     name = "shared"
 

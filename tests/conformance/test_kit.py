@@ -1,4 +1,4 @@
-"""The kit itself: its report, its command, and what it lists instead of checking."""
+"""The kit itself: its report, its command, and the checks that it skips."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from environments.promises import Promise
 from environments.protocol import Environment
 from tests.environments.conftest import environment
 
-CHECKS = {one.id: one for one in all_checks()}
+CHECKS = {check.id: check for check in all_checks()}
 
 
 def local(**changes: object) -> Environment:
@@ -24,7 +24,7 @@ def local(**changes: object) -> Environment:
 def test_a_report_has_every_check_in_one_of_three_places() -> None:
     checks = [CHECKS[name] for name in ("exit_status-exit_codes", "network-loopback", "liveness-reason", "caps-flood")]
     report = run_checks(local, checks, name="mine")
-    assert [one.id for one in report.passed] == ["exit_status-exit_codes", "caps-flood"]
+    assert [check.id for check in report.passed] == ["exit_status-exit_codes", "caps-flood"]
     assert [why for _, why in report.unpromised] == [
         "mine does not promise network-off",
         "no way to sever it: mine needs a `sever` for this check",
@@ -33,12 +33,12 @@ def test_a_report_has_every_check_in_one_of_three_places() -> None:
     assert report.table().splitlines()[-1] == "mine: 2 passed, 0 failed, 2 not promised"
 
 
-def test_a_failure_says_what_came_and_what_should_have_come() -> None:
+def test_a_failure_shows_the_actual_and_the_expected_value() -> None:
     def zero(**changes: object) -> Environment:
         return broken.make_broken("AlwaysZero", lambda _, **more: local(**more), **changes)
 
     report = run_checks(zero, [CHECKS["exit_status-exit_codes"], CHECKS["shells-files_stay"]])
-    assert [one.id for one in report.passed] == ["shells-files_stay"]
+    assert [check.id for check in report.passed] == ["shells-files_stay"]
     assert report.failed[0][1] == "exit 1: got ('exited', 0, None), expected ('exited', 1, None)"
     assert not report.ok
 

@@ -1,4 +1,4 @@
-"""The environments under test, one of each kind, started once; and how to make more of them."""
+"""The environments under test: one of each kind, started once, and a fixture that starts more."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IMAGE = Build(Path(__file__).parent / "image", args={"BASE": BASE} if BASE else
 
 
 class Place:
-    """A started environment, with short names for what tests do all the time."""
+    """A started environment, with short names for what tests do often."""
 
     def __init__(self, environment: Environment, started: Started, label: str) -> None:
         self.environment = environment
@@ -49,7 +49,7 @@ def environment(label: str, **changes: object) -> Environment:
 
 @pytest.fixture(scope="session", params=ALL)
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """Shared by all tests of a worker: leave nothing in it that could matter."""
+    """An environment that all tests of a worker share: a test must leave nothing relevant in it."""
     made = environment(request.param)
     try:
         yield Place(made, made.start(), request.param)
@@ -59,7 +59,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Place]]:
-    """Starts an environment of one's own: `start(label, **changes of the spec)`."""
+    """A function that starts a test's own environment: `start(label, **changes of the spec)`."""
     made: list[Environment] = []
 
     def start_one(label: str, **changes: object) -> Place:
@@ -67,5 +67,5 @@ def start() -> Iterator[Callable[..., Place]]:
         return Place(made[-1], made[-1].start(), label)
 
     yield start_one
-    for one in made:
-        one.stop()
+    for made_environment in made:
+        made_environment.stop()

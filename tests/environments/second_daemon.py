@@ -1,6 +1,6 @@
-"""A Docker daemon of a test's own: it can be stopped, killed and restarted without harm to anything else.
+"""A Docker daemon for one test, which can stop, kill and restart it without harm to anything else.
 
-It has a network namespace of its own: with `--bridge=none` a daemon deletes `docker0`, also that of another daemon.
+It has its own network namespace, because with `--bridge=none` a daemon deletes `docker0`, even that of another daemon.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ START_S = 60
 
 
 def problem() -> str | None:
-    """Why there can be no second daemon here; None if there can."""
+    """Return why no second daemon can run here, or None if one can."""
     if os.geteuid():
         return "a second Docker daemon needs root"
     if not shutil.which("dockerd"):
@@ -28,7 +28,7 @@ def problem() -> str | None:
 
 
 class SecondDaemon:
-    """Started, ended and removed by its test."""
+    """A daemon that its test starts, ends and removes."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -64,8 +64,8 @@ class SecondDaemon:
 
     def load(self, image: str) -> None:
         with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saving:
-            done = self.docker("load", stdin=saving.stdout)
-        assert done.returncode == 0, done.stderr
+            action = self.docker("load", stdin=saving.stdout)
+        assert action.returncode == 0, action.stderr
 
     def end(self, how: int = signal.SIGTERM) -> None:
         """Signal the daemon, and wait until it is gone."""

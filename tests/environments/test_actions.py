@@ -1,4 +1,4 @@
-"""What one action is, beyond what the conformance kit tries out: the script's file, the image, forged answers."""
+"""Actions, beyond what the conformance kit tests: the script's file, the image's variables, forged answers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .conftest import DOCKER, Place
 
 
 def test_a_directory_that_is_gone(place: Place) -> None:
-    done = place.run("pwd", cwd="/does/not/exist")
-    assert done.output == b"retrace: cannot enter /does/not/exist, running in / instead\n/\n"
+    action = place.run("pwd", cwd="/does/not/exist")
+    assert action.output == b"retrace: cannot enter /does/not/exist, running in / instead\n/\n"
 
 
 def test_a_script_is_a_file(place: Place) -> None:
-    """So argv stays short, `$0` is readable, and line numbers are the script's own."""
-    done = place.run('line\\\n() { :; }\nhead -c 4 "$0"; echo; tr "\\0" "\\n" </proc/$$/cmdline; no-such-command')
-    lines = done.output.decode().splitlines()
+    """So the arguments stay short, `$0` is readable, and line numbers are the script's own."""
+    action = place.run('line\\\n() { :; }\nhead -c 4 "$0"; echo; tr "\\0" "\\n" </proc/$$/cmdline; no-such-command')
+    lines = action.output.decode().splitlines()
     assert lines[0] == "line"
     assert lines[1].endswith("bash")
     assert lines[2] == "-l"
     assert "line 3: no-such-command" in lines[-1]
-    assert done.exit_code == 127
+    assert action.exit_code == 127
 
 
 def test_a_script_of_300_kilobytes_and_any_bytes(place: Place) -> None:
     line = "x='\\\\ % %% \\n \\0 é \udcff \t'\n"
     script = line * (300_000 // len(line)) + 'printf %s "$x" | od -An -tx1 | tr -d " \\n"'
-    done = place.run(script)
-    assert bytes.fromhex(done.output.decode()) == line[3:-2].encode("utf-8", "surrogateescape")
+    action = place.run(script)
+    assert bytes.fromhex(action.output.decode()) == line[3:-2].encode("utf-8", "surrogateescape")
 
 
 @pytest.mark.parametrize("label", [DOCKER])
@@ -41,8 +41,8 @@ def test_the_image_s_environment(start: object, label: str) -> None:
     assert place.text("echo $FROM_SPEC", env={"FROM_SPEC": "other"}) == "other\n"
 
 
-def test_a_forged_answer_is_refused(start: object) -> None:
-    """`local` cannot keep actions from the channel; what they write there ends the trial instead of being believed."""
+def test_a_forged_answer_is_rejected(start: object) -> None:
+    """`local` cannot keep actions from the channel, but what they write there ends the trial."""
     place: Place = start("local")  # type: ignore[operator]
     with pytest.raises(SupervisorLost, match="something else than the supervisor"):
         place.run("echo 'x 1 exited 0 0 1 0m0.0s 0m0.0s 0 - 0 0 0 0' >/proc/1/fd/1; sleep 1")

@@ -1,4 +1,4 @@
-"""What goes in and out of an environment as a tar stream: as it is, nothing outside, nothing silently lost."""
+"""Tar streams into and out of an environment are unchanged, stay in their directory and lose nothing silently."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ def members(path: Path) -> dict[str, tarfile.TarInfo]:
 
 
 @pytest.mark.parametrize("label", ALL)
-def test_a_workspace_with_everything_odd_goes_out_and_in_again(start: object, label: str, tmp_path: Path) -> None:
+def test_a_workspace_with_unusual_files_survives_export_and_import(start: object, label: str, tmp_path: Path) -> None:
     first: Place = start(label)  # type: ignore[operator]
     first.text(ODD)
     export = first.environment.export(tmp_path / "w.tar.zst")
-    assert sorted((one.path, one.why) for one in export.skipped) == [
+    assert sorted((skipped.path, skipped.why) for skipped in export.skipped) == [
         ("odd/pipe", "named pipe"),
         ("odd/socket", "socket"),
     ]
     assert export.bytes == (tmp_path / "w.tar.zst").stat().st_size < 1_000_000
-    found = members(tmp_path / "w.tar.zst")
-    assert len(found) == export.entries
-    assert {(member.uid, member.gid) for member in found.values()} == {(0, 0)}
-    assert all(name == "." or name.startswith("./") for name in found)
-    assert found["./odd/sparse"].issparse()
-    assert "./odd/caf\udce9" in found
+    exported = members(tmp_path / "w.tar.zst")
+    assert len(exported) == export.entries
+    assert {(member.uid, member.gid) for member in exported.values()} == {(0, 0)}
+    assert all(name == "." or name.startswith("./") for name in exported)
+    assert exported["./odd/sparse"].issparse()
+    assert "./odd/caf\udce9" in exported
 
     second: Place = start(label)  # type: ignore[operator]
     with (tmp_path / "w.tar.zst").open("rb") as raw:
@@ -93,7 +93,7 @@ CLIMBING = {
 
 @pytest.mark.parametrize("how", CLIMBING)
 @pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_an_archive_that_reaches_out_is_refused(place: Place, how: str, format: int) -> None:
+def test_an_archive_that_writes_outside_of_its_directory_is_rejected(place: Place, how: str, format: int) -> None:
     with pytest.raises(BadArchive, match="archive member"):
         place.environment.put(tar_of(*CLIMBING[how], format=format), "climbing")
     assert place.text("ls /tmp/climbed climbed ../climbed 2>/dev/null | wc -l; rm -rf climbing") == "0\n"
@@ -131,22 +131,23 @@ def test_a_big_archive_needs_little_memory(tmp_path: Path) -> None:
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         place.stop()
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 32 << 10
+    action = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert action.returncode == 0, action.stderr
+    assert int(action.stdout) < 32 << 10
 
 
-def test_what_tar_complains_about_is_told_apart() -> None:
+def test_complaints_of_tar_are_sorted_by_meaning() -> None:
     skipped, rest = complaints(
         "tar: ./a: b\\n\\303\\251: file changed as we read it\ntar: ./s: socket ignored\n"
         "tar: ./x: Cannot open: Permission denied\ntar: Exiting with failure status due to previous errors\n"
     )
-    assert [(one.path, one.why) for one in skipped] == [("a: b\n\u00e9", "file changed as we read it"), ("s", "socket")]
+    reasons = {path.path: path.why for path in skipped}
+    assert reasons == {"a: b\n\u00e9": "file changed as we read it", "s": "socket"}
     assert rest == ["tar: ./x: Cannot open: Permission denied"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_what_cannot_be_read_is_an_error(place: Place, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(place: Place, tmp_path: Path) -> None:
     if place.label != "local":
         pytest.skip("the administrator reads everything")
     place.text("echo x >locked; chmod 0 locked")

@@ -1,4 +1,4 @@
-"""Which environment a trial gets, and what this machine is said to have."""
+"""The choice of an environment for a trial, and the survey of this machine."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from trajectories.processes import start_time
 
 
 @pytest.mark.docker
-def test_docker_comes_first_where_the_task_allows_it() -> None:
+def test_docker_comes_first_if_the_task_allows_it() -> None:
     assert choose(KINDS, True, None) == "docker"
 
 
 @pytest.mark.sandbox
-def test_without_docker_the_sandbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_docker_the_sandbox_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     assert choose(KINDS, True, None) == "sandbox"
     assert choose(("docker",), False, None) == "sandbox"
     assert choose(("sandbox", "local"), False, None) == "sandbox"
 
 
-def test_without_any_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_environment_the_error_names_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     with pytest.raises(EnvironmentUnavailable, match="no Docker daemon answers"):
         choose(("docker",), True, None)
@@ -34,7 +34,7 @@ def test_without_any_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         choose(("local",), True, None)
 
 
-def test_what_is_asked_for_is_taken_or_refused() -> None:
+def test_a_requested_kind_is_used_or_rejected() -> None:
     assert choose(KINDS, True, "local") == "local"
     with pytest.raises(EnvironmentUnavailable, match="does not run in the sandbox environment; it allows: docker"):
         choose(("docker",), True, "sandbox")
@@ -58,7 +58,7 @@ def test_the_survey_never_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert (there.docker.version, there.podman) == (None, None)
 
 
-def test_an_owner_is_one_process_for_ever() -> None:
+def test_an_owner_is_one_process_forever() -> None:
     me = this_process()
     assert me.alive
     assert Owner.of(me.labels()) == me

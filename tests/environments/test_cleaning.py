@@ -1,4 +1,4 @@
-"""What dead processes left is removed; what belongs to living ones, to the user, or to nobody known stays."""
+"""Leftovers of dead processes are removed; those of live or unknown owners and of the user stay."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def dead() -> Owner:
 # --- owners --------------------------------------------------------------------------------------------
 
 
-def test_a_process_is_dead_once_it_ended_also_before_it_is_waited_for() -> None:
+def test_a_process_is_dead_once_it_ended_even_as_a_zombie() -> None:
     process = subprocess.Popen(["sleep", "100"])
     owner = of_process(process.pid)
     assert owner.alive
@@ -71,15 +71,15 @@ def test_a_process_id_that_is_used_again_is_another_process() -> None:
 
 
 def test_another_boot_and_another_process_namespace_cannot_be_judged(dead: Owner) -> None:
-    for one in (this_process(), dead):
-        assert replace(one, boot_id="another").judged()[0] is State.UNKNOWN
-        assert replace(one, boot_id="").judged()[0] is State.UNKNOWN
-        assert replace(one, pid_ns=1).judged()[0] is State.UNKNOWN
+    for owner in (this_process(), dead):
+        assert replace(owner, boot_id="another").judged()[0] is State.UNKNOWN
+        assert replace(owner, boot_id="").judged()[0] is State.UNKNOWN
+        assert replace(owner, pid_ns=1).judged()[0] is State.UNKNOWN
     assert replace(this_process(), pid_ns=None).judged()[0] is State.ALIVE
     assert replace(dead, pid_ns=None).judged()[0] is State.UNKNOWN
 
 
-def test_an_owner_is_told_by_its_labels_and_by_its_directories() -> None:
+def test_an_owner_is_recognized_by_labels_and_by_names_of_directories() -> None:
     me = this_process()
     assert Owner.of(me.labels()) == me
     assert Owner.of_directory(f"{me.prefix}judge-ab_c1d2") == me
@@ -100,11 +100,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def names(found: list[cleaning.Leftover], place: Path) -> set[str]:
-    return {Path(one.name).name for one in found if Path(one.name).parent == place}
+def names(leftovers: list[cleaning.Leftover], place: Path) -> set[str]:
+    return {Path(leftover.name).name for leftover in leftovers if Path(leftover.name).parent == place}
 
 
-def test_only_directories_of_dead_processes_go(place: Path, dead: Owner) -> None:
+def test_only_directories_of_dead_processes_are_removed(place: Path, dead: Owner) -> None:
     left, mine, strange = (place / f"{owner.prefix}x" for owner in (dead, this_process(), replace(dead, pid_ns=1)))
     for directory in (left, mine, strange, place / "retrace-notes"):
         directory.mkdir()
@@ -117,30 +117,30 @@ def test_only_directories_of_dead_processes_go(place: Path, dead: Owner) -> None
     tried = cleaning.clean(dry_run=True)
     assert names(tried.removed, place) == {left.name}
     assert left.is_dir()
-    done = cleaning.clean()
-    assert names(done.removed, place) == {left.name}
-    assert names(done.unknown, place) == {strange.name}
-    assert "process namespace" in done.unknown[0].why
+    cleaned = cleaning.clean()
+    assert names(cleaned.removed, place) == {left.name}
+    assert names(cleaned.unknown, place) == {strange.name}
+    assert "process namespace" in cleaned.unknown[0].why
     assert {path.name for path in place.iterdir()} == {
         mine.name, strange.name, "retrace-notes", f"{dead.prefix}file", f"{dead.prefix}link",
     }  # fmt: skip
-    assert done.docker is not None
-    assert "unix:///nonexistent.sock" in done.docker or "No such file" in done.docker
-    assert not done.failed
+    assert cleaned.docker is not None
+    assert "unix:///nonexistent.sock" in cleaned.docker or "No such file" in cleaned.docker
+    assert not cleaned.failed
 
 
-def test_what_lies_in_shared_memory_goes_too(place: Path, dead: Owner) -> None:
+def test_directories_in_shared_memory_are_removed_too(place: Path, dead: Owner) -> None:
     left = temporary_files.SHARED_MEMORY / f"{dead.prefix}{secrets.token_hex(4)}"
     left.mkdir()
-    assert str(left) in [one.name for one in cleaning.clean().removed]
+    assert str(left) in [leftover.name for leftover in cleaning.clean().removed]
     assert not left.exists()
 
 
 @pytest.mark.skipif(not pid_namespace(), reason="no process namespaces to be had")
-def test_a_directory_that_may_be_another_machine_s_stays(
+def test_a_directory_that_may_belong_to_another_machine_stays(
     place: Path, dead: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every machine's first pid namespace has the same inode, so a live one of there looked dead here."""
+    """The first pid namespace of every machine has the same inode, so a live process there looked dead here."""
     left = place / f"{dead.prefix}x"
     left.mkdir()
     mounts = place / "mountinfo"
@@ -149,9 +149,9 @@ def test_a_directory_that_may_be_another_machine_s_stays(
         f"3 1 0:51 / {place}-other rw - ext4 /dev/sdb1 rw\n"
     )
     monkeypatch.setattr(temporary_files, "MOUNTS", mounts)
-    done = cleaning.clean()
+    cleaned = cleaning.clean()
     assert left.is_dir()
-    (unknown,) = [one for one in done.unknown if one.name == str(left)]
+    (unknown,) = [leftover for leftover in cleaned.unknown if leftover.name == str(left)]
     assert "another machine" in unknown.why
     mounts.write_text(mounts.read_text().replace("nfs4", "xfs"))
     cleaning.clean()
@@ -165,21 +165,21 @@ def test_a_process_of_another_namespace_keeps_its_directory(place: Path) -> None
         "import json; from environments.leftovers.cleaning import clean; "
         "print(json.dumps([one.name for one in clean().unknown]))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [*pid_namespace(), sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert str(mine) in json.loads(done.stdout)
+    assert str(mine) in json.loads(process.stdout)
     assert mine.is_dir()
 
 
 # --- locks ---------------------------------------------------------------------------------------------
 
 
-def test_a_lock_goes_with_its_last_holder_and_only_an_unheld_one_is_cleaned(place: Path) -> None:
+def test_a_lock_vanishes_with_its_last_holder_and_only_an_unheld_one_is_cleaned(place: Path) -> None:
     with one_at_a_time("held"):
         (lock,) = place.glob("retrace-*-held.lock")
         left = lock.with_name(lock.name.replace("held", "left"))
@@ -217,7 +217,7 @@ def test_one_at_a_time_holds_while_its_lock_file_is_removed_again_and_again(plac
 
 @pytest.fixture
 def make() -> Iterator[Callable[..., str]]:
-    """Makes a container with these labels, in this state; its name."""
+    """A function that makes a container with these labels, in this state, and returns its name."""
     api = daemon.connect()
     image = images.make_available(api, environment("docker").spec, print).id
     made = []
@@ -254,49 +254,49 @@ def exists(name: str) -> bool:
         api.close()
 
 
-def fate(name: str, found: list[cleaning.Leftover]) -> str | None:
-    return next((one.fate for one in found if one.name == name), None)
+def fate(name: str, leftovers: list[cleaning.Leftover]) -> str | None:
+    return next((leftover.fate for leftover in leftovers if leftover.name == name), None)
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize("state", ["created", "exited", "running", "paused"])
-def test_a_dead_owner_s_container_goes_in_whatever_state(make: Callable[..., str], dead: Owner, state: str) -> None:
+def test_a_container_of_a_dead_owner_is_removed_in_any_state(make: Callable[..., str], dead: Owner, state: str) -> None:
     name = make(dead.labels(), state)
     assert fate(name, cleaning.clean(dry_run=True).removed) == "dead"
     assert exists(name)
-    done = cleaning.clean()
-    assert fate(name, done.removed) == "dead"
+    cleaned = cleaning.clean()
+    assert fate(name, cleaned.removed) == "dead"
     assert not exists(name)
 
 
 @pytest.mark.docker
-def test_containers_of_the_living_of_strangers_and_of_the_user_stay(make: Callable[..., str], dead: Owner) -> None:
+def test_containers_of_live_or_unknown_owners_and_of_the_user_stay(make: Callable[..., str], dead: Owner) -> None:
     mine = make(this_process().labels())
     strange = make(replace(dead, pid_ns=1).labels())
     elsewhere = make(replace(dead, boot_id="another").labels(), "exited")
     broken = make({"retrace.owner.pid": "x"})
     users = make({})
     kept = make(dead.labels() | {KEEP: "1"}, "exited")
-    done = cleaning.clean()
-    listed = [*done.removed, *done.kept, *done.unknown]
-    assert [fate(one, listed) for one in (mine, strange, elsewhere, broken, users, kept)] == [
+    cleaned = cleaning.clean()
+    listed = [*cleaned.removed, *cleaned.kept, *cleaned.unknown]
+    assert [fate(name, listed) for name in (mine, strange, elsewhere, broken, users, kept)] == [
         None, "unknown", "unknown", "unknown", None, "kept",
     ]  # fmt: skip
-    assert all(exists(one) for one in (mine, strange, elsewhere, broken, users, kept))
+    assert all(exists(name) for name in (mine, strange, elsewhere, broken, users, kept))
     assert fate(kept, cleaning.clean(kept=True).removed) == "kept"
-    assert [exists(one) for one in (mine, strange, users, kept)] == [True, True, True, False]
+    assert [exists(name) for name in (mine, strange, users, kept)] == [True, True, True, False]
 
 
 @pytest.mark.docker
-def test_a_user_s_container_of_an_image_with_our_labels_stays(make: Callable[..., str], dead: Owner) -> None:
+def test_a_container_of_the_user_from_an_image_with_our_labels_stays(make: Callable[..., str], dead: Owner) -> None:
     api = daemon.connect()
     ours = make(dead.labels())
     image = api.commit(ours)["Id"]
     try:
         users, again = make({}, of=image), make(replace(dead, start=1).labels(), of=image)
-        done = cleaning.clean()
-        assert fate(users, [*done.removed, *done.unknown]) is None
-        assert [exists(one) for one in (ours, users, again)] == [False, True, False]
+        cleaned = cleaning.clean()
+        assert fate(users, [*cleaned.removed, *cleaned.unknown]) is None
+        assert [exists(name) for name in (ours, users, again)] == [False, True, False]
         api.remove_container(users)
     finally:
         api.remove_image(image, force=True)
@@ -304,8 +304,8 @@ def test_a_user_s_container_of_an_image_with_our_labels_stays(make: Callable[...
 
 
 @pytest.mark.docker
-def test_an_image_made_for_a_dead_process_alone_goes_and_no_other(make: Callable[..., str], dead: Owner) -> None:
-    """The evaluator of ProgramBench commits such images; a user may have given one a name of their own."""
+def test_only_images_made_for_a_dead_process_alone_are_removed(make: Callable[..., str], dead: Owner) -> None:
+    """The evaluator of ProgramBench commits such images; a user may have given one another name."""
     api = daemon.connect()
     word = f"retrace-test-scratch-{secrets.token_hex(6)}"
 
@@ -325,11 +325,11 @@ def test_an_image_made_for_a_dead_process_alone_goes_and_no_other(make: Callable
         tried = cleaning.clean(dry_run=True)
         assert fate(gone, tried.removed) == "dead"
         assert images.look_up(api, gone) is not None
-        done = cleaning.clean()
-        assert fate(gone, done.removed) == "dead"
+        cleaned = cleaning.clean()
+        assert fate(gone, cleaned.removed) == "dead"
         assert images.look_up(api, gone) is None
-        assert all(images.look_up(api, one) for one in stay)
-        assert fate(stay[-1], done.unknown) == "unknown"
+        assert all(images.look_up(api, image) for image in stay)
+        assert fate(stay[-1], cleaned.unknown) == "unknown"
     finally:
         for image in api.images(name=word):
             for tag in image["RepoTags"]:
@@ -337,13 +337,13 @@ def test_an_image_made_for_a_dead_process_alone_goes_and_no_other(make: Callable
         api.close()
 
 
-def test_after_a_new_boot_what_does_not_run_on_this_machine_s_daemon_is_dead(dead: Owner) -> None:
+def test_after_a_new_boot_stopped_containers_of_this_machine_are_dead(dead: Owner) -> None:
     def judged(created: float, state: str, local: bool = True, **changes: Any) -> str:
         labels = replace(dead, **{"boot_id": "another", **changes}).labels()
         facts = {"Id": "1" * 64, "Labels": labels, "Names": ["/x"], "State": state, "Created": created}
-        found = containers.judged(facts, local=local)
-        assert found is not None
-        return found.fate
+        leftover = containers.judged(facts, local=local)
+        assert leftover is not None
+        return leftover.fate
 
     booted = boot_time()
     assert booted > 0
@@ -355,7 +355,7 @@ def test_after_a_new_boot_what_does_not_run_on_this_machine_s_daemon_is_dead(dea
 
 
 @pytest.mark.docker
-def test_the_container_of_a_keep_is_labelled_and_listed(start: Callable[..., Place]) -> None:
+def test_a_kept_container_is_labeled_and_listed(start: Callable[..., Place]) -> None:
     place = start("docker", keep=True)
     assert place.started.container is not None
     api = daemon.connect()
@@ -363,17 +363,17 @@ def test_the_container_of_a_keep_is_labelled_and_listed(start: Callable[..., Pla
         assert KEEP in api.inspect_container(place.started.container)["Config"]["Labels"]
         place.environment.stop()
         assert exists(place.started.container)
-        assert place.started.container not in [one.id for one in cleaning.clean(kept=True).removed]  # we live
+        assert place.started.container not in [leftover.id for leftover in cleaning.clean(kept=True).removed]  # we live
     finally:
         api.remove_container(place.started.container, force=True)
         api.close()
 
 
 @pytest.mark.docker
-def test_several_cleaners_do_not_get_into_each_other_s_way(make: Callable[..., str], dead: Owner) -> None:
+def test_several_cleaners_do_not_disturb_each_other(make: Callable[..., str], dead: Owner) -> None:
     made = [make(dead.labels(), "running") for _ in range(2)]
     code = "from environments.leftovers.cleaning import clean; done = clean(); raise SystemExit(len(done.failed))"
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     cleaners = [subprocess.Popen([sys.executable, "-c", code], env=env) for _ in range(3)]
-    assert [one.wait(60) for one in cleaners] == [0, 0, 0]
-    assert not any(exists(one) for one in made)
+    assert [cleaner.wait(60) for cleaner in cleaners] == [0, 0, 0]
+    assert not any(exists(cleaner) for cleaner in made)

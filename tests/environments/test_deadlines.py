@@ -30,21 +30,21 @@ def test_everything_that_an_action_started_is_ended(place: Place, how: str) -> N
     place.text("true")
     plain_s = time.monotonic() - began
     began = time.monotonic()
-    done = place.run(f"echo partial; {ESCAPES[how].replace('{sleep}', './' + sleep)}", deadline_s=0.3)
-    assert (done.ended, done.exit_code, done.signal, done.output[:8]) == ("deadline", None, None, b"partial\n")
+    action = place.run(f"echo partial; {ESCAPES[how].replace('{sleep}', './' + sleep)}", deadline_s=0.3)
+    assert (action.ended, action.exit_code, action.signal, action.output[:8]) == ("deadline", None, None, b"partial\n")
     assert place.text(f"grep -l '[e]{sleep[1:]}' /proc/[0-9]*/cmdline 2>/dev/null | wc -l; rm {sleep}") == "0\n"
     assert time.monotonic() - began < 10 * plain_s, "what escapes takes much longer to end than what does not"
-    assert done.duration_s >= 0.3
+    assert action.duration_s >= 0.3
 
 
 @pytest.mark.parametrize("label", [SANDBOX, DOCKER])
 def test_kill_minus_one_ends_neither_the_action_nor_the_environment(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
     place.run("sleep 1000 & echo $! >background")
-    done = place.run("echo before; kill -9 -1; echo after")
-    assert (done.ended, done.exit_code) == ("exited", 0)
+    action = place.run("echo before; kill -9 -1; echo after")
+    assert (action.ended, action.exit_code) == ("exited", 0)
     if label == "docker":  # elsewhere it also ends what carries the output; what was under way may be lost
-        assert done.output == b"before\nafter\n"
+        assert action.output == b"before\nafter\n"
     assert place.text("grep -s State: /proc/$(cat background)/status | grep -v zombie || echo gone") == "gone\n"
     assert place.text("for s in 9 1 2 3 10 12 13 14 15; do kill -$s 1; done 2>/dev/null; sleep 0.1; echo on") == "on\n"
 
@@ -52,8 +52,8 @@ def test_kill_minus_one_ends_neither_the_action_nor_the_environment(start: objec
 @pytest.mark.parametrize("label", [SANDBOX, DOCKER])
 def test_a_fork_bomb_is_ended(start: object, label: str) -> None:
     place: Place = start(label, pids=200)  # type: ignore[operator]
-    done = place.run("bomb() { bomb | bomb & }; bomb; sleep 1000", deadline_s=1)
-    assert done.ended == "deadline"
+    action = place.run("bomb() { bomb | bomb & }; bomb; sleep 1000", deadline_s=1)
+    assert action.ended == "deadline"
     assert place.text("echo on") == "on\n"
 
 

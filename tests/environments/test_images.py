@@ -1,4 +1,4 @@
-"""How an image comes to be there: found, built from its content, pulled, or a clear word why not."""
+"""Making an image available: it is there, is built, is pulled, or there is a clear error."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def available(directory: Path, image: str | None = None, **args: str) -> tuple[i
 
 def remove(*made: images.Image) -> None:
     api = daemon.connect()
-    for one in made:
-        for tag in api.inspect_image(one.id)["RepoTags"]:
+    for image in made:
+        for tag in api.inspect_image(image.id)["RepoTags"]:
             api.remove_image(tag, force=True)
 
 
@@ -62,9 +62,9 @@ def test_a_build_is_found_again_by_its_content(tmp_path: Path) -> None:
 def test_a_build_under_a_name(tmp_path: Path) -> None:
     named, _ = available(context(tmp_path / "c", data=str(time.time_ns())), "retrace-test-named:1")
     assert named.reference == "retrace-test-named:1"
-    found = images.look_up(daemon.connect(), "retrace-test-named:1")
-    assert found is not None
-    assert found.id == named.id
+    image = images.look_up(daemon.connect(), "retrace-test-named:1")
+    assert image is not None
+    assert image.id == named.id
     assert daemon.connect().inspect_image(named.id)["Config"]["Labels"][images.BUILT_LABEL]
     remove(named)
 
@@ -77,13 +77,13 @@ def _build(directory: Path) -> tuple[str, int]:
 def test_two_processes_that_want_the_same_image_build_it_once(tmp_path: Path) -> None:
     directory = context(tmp_path / "c", data=str(time.time_ns()))
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        (one, said), (other, also_said) = pool.map(_build, [directory] * 2)
-    assert one == other
+        (first, said), (second, also_said) = pool.map(_build, [directory] * 2)
+    assert first == second
     assert sorted(bool(lines) for lines in (said, also_said)) == [False, True]
-    remove(images.Image("", one, "", "", {}))
+    remove(images.Image("", first, "", "", {}))
 
 
-def test_a_build_that_fails_says_the_daemon_s_own_words(tmp_path: Path) -> None:
+def test_a_failed_build_reports_the_daemon_s_own_message(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentUnavailable) as caught:
         available(context(tmp_path / "c", DOCKERFILE + "RUN echo to be seen && false\n"))
     assert "\n" not in str(caught.value)
@@ -93,7 +93,7 @@ def test_a_build_that_fails_says_the_daemon_s_own_words(tmp_path: Path) -> None:
         available(tmp_path)
 
 
-def test_an_image_that_cannot_be_had() -> None:
+def test_an_image_that_is_not_available() -> None:
     made = environment("docker", build=None, image="retrace.invalid/no/such:image")
     with pytest.raises(EnvironmentUnavailable) as caught:
         made.start()
@@ -113,7 +113,7 @@ def test_an_image_without_bash(tmp_path: Path) -> None:
 
 
 def test_an_image_without_setpriv_and_tar(tmp_path: Path) -> None:
-    """coreutils' chroot drops the user as well; without tar the loss is said."""
+    """coreutils' chroot can change the user, too; without tar, the loss is reported."""
     lacking = DOCKERFILE + "RUN rm -f /bin/tar /usr/bin/tar /usr/bin/setpriv /bin/setpriv\nUSER nobody\n"
     made, _ = available(context(tmp_path / "c", lacking))
     place = environment("docker", build=None, image=made.reference)
@@ -142,8 +142,8 @@ def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_pull_says_how_far_it_is_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines as Docker 20.10 sends them; a registry on the loopback is too quick to see one."""
+def test_a_pull_reports_its_progress_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines are as Docker 20.10 sends them; a registry on the loopback is too fast to produce them."""
     from environments.docker import stored_images
 
     def line(layer: str, status: str, **detail: int) -> dict[str, object]:

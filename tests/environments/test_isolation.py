@@ -1,4 +1,4 @@
-"""What an environment keeps actions from: the channel, the network, the host's files, other users' programs."""
+"""Isolation of actions from the channel, the network, the host's files and other users' programs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_the_network_is_off_and_loopback_works(start: object, label: str) -> Non
     assert Promise.NETWORK_OFF in place.started.promises
     with socket.create_server(("0.0.0.0", 0)) as server:
         port = server.getsockname()[1]
-        done = place.run(
+        action = place.run(
             f"cat /proc/net/dev | tail -n +3 | cut -d: -f1; (echo >/dev/tcp/127.0.0.1/{port}) 2>&1", deadline_s=10
         )
-    lines = done.output.decode().split("\n")
+    lines = action.output.decode().split("\n")
     assert lines[0].strip() == "lo"
     assert "refused" in lines[1]
     script = "use IO::Socket::INET; $s=IO::Socket::INET->new(Listen=>1,LocalAddr=>'127.0.0.1') or die; "
@@ -42,14 +42,14 @@ def test_the_network_is_off_and_loopback_works(start: object, label: str) -> Non
 
 
 @CONFINED
-def test_the_network_is_on_when_asked_for(start: object, label: str) -> None:
+def test_the_network_is_on_if_requested(start: object, label: str) -> None:
     place: Place = start(label, network=True)  # type: ignore[operator]
     assert Promise.NETWORK_OFF not in place.started.promises
     assert place.text("tail -n +3 /proc/net/dev | grep -vc ' lo:'") != "0\n"
 
 
 @CONFINED
-def test_host_files_are_out_of_sight(start: object, label: str, tmp_path: Path) -> None:
+def test_actions_do_not_see_host_files(start: object, label: str, tmp_path: Path) -> None:
     place: Place = start(label)  # type: ignore[operator]
     assert Promise.OWN_FILES in place.started.promises
     (tmp_path / "secret").write_text("secret")
@@ -98,7 +98,7 @@ def test_a_local_environment_over_a_host_directory(start: object, tmp_path: Path
 
 
 @CONFINED
-def test_the_channel_is_out_of_reach(start: object, label: str) -> None:
+def test_actions_cannot_reach_the_channel(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
     assert (Promise.UNFORGEABLE in place.started.promises) == (label == "docker")
     forge = "for fd in 0 1 2 20 21 22; do (echo forged >/proc/1/fd/$fd) 2>/dev/null && echo wrote $fd; "
@@ -106,8 +106,8 @@ def test_the_channel_is_out_of_reach(start: object, label: str) -> None:
     forge += (
         "(cat /proc/1/environ >/dev/null) 2>/dev/null && echo environ; (: </proc/1/mem) 2>/dev/null && echo mem; true"
     )
-    done = place.run(forge, deadline_s=5)
-    assert (done.exit_code, done.output) == (0, b"")
+    action = place.run(forge, deadline_s=5)
+    assert (action.exit_code, action.output) == (0, b"")
     assert place.text("echo honest") == "honest\n"
 
 
@@ -135,8 +135,8 @@ def test_no_process_of_the_supervisor_can_be_traced(start: object, label: str) -
     place: Place = start(label)  # type: ignore[operator]
     assert Promise.NO_TRACING in place.started.promises
     place.environment.put(_file("attach.pl", ATTACH), ".")
-    done = place.run("perl attach.pl", deadline_s=10)
-    assert (done.exit_code, done.output) == (0, b""), done
+    action = place.run("perl attach.pl", deadline_s=10)
+    assert (action.exit_code, action.output) == (0, b""), action
     place.text("sleep 100 >/dev/null 2>&1 &")
     assert b"traced sleep\n" in place.run("perl attach.pl", deadline_s=10).output  # what is the action's own can be
     assert place.text("echo honest") == "honest\n"
@@ -154,8 +154,8 @@ def _file(name: str, text: str) -> io.BytesIO:
 @CONFINED
 def test_signals_do_not_reach_the_supervisor(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
-    done = place.run("for s in $(seq 1 64); do kill -$s 1 2>/dev/null; done; echo after", deadline_s=10)
-    assert (done.ended, done.output) == ("exited", b"after\n")
+    action = place.run("for s in $(seq 1 64); do kill -$s 1 2>/dev/null; done; echo after", deadline_s=10)
+    assert (action.ended, action.output) == ("exited", b"after\n")
     helpers = (
         "for p in /proc/[0-9]*; do p=${p#/proc/}; [[ $p == $$ || $p == $PPID ]] || kill -STOP $p -9 2>/dev/null; done"
     )
@@ -180,7 +180,7 @@ def test_no_privilege_can_be_gained(start: object, label: str) -> None:
 
 
 @pytest.mark.docker
-def test_what_the_supervisor_keeps_is_not_for_actions(start: object) -> None:
+def test_actions_do_not_have_the_supervisor_s_capabilities(start: object) -> None:
     place: Place = start("docker")  # type: ignore[operator]
     assert place.run("ls /run/retrace").exit_code == 2
     assert place.run("cat /run/retrace/out").exit_code == 1
@@ -194,7 +194,7 @@ def test_what_the_supervisor_keeps_is_not_for_actions(start: object) -> None:
 
 
 @pytest.mark.docker
-def test_an_image_s_root_user_is_said_to_be_unprotected(start: object) -> None:
+def test_an_image_with_root_as_its_user_is_reported_as_unprotected(start: object) -> None:
     place: Place = start("docker", user="root")  # type: ignore[operator]
     assert any(line.startswith("unprotected") for line in place.started.lost)
     assert Promise.UNFORGEABLE not in place.started.promises
@@ -250,11 +250,11 @@ def test_the_administrator(start: object, label: str) -> None:
 def test_limits_are_the_container_s(start: object) -> None:
     place: Place = start("docker", cpus=1.0, memory_bytes=64 << 20, pids=50, cap_drop=("ALL",))  # type: ignore[operator]
     assert {Promise.CPU_LIMIT, Promise.MEMORY_LIMIT, Promise.PIDS_LIMIT} <= set(place.started.promises)
-    assert [one.limit for one in place.started.lowered] == ["output_bytes"]
+    assert [lowered.limit for lowered in place.started.lowered] == ["output_bytes"]
     flood = place.run("yes", deadline_s=30)
     assert (flood.ended, len(flood.output)) == ("output_cap", int(place.started.lowered[0].given))
-    done = place.run("perl -e '$x = q(a) x 200_000_000'", deadline_s=30)
-    assert done.ended == "oom"
+    action = place.run("perl -e '$x = q(a) x 200_000_000'", deadline_s=30)
+    assert action.ended == "oom"
     assert place.text("echo alive") == "alive\n"
     many = place.run("for i in $(seq 100); do sleep 5 & done", deadline_s=2)
     assert b"Resource temporarily unavailable" in many.output
@@ -264,7 +264,7 @@ def test_limits_are_the_container_s(start: object) -> None:
 @pytest.mark.docker
 def test_limits_beyond_the_host_are_lowered(start: object) -> None:
     place: Place = start("docker", output_bytes=1000, cpus=100_000.0, memory_bytes=1 << 60)  # type: ignore[operator]
-    assert [(one.limit, one.asked) for one in place.started.lowered] == [
+    assert [(lowered.limit, lowered.asked) for lowered in place.started.lowered] == [
         ("cpus", "100000.0"),
         ("memory_bytes", str(1 << 60)),
     ]
@@ -281,7 +281,7 @@ def test_a_sandbox_s_limits_hold_for_each_process(start: object) -> None:
 
 
 @CONFINED
-def test_kernel_settings_are_not_an_action_s(start: object, label: str) -> None:
+def test_actions_cannot_write_kernel_settings(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
     files = "/proc/sys/vm/* /proc/sys/kernel/{core_pattern,modprobe,panic} /proc/sysrq-trigger /dev/null"
     assert place.text(f"for f in {files}; do [[ -w $f ]] && echo $f; done; true") == "/dev/null\n"
@@ -289,7 +289,7 @@ def test_kernel_settings_are_not_an_action_s(start: object, label: str) -> None:
 
 
 def test_one_environment_for_each_of_many_threads(start: object) -> None:
-    """A sandbox that a thread started outlives that thread."""
+    """A sandbox keeps running after the thread that started it has ended."""
     made: list[Place] = []
     thread = threading.Thread(target=lambda: made.append(start("local")))  # type: ignore[operator]
     thread.start()
@@ -317,7 +317,7 @@ def test_every_namespace_is_its_own(start: object, label: str) -> None:
 
 
 @CONFINED
-def test_an_action_makes_itself_no_namespace_to_be_root_in(start: object, label: str) -> None:
+def test_an_action_cannot_make_a_namespace_in_which_it_is_root(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
     if any(line.startswith("user namespaces:") for line in place.started.lost):
         pytest.skip("this bubblewrap cannot, and says so")
@@ -326,7 +326,7 @@ def test_an_action_makes_itself_no_namespace_to_be_root_in(start: object, label:
 
 
 @CONFINED
-def test_nothing_of_the_harness_s_own_is_passed_on(start: object, label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_variable_of_the_harness_is_passed_on(start: object, label: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETRACE_TEST_SECRET", "secret")
     with socket.socket():
         place: Place = start(label)  # type: ignore[operator]
@@ -336,7 +336,7 @@ def test_nothing_of_the_harness_s_own_is_passed_on(start: object, label: str, mo
 
 
 @CONFINED
-def test_the_keys_of_whoever_started_it_are_out_of_reach(start: object, label: str) -> None:
+def test_actions_cannot_reach_the_kernel_keys_of_the_user(start: object, label: str) -> None:
     add_key, keyctl = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
     libc = ctypes.CDLL(None, use_errno=True)
     key = libc.syscall(add_key, b"user", b"retrace-test", b"top secret", 10, -3)
@@ -355,7 +355,7 @@ def test_the_keys_of_whoever_started_it_are_out_of_reach(start: object, label: s
 
 
 @pytest.mark.sandbox
-def test_what_a_sandbox_sees_is_this_and_no_more(start: object) -> None:
+def test_a_sandbox_sees_exactly_these_paths(start: object) -> None:
     place: Place = start("sandbox")  # type: ignore[operator]
     top = {"bin", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "tmp", "usr", "var"}
     assert set(place.text("ls -A /").split()) <= top | {"workspace"}
@@ -378,20 +378,20 @@ def test_what_a_sandbox_sees_is_this_and_no_more(start: object) -> None:
 def test_a_sandbox_s_memory_directories_are_limited(start: object) -> None:
     place: Place = start("sandbox", shm_bytes=8 << 20)  # type: ignore[operator]
     assert place.run("touch /dev/x").exit_code == 1
-    done = place.run("head -c 16M /dev/zero >/dev/shm/x; stat -c %s /dev/shm/x")
-    assert done.output.split(b"\n")[-2] == b"8388608"
-    assert b"No space left" in done.output
+    action = place.run("head -c 16M /dev/zero >/dev/shm/x; stat -c %s /dev/shm/x")
+    assert action.output.split(b"\n")[-2] == b"8388608"
+    assert b"No space left" in action.output
 
 
 @pytest.mark.sandbox
-def test_a_sandbox_on_this_machine_s_network_says_what_that_means(start: object) -> None:
+def test_a_sandbox_with_the_machine_s_network_reports_the_consequences(start: object) -> None:
     place: Place = start("sandbox", network=True)  # type: ignore[operator]
     assert any(line.startswith("network:") for line in place.started.lost)
 
 
 @pytest.mark.sandbox
-def test_the_filter_knows_every_way_to_the_keyrings() -> None:
-    """Run in our own interpreter of it: each architecture's three calls, and x32's, are refused; others pass."""
+def test_the_filter_covers_every_system_call_for_keyrings() -> None:
+    """Interpreted here, the filter fails the three calls of each architecture, and of x32, and passes others."""
     steps = list(struct.iter_unpack("=HBBI", seccomp.program()))
 
     def answer(architecture: int, call: int) -> int:
@@ -419,7 +419,7 @@ def test_the_filter_knows_every_way_to_the_keyrings() -> None:
 def test_a_sandbox_does_not_see_our_own_tasks_where_we_are_installed(
     start: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hidden tests and solutions lie in the wheel, and a wheel may lie below /usr."""
+    """Hidden tests and solutions are in the wheel, and a wheel may be installed below /usr."""
     monkeypatch.setattr(bubblewrap, "OWN", Path("/usr/share/perl5"))
     place: Place = start("sandbox")  # type: ignore[operator]
     assert place.text("ls -A /usr/share/perl5; test -e /usr/share && echo there") == "there\n"

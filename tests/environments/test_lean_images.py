@@ -1,4 +1,4 @@
-"""Images that lack something: what is lost for it is said, and the rest works."""
+"""Images that lack a program: the loss is reported, and the rest works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.docker
 
 @pytest.fixture
 def without(tmp_path: Path, start: object):  # type: ignore[no-untyped-def]
-    """The test image without some programs; built once, found again by its content."""
+    """Return the test image without some programs. It is built once and found again by its content."""
 
     def build(*programs: str) -> Build:
         tag = f"{images.BUILT}:{images.content_hash(_IMAGE, None)[:24]}"
@@ -29,14 +29,14 @@ def without(tmp_path: Path, start: object):  # type: ignore[no-untyped-def]
     return build
 
 
-def test_without_setpriv_the_user_is_changed_all_the_same(start: object, without: object) -> None:
+def test_without_setpriv_the_user_is_changed_anyway(start: object, without: object) -> None:
     place: Place = start("docker", build=without("setpriv"))  # type: ignore[operator]
     assert place.text("id -un") == "agent\n"
     assert {Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES} <= set(place.started.promises)
     assert "NoNewPrivs:\t1" in place.text("cat /proc/self/status")
 
 
-def test_without_anything_that_changes_the_user_it_is_said(start: object, without: object) -> None:
+def test_without_a_program_that_changes_the_user_that_is_reported(start: object, without: object) -> None:
     place: Place = start("docker", build=without("setpriv", "chroot"))  # type: ignore[operator]
     assert any(line.startswith("unprotected: neither setpriv nor chroot") for line in place.started.lost)
     for promise in (Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING, Promise.EXECUTE_ONLY):
@@ -44,7 +44,7 @@ def test_without_anything_that_changes_the_user_it_is_said(start: object, withou
     assert place.text("id -un") == "root\n"
 
 
-def test_without_tar_it_is_said_and_files_cannot_be_moved(start: object, without: object, tmp_path: Path) -> None:
+def test_without_tar_that_is_reported_and_files_cannot_be_moved(start: object, without: object, tmp_path: Path) -> None:
     place: Place = start("docker", build=without("tar", "find"))  # type: ignore[operator]
     assert any(line.startswith("no tar") for line in place.started.lost)
     assert place.text("echo on >kept; cat kept") == "on\n"
@@ -53,15 +53,15 @@ def test_without_tar_it_is_said_and_files_cannot_be_moved(start: object, without
     assert place.text("cat kept") == "on\n"
 
 
-def test_without_bash_nothing_starts_and_it_is_said(without: object) -> None:
+def test_without_bash_nothing_starts_and_that_is_reported(without: object) -> None:
     made = environment("docker", build=without("bash"))  # type: ignore[operator]
     with pytest.raises(EnvironmentUnavailable, match=r"it needs bash.*bash.*not found"):
         made.start()
     made.stop()
 
 
-def test_a_directory_of_the_image_does_not_open_the_supervisor_s_own(start: object, tmp_path: Path) -> None:
-    """runc gives a tmpfs the mode of what it is mounted over: actions could replace the supervisor's files."""
+def test_a_directory_of_the_image_does_not_open_that_of_the_supervisor(start: object, tmp_path: Path) -> None:
+    """runc gives a tmpfs the mode of the directory below it, so actions could have replaced the supervisor's files."""
     base: Place = start("docker")  # type: ignore[operator]
     (tmp_path / "Dockerfile").write_text(
         f"FROM {base.started.image}\nUSER root\nRUN mkdir -p /run/retrace && chmod 0777 /run/retrace\nUSER agent\n"

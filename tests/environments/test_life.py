@@ -1,4 +1,4 @@
-"""The life of an environment: it is started once, stopped always, and nothing of it is left, whoever dies first."""
+"""The life of an environment: started once and always stopped; nothing is left, even if the harness dies first."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def containers(**labels: str) -> list[dict[str, object]]:
 
 
 def processes(marker: str) -> list[int]:
-    """Processes of this machine, other than this one, that have a text in their command line."""
-    found = []
+    """Return the processes of this machine, except this one, that have a text in their command line."""
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if marker.encode() in path.read_bytes() and path.parent.name != str(os.getpid()):
-                found.append(int(path.parent.name))
+                pids.append(int(path.parent.name))
         except OSError:
             pass
-    return found
+    return pids
 
 
 def wait_for(condition: object, seconds: float = 60) -> bool:
@@ -58,18 +58,18 @@ def wait_for(condition: object, seconds: float = 60) -> bool:
 
 @pytest.mark.parametrize("shell", ["fresh", "persistent"])
 @pytest.mark.parametrize("label", ALL)
-def test_a_stopped_environment_holds_no_file_open_and_no_thread(label: str, shell: str) -> None:
-    """Not even until the next garbage collection: hundreds may be stopped before that."""
+def test_a_stopped_environment_leaves_no_open_file_and_no_thread(label: str, shell: str) -> None:
+    """It does not wait for garbage collection: hundreds may be stopped before that."""
     environment(label, shell=shell).check()
     gc.collect()
     gc.disable()
     try:
         used = [environment(label, shell=shell) for _ in range(3)]
         held = []
-        for one in used:
-            one.start()
-            one.execute("true", deadline_s=20)
-            one.stop()
+        for used_environment in used:
+            used_environment.start()
+            used_environment.execute("true", deadline_s=20)
+            used_environment.stop()
             assert wait_for(lambda: not any("terminal" in thread.name for thread in threading.enumerate()))
             held.append(len(os.listdir("/proc/self/fd")))
     finally:
@@ -78,7 +78,7 @@ def test_a_stopped_environment_holds_no_file_open_and_no_thread(label: str, shel
 
 
 @pytest.mark.parametrize("label", ALL)
-def test_stop_is_quick_ends_everything_and_may_be_repeated(start: object, label: str) -> None:
+def test_stop_is_quick_ends_everything_and_can_be_repeated(start: object, label: str) -> None:
     marker = f"7{os.getpid()}.{time.monotonic_ns()}"
     place: Place = start(label)  # type: ignore[operator]
     place.run(f"trap '' TERM; setsid sleep {marker} & sleep {marker} & sleep 0.05")
@@ -153,7 +153,7 @@ def test_an_interrupt_from_the_terminal_reaches_only_the_harness(label: str) -> 
     ("how", "said"),
     [("kill", "ended with status 137"), ("pause", "was paused"), ("remove_container", "was removed|ended")],
 )
-def test_a_container_that_is_lost_is_told_apart(start: object, how: str, said: str) -> None:
+def test_the_reason_for_a_lost_container_is_reported(start: object, how: str, said: str) -> None:
     import threading
 
     place: Place = start("docker", keep=how == "kill")  # type: ignore[operator]
@@ -169,7 +169,7 @@ def test_a_container_that_is_lost_is_told_apart(start: object, how: str, said: s
 
 
 @pytest.mark.parametrize("label", ["local", SANDBOX])
-def test_a_supervisor_that_is_killed_is_said(start: object, label: str) -> None:
+def test_a_killed_supervisor_is_reported(start: object, label: str) -> None:
     place: Place = start(label)  # type: ignore[operator]
     place.environment._link.process.kill()  # type: ignore[attr-defined]
     with pytest.raises(EnvironmentLost, match="ended with status"):
@@ -177,7 +177,7 @@ def test_a_supervisor_that_is_killed_is_said(start: object, label: str) -> None:
 
 
 @pytest.mark.docker
-def test_labels_say_whose_a_container_is(start: object) -> None:
+def test_labels_name_the_owner_of_a_container(start: object) -> None:
     place: Place = start("docker", labels={"retrace.trial": "t1", "other": "x"})  # type: ignore[operator]
     labels = api().inspect_container(place.started.container)["Config"]["Labels"]  # type: ignore[attr-defined]
     assert labels["retrace.trial"] == "t1"
@@ -198,7 +198,7 @@ def test_a_container_that_is_kept_is_stopped(start: object) -> None:
 
 
 @pytest.mark.docker
-def test_the_container_is_shut_in(start: object) -> None:
+def test_the_container_is_confined(start: object) -> None:
     place: Place = start("docker")  # type: ignore[operator]
     facts = api().inspect_container(place.started.container)  # type: ignore[attr-defined]
     host = facts["HostConfig"]
@@ -211,7 +211,7 @@ def test_the_container_is_shut_in(start: object) -> None:
     assert host["LogConfig"]["Type"] == "none"
 
 
-def test_a_full_disk_is_said_before_it_is_full(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nearly_full_disk_is_reported_before_it_is_full(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
     place: Place = start("local")  # type: ignore[operator]
     monkeypatch.setattr(supervised, "FREE_BYTES", 1 << 60)
     with pytest.raises(DiskFull, match="MiB left"):
@@ -222,7 +222,7 @@ def test_a_full_disk_is_said_before_it_is_full(start: object, monkeypatch: pytes
 
 @pytest.mark.parametrize("label", ["local", SANDBOX])
 @pytest.mark.parametrize("full", ["workspace", "home"])
-def test_beside_a_workspace_of_the_user_s_the_disk_of_home_is_watched_too(
+def test_with_a_workspace_of_the_user_the_disk_of_home_is_watched_too(
     start: object, label: str, full: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = Path(tempfile.mkdtemp())  # where also another user gets to

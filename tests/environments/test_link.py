@@ -1,4 +1,4 @@
-"""The streams to a supervisor under interrupts: bytes may be lost, their frames never."""
+"""The streams to a supervisor under interrupts: bytes may be lost, but never the borders of frames."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FRAMES = 20_000
 
 
 class Interrupted(Exception):
-    """By a signal, as KeyboardInterrupt is."""
+    """An interrupt by a signal, as KeyboardInterrupt is."""
 
 
 def test_interrupts_never_lose_the_beginning_of_a_frame() -> None:
-    """A header that was read and lost made every later answer unreadable: an interrupt ended the environment."""
+    """A header that was read and lost used to make later answers unreadable, so an interrupt ended the environment."""
     ours, theirs = socket.socketpair()
     link = AttachLink(ours, ours)
     chance = random.Random(3)

@@ -1,4 +1,4 @@
-"""What changed in a workspace since a mark, and the content of it: everything is seen, nothing is made up."""
+"""Changes in a workspace since a mark, and the content of its files: all are seen, and none is invented."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Start = Callable[..., Place]
 def changes(place: Place, script: str, mark: Listing | None = None) -> list[tuple[str, str]]:
     mark = mark or place.environment.listing()
     place.text(script)
-    return [(one.change, one.entry.path) for one in place.environment.listing().since(mark)]
+    return [(changed.change, changed.entry.path) for changed in place.environment.listing().since(mark)]
 
 
 def names(place: Place, paths: list[str]) -> list[str]:
@@ -76,7 +76,7 @@ def test_a_change_is_seen(empty: Place, what: str) -> None:
     assert changes(empty, script) == expected
 
 
-def test_what_an_entry_says(empty: Place) -> None:
+def test_a_listed_path_has_type_mode_and_size(empty: Place) -> None:
     empty.text("printf 12345 >f; chmod 4750 f; mkdir d; chmod 1777 d; ln -s target link; mkfifo -m 600 pipe")
     assert empty.environment.listing().entries() == [
         ListedPath("d", "directory", 0o1777, 0),
@@ -89,8 +89,8 @@ def test_what_an_entry_says(empty: Place) -> None:
     assert Promise.CHANGED_FILES in empty.started.promises
 
 
-def test_a_rewrite_right_behind_a_mark(empty: Place) -> None:
-    """Faster than the clock that files are stamped with."""
+def test_a_rewrite_right_after_a_mark(empty: Place) -> None:
+    """The rewrites come faster than the clock that stamps files."""
     empty.text("echo 0 >f")
     for number in range(1, 30):
         assert changes(empty, f"echo {number % 10} >f") == [("modified", "f")]
@@ -110,10 +110,10 @@ def test_a_background_process_that_writes_while_it_is_listed(empty: Place) -> No
         empty.text("kill $(cat /tmp/${PWD##*/}.busy); rm /tmp/${PWD##*/}.busy")
     mark = empty.environment.listing()
     assert empty.environment.listing().since(empty.environment.listing()) == []
-    assert {one.entry.path for one in empty.environment.listing().since(mark)} <= {"grows", "new", "old"}
+    assert {changed.entry.path for changed in empty.environment.listing().since(mark)} <= {"grows", "new", "old"}
 
 
-def test_every_name_comes_back(empty: Place) -> None:
+def test_every_name_is_listed(empty: Place) -> None:
     empty.text(ODD)
     listing = empty.environment.listing()
     paths = {entry.path: entry for entry in listing.entries()}
@@ -124,14 +124,14 @@ def test_every_name_comes_back(empty: Place) -> None:
     kept = [path for path, entry in paths.items() if entry.type != "other" and entry.size < 1 << 20]
     stream = io.BytesIO(b"".join(empty.environment.get_files(kept)))
     with tarfile.open(fileobj=stream, encoding="utf-8", errors="surrogateescape") as archive:
-        found = {member.name: member for member in archive}
-        assert sorted(found) == sorted(f"./{path}" for path in kept)
+        members = {member.name: member for member in archive}
+        assert sorted(members) == sorted(f"./{path}" for path in kept)
         body = archive.extractfile("./odd/linked")
         assert body is not None
         assert body.read() == b"one\n"
-    assert {(member.uid, member.gid) for member in found.values()} == {(0, 0)}
-    assert not found["./odd/linked"].islnk()
-    assert found["./odd/dangling"].linkname == "nowhere"
+    assert {(member.uid, member.gid) for member in members.values()} == {(0, 0)}
+    assert not members["./odd/linked"].islnk()
+    assert members["./odd/dangling"].linkname == "nowhere"
     files = [path for path in kept if paths[path].type == "file"]
     digests = empty.environment.digests([*kept, "odd/pipe", "gone"])
     assert sorted(digests) == sorted(files)
@@ -141,7 +141,7 @@ def test_every_name_comes_back(empty: Place) -> None:
     )
 
 
-def test_what_is_gone_is_left_out(empty: Place) -> None:
+def test_vanished_paths_are_left_out(empty: Place) -> None:
     empty.text("echo >here; mkdir d")
     assert names(empty, ["gone", "here", "d", "d/gone"]) == ["./here", "./d"]
     assert names(empty, ["gone"]) == []
@@ -165,7 +165,7 @@ def test_many_names_at_once(empty: Place) -> None:
 
 
 @pytest.mark.parametrize("length", [2, 100, 255])
-def test_a_tree_that_is_too_deep_is_said(empty: Place, length: int) -> None:
+def test_a_tree_that_is_too_deep_is_reported(empty: Place, length: int) -> None:
     perl = f"my $n = 'd' x {length}; for (1 .. {5_000 // length}) {{ mkdir $n and chdir $n or die }}"
     empty.text(f"perl -e '{perl}'; echo >beside")
     listing = empty.environment.listing()
@@ -179,13 +179,13 @@ def test_a_tree_that_is_too_deep_is_said(empty: Place, length: int) -> None:
     assert empty.text("rm -rf d*; echo next") == "next\n"
 
 
-def test_what_is_locked_is_listed_or_said(empty: Place) -> None:
+def test_locked_paths_are_listed_or_reported(empty: Place) -> None:
     empty.text("mkdir locked; echo >locked/in; chmod 0 locked/in locked")
     listing = empty.environment.listing()
     paths = [entry.path for entry in listing.entries()]
     if empty.started.kind == "local" and os.geteuid():
         assert paths == ["locked"]
-        assert [(one.path, one.why) for one in listing.unlisted] == [("locked", "Permission denied")]
+        assert [(skipped.path, skipped.why) for skipped in listing.unlisted] == [("locked", "Permission denied")]
     else:
         assert paths == ["locked", "locked/in"]
         assert len(empty.environment.digests(["locked/in"])) == 1
@@ -198,7 +198,7 @@ def test_a_workspace_that_was_removed(start: Start) -> None:
     place.text("echo >f")
     mark = place.environment.listing()
     place.text("rm -rf $PWD")
-    assert [one.change for one in place.environment.listing().since(mark)] == ["deleted"]
+    assert [changed.change for changed in place.environment.listing().since(mark)] == ["deleted"]
     assert b"".join(place.environment.get_files(["f"])).strip(b"\0") == b""
 
 
@@ -240,7 +240,7 @@ def test_a_listing_takes_no_processor_time_from_an_action(empty: Place) -> None:
 
 
 @pytest.mark.parametrize("label", ["local", DOCKER])
-def test_after_the_end_it_is_an_error(start: Start, label: str) -> None:
+def test_a_listing_after_the_end_is_an_error(start: Start, label: str) -> None:
     place = start(label)
     place.environment.stop()
     with pytest.raises(EnvironmentLost, match="stopped"):
@@ -253,8 +253,8 @@ RECORDS = st.lists(
 
 
 @given(RECORDS, RECORDS, st.integers(0, 3), st.integers(0, 5000))
-def test_trimming_what_is_common_changes_nothing(
-    one: list[tuple[str, int]], two: list[tuple[str, int]], seed: int, padding: int
+def test_trimming_common_records_changes_nothing(
+    old_records: list[tuple[str, int]], new_records: list[tuple[str, int]], seed: int, padding: int
 ) -> None:
     common = "".join(f"f644 1 1 1 common-{number:05d}\0" for number in range(padding))
 
@@ -267,20 +267,20 @@ def test_trimming_what_is_common_changes_nothing(
         )
         return Listing(b"m\0w\0" + text.encode())
 
-    found = [(one.change, one.entry.path) for one in listing(two).since(listing(one))]
-    old, new = dict(one), dict(two)
+    changes = [(changed.change, changed.entry.path) for changed in listing(new_records).since(listing(old_records))]
+    old, new = dict(old_records), dict(new_records)
     expected = [("created", name) for name in new.keys() - old.keys()]
     expected += [("deleted", name) for name in old.keys() - new.keys()]
     expected += [("modified", name) for name in new.keys() & old.keys() if new[name] != old[name]]
-    assert found == sorted(expected, key=lambda pair: pair[1])
+    assert changes == sorted(expected, key=lambda pair: pair[1])
 
 
-def test_what_a_lister_says() -> None:
+def test_complaints_of_a_lister_are_sorted_by_meaning() -> None:
     words = (
         "find: './a: b': Permission denied\nstat: cannot statx 'gone': No such file or directory\nfind: out of memory\n"
     )
     skipped, rest = unlisted(words + "segmentation fault\n")
-    assert [(one.path, one.why) for one in skipped] == [("a: b", "Permission denied")]
+    assert [(skipped.path, skipped.why) for skipped in skipped] == [("a: b", "Permission denied")]
     assert rest == ["find: out of memory", "segmentation fault"]
 
 

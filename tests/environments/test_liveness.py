@@ -1,4 +1,4 @@
-"""An environment that dies says how it died, soon: each way is told apart."""
+"""The loss of an environment is noticed soon, and its reason is reported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WAYS: dict[str, tuple[Callable[[Place], object], str]] = {
 @pytest.mark.docker
 @pytest.mark.parametrize("busy", [True, False], ids=["in an action", "between actions"])
 @pytest.mark.parametrize("how", WAYS)
-def test_the_ways_a_container_is_lost_are_told_apart(start: object, how: str, busy: bool) -> None:
+def test_the_ways_in_which_a_container_is_lost_are_distinguished(start: object, how: str, busy: bool) -> None:
     place: Place = start("docker")  # type: ignore[operator]
     end, said = WAYS[how]
     if busy:
@@ -72,7 +72,7 @@ def test_the_ways_a_container_is_lost_are_told_apart(start: object, how: str, bu
 
 @pytest.mark.docker
 @pytest.mark.parametrize("shell", ["fresh", "persistent"])
-def test_the_pause_of_a_checkpoint_is_no_loss(start: object, shell: str) -> None:
+def test_the_pause_of_a_checkpoint_is_not_a_loss(start: object, shell: str) -> None:
     place: Place = start("docker", shell=shell)  # type: ignore[operator]
     images = []
     try:
@@ -89,7 +89,7 @@ def test_the_pause_of_a_checkpoint_is_no_loss(start: object, shell: str) -> None
 
 
 @pytest.mark.docker
-def test_polling_tells_what_no_event_did(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polling_notices_a_loss_without_an_event(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from environments.docker import watch
 
     monkeypatch.setattr(watch, "watch", lambda *_: watch.Watched())
@@ -145,7 +145,7 @@ def second() -> Iterator[SecondDaemon]:
     ids=["restarted", "killed and restarted", "stopped", "killed"],
 )
 @pytest.mark.parametrize("busy", [True, False], ids=["in an action", "between actions"])
-def test_a_daemon_that_restarts_or_is_gone(
+def test_a_restarted_daemon_is_distinguished_from_a_missing_one(
     second: SecondDaemon, monkeypatch: pytest.MonkeyPatch, how: int, back: bool, said: str, busy: bool
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", second.host)

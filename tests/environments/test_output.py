@@ -1,4 +1,4 @@
-"""What an action writes comes back byte for byte, up to the cap; nothing fills up, and memory stays flat."""
+"""Output comes back byte for byte, up to the cap; no disk fills up, and memory stays flat."""
 
 from __future__ import annotations
 
@@ -30,57 +30,57 @@ ODD = {
 
 
 @pytest.mark.parametrize("what", ODD)
-def test_bytes_as_they_are(place: Place, what: str) -> None:
+def test_output_comes_back_byte_for_byte(place: Place, what: str) -> None:
     script = "printf '" + "".join(f"\\{byte:03o}" for byte in ODD[what]) + "'"
     for separate in (False, True):
-        done = place.run(script, separate=separate)
-        assert (done.output, done.counted) == (ODD[what], len(ODD[what]))
+        action = place.run(script, separate=separate)
+        assert (action.output, action.counted) == (ODD[what], len(ODD[what]))
     assert place.run(f"{script} >&2", separate=True).stderr == ODD[what]
 
 
 @pytest.mark.parametrize("size", [65535, 65536, 65537, 131073, 1_000_000])
-def test_sizes_around_the_borders(place: Place, size: int) -> None:
-    done = place.run(f"head -c {size} /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
-    assert (len(done.output), done.counted) == (size, size)
-    assert hashlib.sha256(bytes(done.output)).hexdigest() == place.text("cat sum; rm sum").strip()
+def test_sizes_around_those_of_pipes_and_buffers(place: Place, size: int) -> None:
+    action = place.run(f"head -c {size} /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
+    assert (len(action.output), action.counted) == (size, size)
+    assert hashlib.sha256(bytes(action.output)).hexdigest() == place.text("cat sum; rm sum").strip()
     assert place.text("echo next") == "next\n"
 
 
 def test_20_megabytes(place: Place) -> None:
-    done = place.run("head -c 20000000 /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
-    assert hashlib.sha256(bytes(done.output)).hexdigest() == place.text("cat sum; rm sum").strip()
+    action = place.run("head -c 20000000 /dev/urandom | tee copy; sha256sum copy | cut -c1-64 >sum; rm copy")
+    assert hashlib.sha256(bytes(action.output)).hexdigest() == place.text("cat sum; rm sum").strip()
 
 
 def test_one_line_of_10_megabytes(place: Place) -> None:
-    done = place.run("head -c 10000000 /dev/zero | tr '\\0' x")
-    assert done.output == b"x" * 10_000_000
+    action = place.run("head -c 10000000 /dev/zero | tr '\\0' x")
+    assert action.output == b"x" * 10_000_000
 
 
 @pytest.mark.parametrize("cap", [1, 1000, 100_000])
 def test_an_action_that_writes_more_than_its_cap(place: Place, cap: int) -> None:
-    done = place.run(f"head -c {cap + 1} /dev/zero | tr '\\0' y", output_bytes=cap)
-    assert (done.ended, done.exit_code, done.output, done.counted) == ("output_cap", None, b"y" * cap, cap + 1)
+    action = place.run(f"head -c {cap + 1} /dev/zero | tr '\\0' y", output_bytes=cap)
+    assert (action.ended, action.exit_code, action.output, action.counted) == ("output_cap", None, b"y" * cap, cap + 1)
     exact = place.run(f"head -c {cap} /dev/zero | tr '\\0' y", output_bytes=cap)
     assert (exact.ended, exact.output, exact.counted) == ("exited", b"y" * cap, cap)
 
 
-def test_an_action_that_writes_for_ever(place: Place) -> None:
-    done = place.run("yes", output_bytes=1_000_000)
-    assert done.ended == "output_cap"
-    assert done.output == b"y\n" * 500_000
-    assert done.counted > 1_000_000
+def test_an_action_that_writes_forever(place: Place) -> None:
+    action = place.run("yes", output_bytes=1_000_000)
+    assert action.ended == "output_cap"
+    assert action.output == b"y\n" * 500_000
+    assert action.counted > 1_000_000
     assert place.text("echo next") == "next\n"
 
 
 def test_the_cap_holds_for_each_stream(place: Place) -> None:
-    done = place.run("echo out; yes >&2", output_bytes=1000, separate=True)
-    assert (done.ended, done.output, len(done.stderr or b"")) == ("output_cap", b"out\n", 1000)
+    action = place.run("echo out; yes >&2", output_bytes=1000, separate=True)
+    assert (action.ended, action.output, len(action.stderr or b"")) == ("output_cap", b"out\n", 1000)
 
 
 def test_an_environment_s_cap_is_the_largest(start: object) -> None:
     place: Place = start("local", output_bytes=1000)  # type: ignore[operator]
-    done = place.run("yes", output_bytes=10**9)
-    assert (done.ended, len(done.output)) == ("output_cap", 1000)
+    action = place.run("yes", output_bytes=10**9)
+    assert (action.ended, len(action.output)) == ("output_cap", 1000)
 
 
 @pytest.mark.parametrize("short_of_a_piece", [0, 1, 10, 60, 1000])
@@ -88,12 +88,12 @@ def test_a_large_output_beside_a_background_process_ends_where_the_action_ended(
     place: Place, short_of_a_piece: int
 ) -> None:
     size = 8 * PIECE_BYTES - short_of_a_piece
-    done = place.run(f"(sleep 20; echo late) & echo $! >pid; head -c {size} /dev/zero | tr '\\0' x")
+    action = place.run(f"(sleep 20; echo late) & echo $! >pid; head -c {size} /dev/zero | tr '\\0' x")
     place.text("kill $(cat pid); rm pid")
-    assert isinstance(done.output, Spooled)
-    assert (len(done.output), done.counted) == (size, size)
-    assert done.left_running
-    assert done.output == b"x" * size
+    assert isinstance(action.output, Spooled)
+    assert (len(action.output), action.counted) == (size, size)
+    assert action.left_running
+    assert action.output == b"x" * size
 
 
 @pytest.mark.parametrize("label", ALL)
@@ -116,9 +116,9 @@ def test_64_mebibytes_are_captured_and_recorded_with_32_of_memory(label: str, tm
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         place.stop()
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 32 << 10
+    action = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert action.returncode == 0, action.stderr
+    assert int(action.stdout) < 32 << 10
 
 
 @pytest.mark.parametrize("label", [SANDBOX, DOCKER])

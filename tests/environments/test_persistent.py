@@ -1,4 +1,4 @@
-"""The persistent shell: what lives on, what ends with an action, and that nothing wedges it."""
+"""The persistent shell: state that persists, processes that end with an action, and commands that must not block it."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def shell(request: pytest.FixtureRequest) -> Iterator[Place]:
 
 
 def kept(place: Place, script: str, **options: object) -> bytes:
-    done = place.run(script, **options)  # type: ignore[arg-type]
-    assert (done.ended, done.shell_lost) == ("exited", None), done
-    return done.output
+    action = place.run(script, **options)  # type: ignore[arg-type]
+    assert (action.ended, action.shell_lost) == ("exited", None), action
+    return action.output
 
 
-def test_it_is_promised_and_what_it_costs_is_said(shell: Place) -> None:
+def test_a_persistent_shell_is_promised_and_its_costs_are_reported(shell: Place) -> None:
     assert Promise.PERSISTENT_SHELL in shell.started.promises
     assert not {Promise.UNFORGEABLE, Promise.FRESH_SHELL} & set(shell.started.promises)
     assert any("forge" in lost for lost in shell.started.lost)
 
 
-def test_state_lives_on(shell: Place) -> None:
+def test_state_persists(shell: Place) -> None:
     assert (
         kept(
             shell, "mkdir -p deep && cd deep && a=1; export b=2; f() { echo f$1; }; shopt -s extglob; alias x='echo al'"
@@ -61,7 +61,7 @@ def test_state_lives_on(shell: Place) -> None:
     assert kept(shell, "cd ..; unset -f f") == b""
 
 
-def test_given_a_directory_or_variables_an_action_has_a_shell_of_its_own(shell: Place) -> None:
+def test_an_action_with_a_directory_or_variables_has_its_own_shell(shell: Place) -> None:
     kept(shell, "mine=1; cd /")
     assert shell.text("echo ${mine-none} $PWD", cwd=".").split() == ["none", shell.started.workdir]
     assert shell.text("echo ${mine-none} $v", env={"v": "w"}) == "none w\n"
@@ -82,25 +82,25 @@ def test_given_a_directory_or_variables_an_action_has_a_shell_of_its_own(shell: 
         "trap 'echo trapped' DEBUG; trap - DEBUG; echo done",
     ],
 )
-def test_nothing_that_asks_wedges_it(shell: Place, script: str) -> None:
-    done = shell.run(script, deadline_s=30)
-    assert done.ended == "exited", done
-    assert b"done\n" in done.output, done
-    assert b"noise" not in done.output.replace(b"'echo noise'", b"")
+def test_no_command_that_waits_for_input_blocks_the_shell(shell: Place, script: str) -> None:
+    action = shell.run(script, deadline_s=30)
+    assert action.ended == "exited", action
+    assert b"done\n" in action.output, action
+    assert b"noise" not in action.output.replace(b"'echo noise'", b"")
     assert kept(shell, "echo next").endswith(b"next\n")
 
 
 @pytest.mark.parametrize("waits", ["less /etc/passwd </dev/tty >/dev/tty", "read x </dev/tty", FULL_SCREEN])
-def test_what_waits_at_the_terminal_is_ended_and_the_state_kept(shell: Place, waits: str) -> None:
+def test_a_command_that_waits_at_the_terminal_is_ended_and_the_state_kept(shell: Place, waits: str) -> None:
     kept(shell, "state=here")
-    done = shell.run(f"echo before; {waits}; sleep 100", deadline_s=0.4)
-    assert done.ended == "deadline", done
-    assert done.output.startswith(b"before\n")
-    assert done.shell_lost is None
+    action = shell.run(f"echo before; {waits}; sleep 100", deadline_s=0.4)
+    assert action.ended == "deadline", action
+    assert action.output.startswith(b"before\n")
+    assert action.shell_lost is None
     assert kept(shell, "echo $state") == b"here\n"
 
 
-def test_what_a_program_writes_to_the_terminal_is_shown(shell: Place) -> None:
+def test_output_of_a_program_to_the_terminal_is_shown(shell: Place) -> None:
     assert kept(shell, "echo out; echo Password: >/dev/tty") == b"out\nPassword:\n"
 
 
@@ -117,7 +117,7 @@ def test_what_a_program_writes_to_the_terminal_is_shown(shell: Place) -> None:
         ("kill -STOP $$", True),
     ],
 )
-def test_a_deadline_ends_what_the_action_started(shell: Place, script: str, lost: bool) -> None:
+def test_a_deadline_ends_the_processes_of_the_action(shell: Place, script: str, lost: bool) -> None:
     began = time.monotonic()
     assert shell.run("sleep 1000", deadline_s=0.3).ended == "deadline"
     kept(shell, "true")
@@ -126,7 +126,7 @@ def test_a_deadline_ends_what_the_action_started(shell: Place, script: str, lost
 
 
 def ended_after_s(shell: Place, script: str, lost: bool) -> float:
-    """Seconds from the beginning of an action with a deadline of 0.3 s to the end of the next one."""
+    """Return the seconds from the beginning of an action with a deadline of 0.3 s to the end of the next one."""
     sleep = f"wedge-{abs(hash(script)) % 10**6}"
     kept(
         shell,
@@ -134,16 +134,16 @@ def ended_after_s(shell: Place, script: str, lost: bool) -> float:
         "(while sleep 0.05; do date +%s%N >beat.new; mv beat.new beat; done) & echo $! >beating",
     )
     began = time.monotonic()
-    done = shell.run("state=here; echo partial; " + script.replace("{sleep}", sleep), deadline_s=0.3)
+    action = shell.run("state=here; echo partial; " + script.replace("{sleep}", sleep), deadline_s=0.3)
     again = shell.run(
         f"echo ${{state-gone}}; grep -l '[w]{sleep[1:]}' /proc/[0-9]*/cmdline 2>/dev/null; rm -f {sleep}; true"
     )
     took_s = time.monotonic() - began
     try:
         if "STOP" not in script:
-            assert done.ended == "deadline", done
-            assert done.output.startswith(b"partial\n")
-        assert bool(done.shell_lost) == lost, done
+            assert action.ended == "deadline", action
+            assert action.output.startswith(b"partial\n")
+        assert bool(action.shell_lost) == lost, action
         assert again.output == (b"gone\n" if lost else b"here\n"), again
         beat = kept(shell, "cat beat")
         changed = 'for i in {1..50}; do sleep 0.1; [ "$(cat beat)" = "$was" ] || exit 0; done; exit 1'
@@ -156,31 +156,31 @@ def ended_after_s(shell: Place, script: str, lost: bool) -> float:
 @pytest.mark.parametrize(
     ("script", "code"), [("exit 3", 3), ("exec false", 1), ("set -e; false; echo no", 1), ("kill -9 $$", 137)]
 )
-def test_a_shell_that_ended_is_said_and_replaced(shell: Place, script: str, code: int) -> None:
-    done = shell.run(f"cd /; v=1; echo x; {script}")
-    assert (done.ended, done.exit_code, done.output) == ("exited", code, b"x\n")
-    assert done.shell_lost
+def test_a_shell_that_ended_is_reported_and_replaced(shell: Place, script: str, code: int) -> None:
+    action = shell.run(f"cd /; v=1; echo x; {script}")
+    assert (action.ended, action.exit_code, action.output) == ("exited", code, b"x\n")
+    assert action.shell_lost
     assert kept(shell, "echo ${v-none} $PWD").decode().split() == ["none", shell.started.workdir]
 
 
 def test_every_command_runs_however_many_shells_have_ended(shell: Place) -> None:
-    """After nine that ended at once, the next exit was said to be 129, without having been run."""
+    """After nine shells that ended at once, the next exit code was 129 although the command had not run."""
     codes = [shell.run(f"touch ran-{code}; exit {code}").exit_code for code in range(1, 13)]
     assert codes == list(range(1, 13))
     assert len(kept(shell, "ls ran-*; rm ran-*").split()) == 12
 
 
-def test_a_shell_that_became_another_program_is_replaced_when_that_is_interrupted(shell: Place) -> None:
+def test_a_shell_that_became_another_program_is_replaced_after_an_interrupt(shell: Place) -> None:
     assert shell.run("exec bash -c 'sleep 60'", deadline_s=0.5).shell_lost
     assert kept(shell, "echo ok") == b"ok\n"
 
 
-def test_without_its_keeper_a_command_still_runs_and_the_loss_is_said(shell: Place) -> None:
+def test_without_its_keeper_a_command_still_runs_and_the_loss_is_reported(shell: Place) -> None:
     keeper = shell.environment._shell._channel.ask("j", 5)[0]  # type: ignore[attr-defined]
     assert shell.run(f"kill -9 {keeper}; sleep 0.2", as_root=True).exit_code == 0
-    done = shell.run("echo here")
-    assert (done.ended, done.exit_code, done.output) == ("exited", 0, b"here\n")
-    assert done.shell_lost
+    action = shell.run("echo here")
+    assert (action.ended, action.exit_code, action.output) == ("exited", 0, b"here\n")
+    assert action.shell_lost
     assert kept(shell, "echo ok") == b"ok\n"
 
 
@@ -195,35 +195,35 @@ def test_scripts_of_every_shape(shell: Place) -> None:
     assert kept(shell, "echo hi !! $(echo sub) \\\n more") == b"hi !! sub more\n"
 
 
-def test_output_comes_to_the_byte(shell: Place) -> None:
+def test_output_of_a_persistent_shell_comes_back_byte_for_byte(shell: Place) -> None:
     assert kept(shell, r"printf 'a\0\377\r\n\033[31mb\tc'") == b"a\0\xff\r\n\x1b[31mb\tc"
-    done = shell.run("head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end >&2")
-    assert (done.counted, done.output[-6:]) == (20_000_005, b"x\nend\n")
+    action = shell.run("head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end >&2")
+    assert (action.counted, action.output[-6:]) == (20_000_005, b"x\nend\n")
 
 
 def test_too_much_output_ends_the_action_and_keeps_the_state(shell: Place) -> None:
     kept(shell, "state=here")
-    done = shell.run("yes", output_bytes=100_000)
-    assert (done.ended, len(done.output)) == ("output_cap", 100_000)
+    action = shell.run("yes", output_bytes=100_000)
+    assert (action.ended, len(action.output)) == ("output_cap", 100_000)
     assert kept(shell, "echo $state") == b"here\n"
 
 
 def test_a_large_output_stays_in_its_file_when_the_terminal_had_something_too(shell: Place) -> None:
-    done = shell.run("echo asked >/dev/tty; head -c 3000000 /dev/zero")
-    assert (done.ended, len(done.output), done.counted) == ("exited", 3_000_006, 3_000_006)
-    assert isinstance(done.output, Spooled)
-    assert bytes(done.output)[-7:] == b"\0asked\n"
+    action = shell.run("echo asked >/dev/tty; head -c 3000000 /dev/zero")
+    assert (action.ended, len(action.output), action.counted) == ("exited", 3_000_006, 3_000_006)
+    assert isinstance(action.output, Spooled)
+    assert bytes(action.output)[-7:] == b"\0asked\n"
 
 
 def test_the_terminal_may_be_flooded(shell: Place) -> None:
-    done = shell.run("head -c 3000000 /dev/zero | tr '\\0' x >/dev/tty; echo end", deadline_s=60)
-    assert (done.ended, done.output[:4]) == ("exited", b"end\n")
-    assert len(done.output) < 100_000
+    action = shell.run("head -c 3000000 /dev/zero | tr '\\0' x >/dev/tty; echo end", deadline_s=60)
+    assert (action.ended, action.output[:4]) == ("exited", b"end\n")
+    assert len(action.output) < 100_000
 
 
-def test_background_work_lives_on_and_holds_nothing(shell: Place) -> None:
-    done = shell.run("(until [ -e go ]; do sleep 0.05; done; echo late) & echo now")
-    assert (done.output, done.left_running is not None and done.left_running > 0) == (b"now\n", True), done
+def test_background_work_keeps_running_and_blocks_nothing(shell: Place) -> None:
+    action = shell.run("(until [ -e go ]; do sleep 0.05; done; echo late) & echo now")
+    assert (action.output, action.left_running is not None and action.left_running > 0) == (b"now\n", True), action
     assert kept(shell, "touch go; wait; rm go; jobs; echo end").endswith(b"end\n")
     assert shell.run("true").left_running == 0
 
@@ -259,7 +259,7 @@ def signals_as_they_were() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals_as_they_were")
-def test_an_interrupt_at_any_moment_keeps_the_state_or_says_that_it_is_lost(shell: Place) -> None:
+def test_an_interrupt_at_any_moment_keeps_the_state_or_reports_its_loss(shell: Place) -> None:
     thread = threading.get_ident()
     interrupts.install()
     for delay_s in (0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01):
@@ -270,12 +270,12 @@ def test_an_interrupt_at_any_moment_keeps_the_state_or_says_that_it_is_lost(shel
             shell.run("sleep 5")
             pytest.fail("the interrupt was swallowed")
         timer.join()
-        done = shell.run("echo ${state-lost}")
-        assert (done.output == b"there\n") == (done.shell_lost is None), (delay_s, done)
+        action = shell.run("echo ${state-lost}")
+        assert (action.output == b"there\n") == (action.shell_lost is None), (delay_s, action)
 
 
 class Interrupting:
-    """A link on which a signal comes with every `nth` send from now on, until one did."""
+    """A link on which a signal comes with the `nth` send from now on."""
 
     def __init__(self, link: Link, nth: int) -> None:
         self.link, self.left = link, nth
@@ -293,7 +293,7 @@ class Interrupting:
 @pytest.mark.usefixtures("signals_as_they_were")
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_an_interrupt_while_a_request_is_sent_spares_the_environment(place: Place, nth: int) -> None:
-    """Between the parts of a request it waits, and after the last of them the request counts as made."""
+    """The interrupt waits until all parts of a request are sent; then the request counts as made."""
     interrupts.install()
     frames = place.environment._channel._frames  # type: ignore[attr-defined]
     link = frames.link
@@ -307,12 +307,12 @@ def test_an_interrupt_while_a_request_is_sent_spares_the_environment(place: Plac
     assert place.text("echo on") == "on\n"
 
 
-def test_an_export_ends_it_and_a_new_one_comes(shell: Place, tmp_path: Path) -> None:
+def test_an_export_ends_the_shell_and_a_new_one_starts(shell: Place, tmp_path: Path) -> None:
     kept(shell, "state=here; echo x >file")
     shell.environment.export(tmp_path / "w.tar.zst")
-    done = shell.run("echo ${state-gone}; cat file")
-    assert done.output == b"gone\nx\n"
-    assert done.shell_lost
+    action = shell.run("echo ${state-gone}; cat file")
+    assert action.output == b"gone\nx\n"
+    assert action.shell_lost
     assert kept(shell, "echo on") == b"on\n"
 
 
@@ -333,7 +333,7 @@ def test_a_killed_harness_leaves_nothing(label: str) -> None:
     child.wait()
     until = time.monotonic() + 60
     while (
-        found := subprocess.run(["pgrep", "-f", f"^{name}"], capture_output=True).stdout
+        survivors := subprocess.run(["pgrep", "-f", f"^{name}"], capture_output=True).stdout
     ) and time.monotonic() < until:
         time.sleep(0.1)
-    assert not found
+    assert not survivors

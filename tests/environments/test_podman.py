@@ -1,4 +1,4 @@
-"""The docker environment over Podman's Docker-compatible socket: what differs there is found here."""
+"""The docker environment over Podman's Docker-compatible socket, to find differences from Docker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def left_out(why: str) -> None:
 
 
 class Service:
-    """`podman system service` over a storage of its own, ended by itself after a time."""
+    """`podman system service` with its own storage; it ends by itself after a time."""
 
     def __init__(self, place: Path, runtime: str, driver: str) -> None:
         self.host = f"unix://{place}/sock"
@@ -62,7 +62,7 @@ class Service:
 
 
 def image(place: Path) -> Path:
-    """The test image as a file, from the Docker daemon that has built it."""
+    """The test image as a file, exported from the Docker daemon that built it."""
     tag = f"{images.BUILT}:{images.content_hash(_IMAGE, None)[:24]}"
     try:
         api = daemon.connect()
@@ -137,8 +137,8 @@ def test_start_and_execute(place: Place) -> None:
 
 def test_a_deadline_ends_everything(place: Place) -> None:
     marker = f"6{os.getpid()}.{time.monotonic_ns()}"
-    done = place.run(f"trap '' TERM; setsid nohup sleep {marker} & echo begun; sleep {marker}", deadline_s=1)
-    assert (done.ended, done.output) == ("deadline", b"begun\n")
+    action = place.run(f"trap '' TERM; setsid nohup sleep {marker} & echo begun; sleep {marker}", deadline_s=1)
+    assert (action.ended, action.output) == ("deadline", b"begun\n")
     assert place.text("cat /proc/[0-9]*/comm | grep -cx sleep || true") == "0\n"
     place.run("kill -9 -1")
     assert place.text("echo on") == "on\n"

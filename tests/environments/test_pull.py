@@ -18,7 +18,7 @@ pytestmark = pytest.mark.docker
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Iterator[str]:
-    """The address of an empty registry."""
+    """Address of an empty registry."""
     with local_registry(tmp_path) as address:
         yield address
 
@@ -45,7 +45,7 @@ def test_an_image_that_is_missing_is_pulled_with_progress(registry: str, workben
     assert said, "a pull says what it does"
 
 
-def test_an_image_that_the_registry_does_not_have_is_said_in_one_line(registry: str) -> None:
+def test_an_image_that_the_registry_lacks_is_reported_in_one_line(registry: str) -> None:
     reference = f"{registry}/bench/nothing:v6"
     environment = make(EnvironmentSpec(kind="docker", image=reference))
     with pytest.raises(EnvironmentUnavailable) as refused:

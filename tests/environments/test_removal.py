@@ -1,4 +1,4 @@
-"""Removing what a hostile program left: all of it, and nothing but it."""
+"""Removal of a directory that a hostile program filled: all of it, and nothing else."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def parent(tmp_path: Path) -> Path:
     return parent
 
 
-def test_what_is_gone_already_changes_nothing_above_it(parent: Path) -> None:
+def test_removing_a_missing_directory_changes_nothing_above_it(parent: Path) -> None:
     assert remove_tree(parent / "gone")
     assert mode(parent) == 0o1777
 
 
-def test_a_link_in_its_place_goes_and_its_target_stays(parent: Path, tmp_path: Path) -> None:
+def test_a_link_instead_of_the_directory_is_removed_and_its_target_stays(parent: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
     (parent / "link").symlink_to(outside)
@@ -55,7 +55,7 @@ def test_deeper_than_any_path(parent: Path) -> None:
     assert (os.listdir(parent), len(os.listdir("/proc/self/fd"))) == ([], open_before)
 
 
-def test_locked_directories_of_ones_own(parent: Path, tmp_path: Path) -> None:
+def test_locked_directories_of_the_same_user(parent: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
     top = parent / "top"
@@ -83,7 +83,7 @@ def test_locked_directories_of_ones_own(parent: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ALL)
-def test_stopping_leaves_nothing_and_touches_nothing_else(label: str, start, tmp_path: Path) -> None:
+def test_a_stop_leaves_nothing_and_changes_nothing_else(label: str, start, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
     place: Place = start(label)
@@ -99,7 +99,7 @@ def test_stopping_leaves_nothing_and_touches_nothing_else(label: str, start, tmp
 
 
 @pytest.mark.parametrize("label", ALL)
-def test_an_export_leaves_out_what_is_too_deep_and_says_so(label: str, start, tmp_path: Path) -> None:
+def test_an_export_leaves_out_paths_that_are_too_deep_and_reports_them(label: str, start, tmp_path: Path) -> None:
     place: Place = start(label)
     name = "n" * 100
     dig = f"for i in {{1..60}}; do mkdir {name}; cd ./{name}; done; touch bottom"

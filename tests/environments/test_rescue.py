@@ -1,4 +1,4 @@
-"""The workspace of an environment that is lost: exported without the supervisor, or a clear error."""
+"""The workspace of a lost environment is exported without the supervisor, or there is a clear error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def api() -> object:
 
 def members(path: Path) -> dict[str, tuple[object, ...]]:
     data = zstandard.ZstdDecompressor().stream_reader(path.open("rb")).read()
-    found = {}
+    contents = {}
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isreg() else None
@@ -40,8 +40,13 @@ def members(path: Path) -> dict[str, tuple[object, ...]]:
             name = "." if member.name in (".", "") else os.path.normpath(member.name)
             link = member.linkname.removeprefix("./")
             kind = b"file" if member.type in (b"0", b"1") else member.type
-            found[name] = (kind, member.mode & 0o7777, body if kind != b"file" else "", "" if kind == b"file" else link)
-    return found
+            contents[name] = (
+                kind,
+                member.mode & 0o7777,
+                body if kind != b"file" else "",
+                "" if kind == b"file" else link,
+            )
+    return contents
 
 
 def pause(place: Place) -> None:
@@ -85,7 +90,7 @@ def test_a_lost_environment_s_workspace_is_exported(
     rescued = place.environment.export(tmp_path / "rescued")
     assert members(tmp_path / "rescued") == members(tmp_path / "usual")
     assert (rescued.entries, rescued.skipped) == (usual.entries, usual.skipped)
-    assert [one.path for one in rescued.skipped] == ["pipe"]
+    assert [skipped.path for skipped in rescued.skipped] == ["pipe"]
     assert rescued.sha256 == hashlib.sha256((tmp_path / "rescued").read_bytes()).hexdigest()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rescued", "usual"]
     place.environment.stop()
@@ -94,7 +99,7 @@ def test_a_lost_environment_s_workspace_is_exported(
 
 
 @pytest.mark.docker
-def test_a_container_that_is_gone_gives_no_workspace_and_says_so(start: object, tmp_path: Path) -> None:
+def test_a_container_that_is_gone_has_no_workspace_and_the_error_tells_that(start: object, tmp_path: Path) -> None:
     place: Place = start("docker")  # type: ignore[operator]
     api().remove_container(place.started.container, force=True)  # type: ignore[attr-defined]
     with pytest.raises(EnvironmentLost, match=r"was removed .*its files cannot be had: container \w+ is gone"):
@@ -103,7 +108,7 @@ def test_a_container_that_is_gone_gives_no_workspace_and_says_so(start: object, 
 
 
 @pytest.mark.parametrize("label", ["local", SANDBOX])
-def test_what_ran_is_ended_before_a_rescue(start: object, label: str, tmp_path: Path) -> None:
+def test_processes_are_ended_before_a_rescue(start: object, label: str, tmp_path: Path) -> None:
     place: Place = start(label)  # type: ignore[operator]
     place.text("(while :; do echo x >>grows; done) & sleep 0.1")
     kill_supervisor(place)

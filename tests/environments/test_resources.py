@@ -1,4 +1,4 @@
-"""Limits that hold, limits that cannot be given, and what becomes of an action that runs into one."""
+"""Limits that hold, limits that cannot be enforced, and actions that reach a limit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ EAT = "perl -e '$x = q(a) x 300_000_000'"
 
 
 @pytest.mark.parametrize("label", [DOCKER, SANDBOX])
-def test_shm_has_the_size_that_was_asked_for(start: object, label: str) -> None:
+def test_shm_has_the_requested_size(start: object, label: str) -> None:
     place: Place = start(label, shm_bytes=8 << 20)  # type: ignore[operator]
     assert Promise.SHM_LIMIT in place.started.promises
     assert place.text("df -k --output=size /dev/shm | tail -1").strip() == str(8 << 10)
-    done = place.run("head -c 20M /dev/zero >/dev/shm/x")
-    assert b"No space left" in done.output
+    action = place.run("head -c 20M /dev/zero >/dev/shm/x")
+    assert b"No space left" in action.output
     assert place.text("rm /dev/shm/x; echo y >/dev/shm/y; cat /dev/shm/y") == "y\n"
 
 
@@ -37,7 +37,7 @@ def test_ulimits_hold_for_actions_and_not_for_the_supervisor(start: object, labe
 
 
 @pytest.mark.parametrize("label", ALL)
-def test_ulimits_that_cannot_be_given_are_said(start: object, label: str) -> None:
+def test_ulimits_that_cannot_be_set_are_reported(start: object, label: str) -> None:
     place: Place = start(label, ulimits={"nonsense": 1, "nofile": 1 << 40, "fsize": 1 << 20})  # type: ignore[operator]
     assert Promise.ULIMITS not in place.started.promises
     said = [line for line in place.started.lost if line.startswith("ulimit")]
@@ -46,7 +46,7 @@ def test_ulimits_that_cannot_be_given_are_said(start: object, label: str) -> Non
 
 
 @pytest.mark.docker
-def test_a_disk_limit_is_given_or_said(start: object) -> None:
+def test_a_disk_limit_is_set_or_reported_as_lost(start: object) -> None:
     place: Place = start("docker", disk_bytes=1 << 30)  # type: ignore[operator]
     lost = [line for line in place.started.lost if line.startswith("disk_bytes")]
     assert (Promise.DISK_LIMIT in place.started.promises) == (not lost)
@@ -54,7 +54,7 @@ def test_a_disk_limit_is_given_or_said(start: object) -> None:
 
 
 @pytest.mark.parametrize("label", ["local", SANDBOX])
-def test_what_only_a_container_can_limit_is_said(start: object, label: str) -> None:
+def test_limits_that_only_a_container_can_enforce_are_reported(start: object, label: str) -> None:
     place: Place = start(label, disk_bytes=1 << 30)  # type: ignore[operator]
     assert any(line.startswith("disk_bytes") for line in place.started.lost)
     assert Promise.DISK_LIMIT not in place.started.promises
@@ -71,11 +71,11 @@ def test_the_kernel_prefers_an_action_to_the_supervisor(start: object, label: st
 
 
 @pytest.mark.docker
-def test_an_action_that_runs_out_of_memory_is_said_to_have(start: object) -> None:
+def test_an_action_that_runs_out_of_memory_is_reported(start: object) -> None:
     place: Place = start("docker", memory_bytes=64 << 20)  # type: ignore[operator]
     assert {Promise.MEMORY_LIMIT, Promise.OOM_REPORTED} <= set(place.started.promises)
-    done = place.run(EAT)
-    assert (done.ended, done.exit_code) == ("oom", 137)
+    action = place.run(EAT)
+    assert (action.ended, action.exit_code) == ("oom", 137)
     assert place.run(f"{EAT}; echo went on").ended == "oom"
     assert place.run("exit 137").ended == "exited"
     # What a background process of an earlier action does between two actions is not the later one's.
@@ -85,14 +85,14 @@ def test_an_action_that_runs_out_of_memory_is_said_to_have(start: object) -> Non
 
 
 class Blind(DockerEnvironment):
-    """Its supervisor cannot read the control group's files, as on hosts that hide them."""
+    """An environment whose supervisor cannot read the control group's files, as on hosts that hide them."""
 
     def _settings(self) -> dict[str, str]:
         return super()._settings() | {"cgroup": "/nonexistent"}
 
 
 @pytest.mark.docker
-def test_the_daemon_s_event_tells_where_the_control_group_cannot_be_read() -> None:
+def test_the_daemon_s_event_reports_oom_if_the_control_group_cannot_be_read() -> None:
     made = Blind(environment("docker", memory_bytes=64 << 20).spec)
     try:
         started = made.start()
@@ -112,8 +112,8 @@ def test_the_daemon_s_event_tells_where_the_control_group_cannot_be_read() -> No
         made.stop()
 
 
-def test_a_late_event_is_not_booked_on_a_later_action() -> None:
-    """The times that are compared are the daemon's and the container's, which have one clock."""
+def test_a_late_event_is_not_charged_to_a_later_action() -> None:
+    """The times that are compared are those of the daemon and of the container, which share one clock."""
     heard = watch.Watched()
     heard.hear("oom", {"timeNano": 1_000_200_000_000})
     assert heard.ooms == [1000.2]
@@ -140,10 +140,10 @@ def test_an_action_s_peak_of_memory(start: object) -> None:
 @pytest.mark.parametrize("where", ["/dev/shm/x", "/run/retrace/out"])
 def test_memory_that_is_filled_by_files_does_not_end_the_environment(start: object, where: str) -> None:
     place: Place = start("docker", memory_bytes=64 << 20, shm_bytes=256 << 20, output_bytes=16 << 20)  # type: ignore[operator]
-    assert [one.limit for one in place.started.lowered] == ["output_bytes", "shm_bytes"]
+    assert [lowered.limit for lowered in place.started.lowered] == ["output_bytes", "shm_bytes"]
     script = "yes" if "retrace" in where else f"head -c 200M /dev/zero >{where}"
-    done = place.run(script, deadline_s=30)
-    assert done.ended in ("oom", "output_cap") or b"No space left" in done.output, done
+    action = place.run(script, deadline_s=30)
+    assert action.ended in ("oom", "output_cap") or b"No space left" in action.output, action
     assert place.text("echo alive") == "alive\n"
     assert place.run(EAT).ended == "oom"
     assert place.text("rm -f /dev/shm/*; echo alive") == "alive\n"

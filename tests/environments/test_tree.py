@@ -1,4 +1,4 @@
-"""A listing that only asks for what changed says what a whole one does, whatever happened in between."""
+"""A listing of changes alone has the same result as a complete one, whatever happened in between."""
 
 from __future__ import annotations
 
@@ -50,22 +50,26 @@ FACTS = "find . -mindepth 1 \\( -type f -o -type l \\) -printf '%y%m %s %i %C@ %
 
 def facts(place: Place) -> dict[str, str]:
     records = place.run(FACTS, as_root=True).output.decode().split("\0")[:-1]
-    return {path: said for said, _, path in (record.rpartition(" ") for record in records)}
+    return {path: record_facts for record_facts, _, path in (record.rpartition(" ") for record in records)}
 
 
 def expected(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
-    found = [("deleted", path) for path in old.keys() - new.keys()]
-    found += [("created" if path not in old else "modified", path) for path in new if old.get(path) != new[path]]
-    return sorted(found, key=lambda one: one[1])
+    changes = [("deleted", path) for path in old.keys() - new.keys()]
+    changes += [("created" if path not in old else "modified", path) for path in new if old.get(path) != new[path]]
+    return sorted(changes, key=lambda pair: pair[1])
 
 
-def said(listing: Listing) -> list[str]:
+def changes(listing: Listing, mark: Listing) -> list[tuple[str, str]]:
+    return [(changed.change, changed.entry.path) for changed in listing.since(mark)]
+
+
+def described(listing: Listing) -> list[str]:
     letters = {"file": "f", "directory": "d", "symlink": "l", "other": "p"}
     return [f"{letters[entry.type]}{entry.mode:o} {entry.size} {entry.path}" for entry in listing.entries()]
 
 
 @pytest.mark.parametrize(("label", "seed"), [("local", 1), ("local", 2), (DOCKER, 3), (DOCKER, 4)])
-def test_whatever_happens_it_is_as_if_all_were_listed(start: Start, label: str, seed: int) -> None:
+def test_after_any_changes_a_listing_equals_a_complete_one(start: Start, label: str, seed: int) -> None:
     rng = random.Random(seed)
     place = start(label)
     away = place.text("mktemp -d").strip()
@@ -86,23 +90,19 @@ def test_whatever_happens_it_is_as_if_all_were_listed(start: Start, label: str, 
         place.text(f"{{ {script}\n}} >/dev/null 2>&1; true", as_root=True)
         listings.append(place.environment.listing())
         states.append(facts(place))
-        found = [(one.change, one.entry.path) for one in listings[-1].since(listings[-2])]
-        assert found == expected(states[-2], states[-1]), f"step {step}: {script}"
-        now = [f"{' '.join(one.split()[:2])} {path}" for path, one in sorted(states[-1].items())]
-        assert said(listings[-1]) == now, f"step {step}: {script}"
+        assert changes(listings[-1], listings[-2]) == expected(states[-2], states[-1]), f"step {step}: {script}"
+        now = [f"{' '.join(facts_of_path.split()[:2])} {path}" for path, facts_of_path in sorted(states[-1].items())]
+        assert described(listings[-1]) == now, f"step {step}: {script}"
     for _ in range(20):
         first, second = sorted(rng.sample(range(len(listings)), 2))
-        assert [(one.change, one.entry.path) for one in listings[second].since(listings[first])] == expected(
-            states[first], states[second]
-        )
-        backwards = [(one.change, one.entry.path) for one in listings[first].since(listings[second])]
-        assert backwards == expected(states[second], states[first])
+        assert changes(listings[second], listings[first]) == expected(states[first], states[second])
+        assert changes(listings[first], listings[second]) == expected(states[second], states[first])
     place.text(f"rm -rf {away}", as_root=True)
     followed = sum(listing.is_followed for listing in listings)
     assert followed > len(listings) / 2
 
 
-def test_what_does_not_fit_changes_nothing() -> None:
+def test_contradictory_records_change_nothing() -> None:
     tree = Tree([b"d755 0 1 0 a", b"f644 1 2 5.0 a/f", b"d755 0 3 0 a/b", b"f644 1 4 5.0 a/b/g"])
     before = dict(tree.facts)
     for seen in (
@@ -152,7 +152,7 @@ def test_the_three_listings_of_the_example() -> None:
     changed = b"d755 0 11 0 a\0f644 0 14 101.0 a/g\0f644 7 13 101.0 b\0"
     second = first.followed_by(b"f644 1 1 102.0 \0" + changed + b"\0f644 0 14 101.0 ./a/g\0")
     expected_changes = [("deleted", "a/f"), ("created", "a/g"), ("modified", "b")]
-    assert [(changed.change, changed.entry.path) for changed in second.since(first)] == expected_changes
+    assert changes(second, first) == expected_changes
     content = b"d755 0 11 0 ./a\0f644 7 13 101.0 ./b\0d755 0 20 0 ./d\0"
     with pytest.raises(Unclear, match="from elsewhere"):
         second.followed_by(b"f644 1 1 104.0 \0d755 0 10 0 \0\0" + content)
@@ -162,4 +162,4 @@ def test_the_three_listings_of_the_example() -> None:
         b"d755 0 20 0 d\0f644 1 21 20.0 d/old\0"
     )
     expected_changes += [("created", "d"), ("created", "d/old")]
-    assert [(changed.change, changed.entry.path) for changed in third.since(first)] == expected_changes
+    assert changes(third, first) == expected_changes
