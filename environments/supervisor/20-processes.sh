@@ -1,31 +1,31 @@
-# Which processes an action started, and how to end them: the difference of the process lists before and
-# after it. Markers in the environment or process groups are escaped too easily (env -i, setsid).
+# Finding the processes that an action started, and ending them. They are the difference of the process lists before
+# and after it: processes escape markers in variables, and process groups, too easily (env -i, setsid).
 
 stat_of() { # PID: sets stat, and state; false if there is no such process
   stat=
   { IFS= read -r -d '' -N 4096 stat <"/proc/$1/stat"; } 2>/dev/null
-  stat=${stat##*) } # its name may hold anything
+  stat=${stat##*) } # the process name before it may contain anything
   state=${stat:0:1}
   [[ $state ]]
 }
 
-alive() { # PID; bash sometimes misses the end of a child, so a zombie does not count
+alive() { # PID; a zombie is not alive, because bash sometimes misses the end of a child
   [[ $1 ]] && stat_of "$1" && [[ $state != [ZX] ]]
 }
 
-lineage() { # of the process that `stat_of` looked at: sets parent and born
+lineage() { # sets parent and born of the process that `stat_of` read
   # shellcheck disable=SC2206
   local fields=($stat)
   parent=${fields[1]} born=${fields[19]}
 }
 
 if [[ $$ == 1 ]]; then
-  scan() { # all processes of this namespace, in pids
+  scan() { # sets pids to all processes of this namespace
     pids=(/proc/[1-9]*)
     pids=("${pids[@]#/proc/}")
   }
 else
-  scan() { # a shared process list: our descendants; orphans come back to us, we are a subreaper
+  scan() { # in a shared process list: sets pids to our descendants; we adopt orphans, since we are a subreaper
     local queue=("$$") p kids
     pids=()
     while ((${#queue[@]})); do
@@ -39,7 +39,7 @@ else
   }
 fi
 
-remember() { # what runs before an action, with its time of birth
+remember() { # sets before to the processes that run before an action, with their start times
   local p
   before=()
   for p in "${!helper[@]}"; do
@@ -52,7 +52,7 @@ remember() { # what runs before an action, with its time of birth
   done
 }
 
-find_fresh() { # in fresh: what was not there before and does not descend from what was (but from the persistent shell)
+find_fresh() { # sets fresh to new processes that descend from no earlier one except the persistent shell
   local p ancestor
   fresh=()
   scan
@@ -74,7 +74,7 @@ find_fresh() { # in fresh: what was not there before and does not descend from w
   done
 }
 
-kill_fresh() { # stopped first, so that nothing multiplies meanwhile; works when nothing can be forked
+kill_fresh() { # stops processes before killing them, so that they cannot multiply; works even if nothing can be forked
   local round seen=
   for ((round = 0; round < 200; round++)); do
     find_fresh
@@ -93,7 +93,7 @@ kill_fresh() { # stopped first, so that nothing multiplies meanwhile; works when
 }
 
 kill_everything() {
-  if [[ $$ == 1 ]]; then # reaches the process list of this namespace, never the host's
+  if [[ $$ == 1 ]]; then # reaches only the processes of this namespace, never those of the host
     kill -KILL -1 2>/dev/null
     nap 0.01
   else
@@ -105,12 +105,12 @@ kill_everything() {
 
 pids_cgroup=
 frozen=()
-resting= # how many processes there were when the last action was over, while others lived on
-make_room() { # bash leaves for good when it cannot fork, so what could eat all process ids is held while we fork
+resting= # number of processes after the last action, if background processes kept running
+make_room() { # bash exits if it cannot fork, so processes that could use up all process ids are stopped while we fork
   local max= now= p held=-1
   frozen=()
   { read -r max <"$pids_cgroup.max" && read -r now <"$pids_cgroup.current"; } 2>/dev/null
-  # Within a small limit a bomb is through before a second look.
+  # Within a small limit, a fork bomb is done before a second look.
   [[ $max == [1-9]* && $now ]] && ((max < 1024 || now * 4 > max)) || return
   while ((held != ${#frozen[@]})); do
     held=${#frozen[@]}
@@ -123,12 +123,12 @@ make_room() { # bash leaves for good when it cannot fork, so what could eat all 
     done
   done 2>/dev/null
   read -r now <"$pids_cgroup.current"
-  # What has doubled while nothing was asked of it goes on doubling: it would take the next action's ids.
+  # Processes that doubled in number without an action keep doubling: they would take the ids of the next action.
   ((max - now > max / 8 && (!resting || now < 2 * resting || now * 4 < max))) && return
   before=() frozen=()
   kill_fresh
-  # The dead count until they are reaped, and bash does not wait for that: a fork that fails is tried again only as
-  # long as no signal comes, and each of them sends one.
+  # Dead processes count until they are reaped, and bash does not wait for that: it repeats a failed fork only as long
+  # as no signal comes, and each dead child sends one.
   for ((held = 0; held < 500 && max - now <= max / 8; held++)); do
     nap 0.002
     read -r now <"$pids_cgroup.current"

@@ -1,8 +1,8 @@
-# Where actions write to. A slot is a named pipe, a drainer (cat) and a file. Actions see a pipe: they can open
-# /dev/stderr again, and their background processes hold nothing of ours. The drainer outlives an action, so
-# that nothing is forked for it.
-# Where an action may kill the drainer (same user), it sleeps (STOP) while the pipe can hold what is written: killed
-# between its reading and its writing, it would take output with it.
+# The output of actions. A slot is a named pipe, a drainer (cat) and a file. Actions see a pipe, so they can open
+# /dev/stderr again, and their background processes hold nothing of ours open. The drainer survives an action, so that
+# no action needs a fork for it.
+# If an action may kill the drainer (same user), the drainer is stopped while the pipe can hold the output: if it were
+# killed between reading and writing, output would be lost.
 
 hold() { [[ $protected ]] || kill -STOP "${drainer[$1]}"; } 2>/dev/null
 release() { [[ $protected ]] || kill -CONT "${drainer[$1]}"; } 2>/dev/null
@@ -26,13 +26,13 @@ open_slot() {
   start_drainer "$1"
 }
 
-retire_slot() { # whoever still writes to it goes on unread and costs no space
+retire_slot() { # whatever still writes to it is no longer kept and costs no space
   local pid=${drainer[$1]} old=${fifo[$1]}
   [[ $old ]] || return
   { exec "$cat" <"$old" >/dev/null 2>&1 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
   helper[$!]=1
   disown $!
-  while alive $! && ! [[ /proc/$!/fd/0 -ef $old ]]; do :; done # it must hold the pipe before we let go
+  while alive $! && ! [[ /proc/$!/fd/0 -ef $old ]]; do :; done # it must hold the pipe before we close it
   kill -KILL "$pid" 2>/dev/null
   unset "helper[$pid]"
   eval "exec ${write_fd[$1]}>&-"
@@ -40,28 +40,28 @@ retire_slot() { # whoever still writes to it goes on unread and costs no space
   open_slot "$1"
 }
 
-position() { # sets pos, how much is in a slot's file
+position() { # sets pos to the number of bytes in a slot's file
   pos=
   [[ ${second[$1]} ]] || { read -r _ pos <"/proc/${drainer[$1]}/fdinfo/1"; } 2>/dev/null
   [[ $pos ]] || pos=$(wc -c <"$R/$1")
 }
 
-revive() { # the drainer was killed, by an action that may kill it, or the file is full
+revive() { # starts the drainer again if an action killed it or if the file was full
   alive "${drainer[$1]}" && return
   start_drainer "$1"
-  second[$1]=1 # it begins in the middle of a file, so its own position is no measure
+  second[$1]=1 # it begins in the middle of the file, so its own position does not tell the size
   nap 0.01
   alive "${drainer[$1]}"
 }
 
-settle() { # NAME: everything that was written is in the file; behind it the mark, where others may still write
+settle() { # NAME MARK: waits until everything written is in the file, followed by the mark if others may still write
   local i
   revive "$1" || return 1
   release "$1"
   [[ $2 ]] && printf %s "$2" >&"${write_fd[$1]}"
   for ((i = 0; i < 3000; i++)); do
     if ! read -r -t 0 -u "${write_fd[$1]}"; then
-      # A write wakes the drainer before it returns; asleep beside an empty pipe it has written all it read.
+      # A write wakes the drainer before it returns. If the drainer sleeps at an empty pipe, it has written all it read.
       alive "${drainer[$1]}" || return 1
       [[ $state == S ]] && return 0
     fi

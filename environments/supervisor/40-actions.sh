@@ -1,4 +1,4 @@
-# One action: a fresh login shell in the task's user's name, watched until it ends or has to be ended.
+# One action: a fresh login shell as the task's user, watched until it ends or has to be ended.
 
 if [[ ${EPOCHREALTIME-} ]]; then
   now_us() { now=${EPOCHREALTIME/./}; }
@@ -9,8 +9,8 @@ else
   }
 fi
 
-fastest=1000 # microseconds that the quickest action took: no use in looking much earlier
-await() { # PID: until it ended, was ended, or nobody wants to know any more (end of standard input)
+fastest=1000 # microseconds that the quickest action took; looking much earlier is useless
+await() { # PID: waits until it ended or was ended; leaves at the end of standard input
   local i interval=$((fastest * 3 / 4)) seconds byte code up last=0
   for ((i = 0; ; i++)); do
     printf -v seconds '0.%06d' $interval
@@ -20,7 +20,7 @@ await() { # PID: until it ended, was ended, or nobody wants to know any more (en
     if ! alive "$1"; then
       now_us
       return
-    elif [[ $byte == c || $cancelled ]]; then # a byte may come with any code: the time may be up at the same moment
+    elif [[ $byte == c || $cancelled ]]; then # a byte may come with any code, since the time may be up at that moment
       ended=cancelled
     elif [[ ! $byte ]] && ((code <= 128)); then
       leave
@@ -29,10 +29,10 @@ await() { # PID: until it ended, was ended, or nobody wants to know any more (en
       ((i < 24)) || relieve out
       ((i < 24 || !separate)) || relieve err
     else
-      read -r up _ </proc/uptime # the wall clock may jump
+      read -r up _ </proc/uptime # because the wall clock may jump
       up=${up/./}
       now_us
-      ((last)) || last=$((up + deadline - (now - start) / 10000 + 1)) # never early
+      ((last)) || last=$((up + deadline - (now - start) / 10000 + 1)) # rounded up, never early
       relieve out
       position out
       if ((pos - base[out] > cap)); then ended=output_cap; fi
@@ -54,7 +54,7 @@ await() { # PID: until it ended, was ended, or nobody wants to know any more (en
 }
 
 oom_kills=0
-out_of_memory() { # whether the kernel killed something of this cgroup for memory since the last look
+out_of_memory() { # true if the kernel killed a process of this cgroup for lack of memory since the last call
   local key value kills=0
   [[ $oom_file ]] || return 1
   while read -r key value; do
@@ -65,7 +65,7 @@ out_of_memory() { # whether the kernel killed something of this cgroup for memor
 }
 
 highest=0 restless=0
-high_water() { # sets peak, the cgroup's high-water mark if it rose since the last look, else 0
+high_water() { # sets peak to the cgroup's high-water mark if it rose since the last call, otherwise to 0
   local mark=0
   peak=0
   [[ $peak_file ]] || return
@@ -92,15 +92,15 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   remember
   ((${#before[@]})) && make_room
   resting=
-  if ((${#before[@]} || restless)); then # what background processes did since the last action is not this one's
+  if ((${#before[@]} || restless)); then # effects of background processes since the last action do not count for this one
     out_of_memory
     high_water
   fi
   now_us
   start=$now
-  { # bash may tell of a job's end on standard error before it is asked, and forget it
+  { # bash may report a job's end on standard error before it is asked, and forget it
     {
-      echo 500 >/proc/self/oom_score_adj # raising it is always allowed: the kernel kills actions before the supervisor
+      echo 500 >/proc/self/oom_score_adj # so that the kernel kills actions before the supervisor; raising is always allowed
       cd -- "$cwd" 2>/dev/null || { cd / && echo "retrace: cannot enter $cwd, running in / instead"; }
       ((retrace_memory_kb)) && ulimit -v "$retrace_memory_kb"
       ((retrace_pids)) && ulimit -u "$retrace_pids"
@@ -129,7 +129,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   IFS= read -r -d '' -N 4000 job <"$R/jobs" # `[1]+ PID Exit 137 ...` or `[1]+ Killed ...`
   wait "$main" 2>/dev/null
   status=$?
-  if [[ $job == *" Running "* && $state == Z ]]; then # bash had missed its end; the kernel's word
+  if [[ $job == *" Running "* && $state == Z ]]; then # bash missed its end; the kernel knows the status
     signal=$((${stat##* } & 127))
   elif ((status > 128)) && ! [[ $job =~ ^\[[0-9]+\][+-]?\ +([0-9]+\ +)?(Exit|Done) ]]; then
     signal=$((status - 128))

@@ -1,22 +1,22 @@
-# The persistent shell: an interactive bash, and a keeper that holds its terminal and starts the next one when one ends.
-# The harness has the other side of the terminal and types `. turn`. What an action prints goes through the same pipe
-# as that of a fresh shell, so the terminal carries only what programs open /dev/tty for. The shell says over a named
-# pipe (fd 25) how a turn ended; its prompt, which comes back after an interruption too, says that it is free again.
+# The persistent shell: an interactive bash, and a keeper that holds its terminal and starts the next shell when one
+# ends. The harness has the other side of the terminal and types `. turn`. The output of an action goes through the same
+# pipe as that of a fresh shell, so the terminal carries only what programs write to /dev/tty. The shell reports over a
+# named pipe (fd 25) how a turn ended. Its prompt, which also comes back after an interruption, reports that it is free.
 
 keeper= shell= told= part=
 declare -A shells
 modes='sane -echo -opost -ixon -brkint noflsh susp undef rows 50 cols 200'
 
-wait_for_word() { # SECONDS: sets word to what was told; true if it is of this turn or of the shell's end
+wait_for_word() { # SECONDS: sets word to a report; true if it is about this turn or the shell's end
   local piece=
   word=
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 502)); then
     if IFS= read -r -t "$1" -u 25 piece; then
       word=$part$piece part=
-    else # the time may be up in the middle of a line
+    else # the time was up, perhaps in the middle of a line
       part+=$piece
     fi
-  else # may miss its alarm, so it waits where the harness nudges
+  else # this bash may miss its alarm, so it waits where the harness sends its bytes
     read -r -t 0 -u 25 || nap "$1"
     read -r -t 0 -u 25 && IFS= read -r -u 25 word
   fi
@@ -34,20 +34,20 @@ write_keeper() { # the programs of the terminal; actions may read them
     printf '%s\n' "$keep"
   } >"$R/keeper"
   {
-    # what `bash -l` reads; an interactive login shell would leave no place after it
+    # These are the files that `bash -l` reads. An interactive login shell could not run anything after them.
     # shellcheck disable=SC2016
     printf '%s\n' '[[ ! -r /etc/profile ]] || . /etc/profile' \
       'if [[ -r ~/.bash_profile ]]; then . ~/.bash_profile' 'elif [[ -r ~/.bash_login ]]; then . ~/.bash_login' \
       'elif [[ -r ~/.profile ]]; then . ~/.profile; fi' "$restore" 'set +o history +H' \
       'unset HISTFILE MAILCHECK TMOUT PROMPT_COMMAND PS0' 'PS1= PS2='
     for name in PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER; do echo "export $name=cat"; done
-    # less that is asked for by name leaves at an interruption, and at once where all fits on the screen
+    # A less that is called by name exits at an interruption, and at once if everything fits on the screen.
     echo 'export TERM=dumb LESS=FRXK GIT_TERMINAL_PROMPT=0 DEBIAN_FRONTEND=noninteractive'
   } >"$R/rc"
 }
 
-# bash leaves a loop where a child dies of an interrupt, so the keeper runs itself anew for each shell. It gives up on
-# shells that end before they take a turn.
+# bash leaves a loop if a child dies of an interrupt, so the keeper runs itself again for each shell. It gives up if
+# shells end before they take a turn.
 # shellcheck disable=SC2016
 keep='trap : INT QUIT TERM
 quick=${1:-0} was=${2-} now=
@@ -79,7 +79,7 @@ quick=${1:-0} was=${2-} now=
 [[ $now == "$was" ]] || quick=0
 ((quick++ < 9)) && exec "$bash" -p -m "$R/keeper" "$quick" "$now"'
 
-open_terminal() { # SEQ MARK_BYTES: makes everything ready for a keeper; starts it where there is a device for it
+open_terminal() { # SEQ MARK_BYTES: prepares everything for a keeper, and starts it if there is a device for it
   local seq=$1
   IFS= read -r -N "$2" terminal_mark
   stty=$(type -P stty)
@@ -95,10 +95,10 @@ open_terminal() { # SEQ MARK_BYTES: makes everything ready for a keeper; starts 
   fi
   write_keeper
   while wait_for_word 0.001 || [[ $word ]]; do :; done
-  [[ $keeper ]] && kill -KILL "$keeper" 2>/dev/null # what is left of an earlier one would read along
+  [[ $keeper ]] && kill -KILL "$keeper" 2>/dev/null # remains of an earlier one would read along
   [[ $shell ]] && kill -KILL "$shell" 2>/dev/null
   keeper= shell=
-  if [[ $retrace_tty ]]; then # a process group of its own, so it forks, and its child leads the terminal's session
+  if [[ $retrace_tty ]]; then # setsid has its own process group, so it forks, and its child leads the session
     { exec "$setsid" -c -w "$bash" -p -m "$R/keeper" <>"$retrace_tty" >&0 2>&1 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
     helper[$!]=1
     disown $!
@@ -115,7 +115,7 @@ join_terminal() { # SEQ: waits for the keeper
   answer "$seq" "${keeper:-none}"
 }
 
-write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, and no trace of `set -x`; runs once, typed twice or not
+write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, but no trace of `set -x`; runs once even if typed twice
   local say='\builtin printf' sign=$terminal_mark:$seq again
   again="{ $stty $modes </dev/tty; $say \"\\036$sign)\" >/dev/tty; $say \"prompt $seq\\n\" >$told; }"
   printf '%s\n' "[[ \${retrace_turn-} == $seq ]] || {" "retrace_turn=$seq" "$say '\\036$sign(' >/dev/tty" "PROMPT_COMMAND='$again 2>/dev/null || \\builtin :'" \
@@ -123,7 +123,7 @@ write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, and no tra
     "$say '%s %s\\n' $seq \"\$?\" >$told" "$say '\\036$sign)' >/dev/tty" '} 2>/dev/null' >"$R/turn"
 }
 
-interrupt() { # what ^C would do, also where a program has taken that key's meaning away
+interrupt() { # does what ^C would do, even if a program has changed the meaning of that key
   stat_of "$shell" || return
   # shellcheck disable=SC2206
   local fields=($stat)
@@ -131,7 +131,7 @@ interrupt() { # what ^C would do, also where a program has taken that key's mean
   ((fields[5] > 1 && fields[5] != shell && fields[5] != keeper)) && kill -INT -- "-${fields[5]}"
 } 2>/dev/null
 
-settled() { # SECONDS: whether the shell takes the next turn
+settled() { # MILLISECONDS: waits until the shell can take the next turn; false if the time is up
   local until i
   now_us
   until=$((now + $1 * 1000))
@@ -145,7 +145,7 @@ settled() { # SECONDS: whether the shell takes the next turn
   return 1
 }
 
-end_turn() { # interrupt it; else end what it started, so that the shell gets on; else end the shell too
+end_turn() { # interrupts the turn; if that fails, ends what it started; if that fails, ends the shell, too
   local i
   interrupt
   if ! settled 300; then
@@ -180,7 +180,7 @@ await_turn() {
       read -r -t 1 -N 1 -u 0 byte || [[ $byte ]] || leave
       [[ $byte == c ]] && cancelled=1
     fi
-    read -r up _ </proc/uptime # the wall clock may jump
+    read -r up _ </proc/uptime # because the wall clock may jump
     up=${up/./}
     relieve out
     position out
@@ -196,7 +196,7 @@ await_turn() {
   done
 }
 
-turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES: as `run`, in the persistent shell
+turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES: like `run`, in the persistent shell
   local seq=$1 deadline=$2 cap=$3 script p word
   local status=0 start left note=- ended=exited mark=$retrace_nonce:$1 peak
   IFS= read -r -N "$(($6 + $7))" script
@@ -222,7 +222,7 @@ turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   now_us
   start=$now
   await_turn
-  [[ $ended != exited || $note == ended ]] || settled 200 || : # what its prompt starts is not the action's
+  [[ $ended != exited || $note == ended ]] || settled 200 || : # processes that its prompt starts do not belong to the action
   find_fresh
   left=${#fresh[@]}
   load out

@@ -1,6 +1,6 @@
-# Archives through tar, as the administrator. The harness checks names and owners of what goes in and out.
+# Archives through tar, as the administrator. The harness checks the names and owners in them.
 
-make_directories() { # PATH: what is missing of it, for the task's user
+make_directories() { # PATH: makes its missing directories for the task's user
   local path=$1 missing=()
   while [[ $path && ! -e $path && ! -L $path ]]; do
     missing+=("$path")
@@ -10,7 +10,7 @@ make_directories() { # PATH: what is missing of it, for the task's user
   mkdir -p -- "$1" && { ((EUID)) || chown -- "$uid:$gid" "${missing[@]}"; }
 }
 
-put() { # SEQ DIRECTORY_BYTES, then `d` or `f`, 15 digits of length, and a missing directory or a piece of the archive
+put() { # SEQ DIRECTORY_BYTES, then `d` or `f`, the length in 15 digits, and a missing directory or a piece of the archive
   local seq=$1 directory status error= kind n path
   IFS= read -r -N "$2" directory
   make_directories "$directory" 2>"$R/error"
@@ -33,20 +33,20 @@ put() { # SEQ DIRECTORY_BYTES, then `d` or `f`, 15 digits of length, and a missi
   printf %s "$error"
 }
 
-get() { # SEQ WHOLE PATH_BYTES: tar writes to fd 1 unframed, the mark ends it. WHOLE: what is in it, uid and gid 0
+get() { # SEQ WHOLE PATH_BYTES: tar writes to fd 1 unframed, and the mark ends it. WHOLE: the content, with uid and gid 0
   local seq=$1 whole=$2 path status error= what deep
   IFS= read -r -N "$3" path
   if [[ ! -e $path && ! -L $path ]]; then
     answer "$seq" missing
     return
   fi
-  if ((whole)); then # it must not change meanwhile
+  if ((whole)); then # nothing may change it meanwhile
     before=()
     kill_fresh
   fi
   answer "$seq" stream
   if ((whole)); then
-    # tar recurses, and breaks at some 10,000 levels; what is below a path that is too long is left out anyway.
+    # tar recurses and fails at some 10,000 levels. Paths that are too long are left out anyway.
     printf -v deep '%4100s'
     what=(--owner=0 --group=0 --sort=name --anchored --wildcards --wildcards-match-slash)
     what+=("--exclude=${deep// /?}*" -C "$path" .)

@@ -1,14 +1,14 @@
-# What is in the workspace, and the content of some of it, as the administrator: `l`, `f` and `h`.
-# Each answers a line of facts, then bytes unframed; `NONCE:SEQ STATUS USER_S SYSTEM_S SIZE` ends them, then SIZE bytes
-# of complaints. The processor time is told so that it counts for no action.
+# Listing the workspace, and reading the content of some files of it, as the administrator: `l`, `f` and `h`.
+# Each answers with a line of facts, then unframed bytes. `NONCE:SEQ STATUS USER_S SYSTEM_S SIZE` ends them, followed by
+# SIZE bytes of standard error. The processor time is reported so that it is not charged to an action.
 #
-# A record of a listing, ended by NUL: `fMODE SIZE INODE STATUS_TIME PATH`, l for links, d for directories, else what
-# find calls it; `!` for a directory that is not gone into. Directories have no size and no times, which their content
-# changes, and neither have pipes and devices, which are used without being changed.
+# A record of a listing ends with NUL: `fMODE SIZE INODE STATUS_TIME PATH`, with l for links, d for directories, otherwise
+# find's letter, and `!` for a directory that is not gone into. Directories have size and time 0, because their content
+# changes these. So have pipes and devices, because using them is not a change.
 
 finder= stamped= mounted= mounted_below=
 deepest=$(printf '%3840s')
-deepest=${deepest// /?} # see left_out.py; deeper, tar and a shell come to the end of what a path may be
+deepest=${deepest// /?} # see left_out.py; below that, tar and the shell reach the limit of a path
 
 find_finder() {
   local said
@@ -19,18 +19,18 @@ find_finder() {
   mounted_below=${mounted_below// /\\040}
   mounted_below=${mounted_below//$'\t'/\\011}
   mounted_below=${mounted_below//$'\n'/\\012}
-  said=$("$stat_program" -f -c %T -- "$retrace_workdir") # a server's clock may be another
+  said=$("$stat_program" -f -c %T -- "$retrace_workdir") # on a network file system, the server's clock counts
   [[ $said == @(ext2/ext3|xfs|btrfs|tmpfs|overlayfs|zfs|f2fs) ]] && stamped=1
 } 2>/dev/null
 
-list_by_find() { # in one process; the first record is the moment, the second the workspace itself
+list_by_find() { # lists all in one process; the first record is the moment, the second the workspace itself
   LC_ALL=C exec "$find" "$R/moment" . -type d \
     \( -path "$deepest*" -prune -printf '!0 0 0 0 %P\0' -o -printf 'd%m 0 %i 0 %P\0' \) \
     -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %P\0' -o -printf '%y%m 0 %i 0 %P\0'
 }
 
-# Only what has a status time after SECONDS, then an empty record and all that is in the directories among them.
-# Most of it is looking at every file, so two processes share what is in the workspace.
+# Lists only paths with a status time after SECONDS, then an empty record and the content of the directories among them.
+# Most of the time goes into looking at every file, so two processes share the workspace.
 list_since() { # SECONDS
   local name names=() bytes=0 here first=() second=() i status
   shopt -s dotglob
@@ -42,7 +42,7 @@ list_since() { # SECONDS
     for ((i = 0; i < ${#here[@]}; i++)); do
       if ((i % 2)); then first+=("${here[i]}"); else second+=("${here[i]}"); fi
     done
-    # No job, so bash says nothing of its end; and it ends when find has, not when find has closed its output.
+    # This is not a job, so bash does not report its end. It ends when find has ended, not when find closes its output.
     exec 26< <(newer_than "$1" "$R/changed3" %p "${second[@]}" && :)
     newer_than "$1" "$R/changed" %P "$R/moment" . -maxdepth 0 && newer_than "$1" "$R/changed2" %p "${first[@]}"
     status=$?
@@ -62,7 +62,7 @@ list_since() { # SECONDS
   ((!${#names[@]})) || list_inside "${names[@]}"
 }
 
-newer_than() { # SECONDS FILE FORMAT WHERE...: its records, paths in that format; names of directories go to FILE
+newer_than() { # SECONDS FILE FORMAT WHERE...: lists records with paths in that format; directory names go to FILE
   local since=$1 file=$2 as=$3
   shift 3
   LC_ALL=C "$find" "$@" -newerct "@$since" \( \
@@ -76,14 +76,14 @@ list_inside() {
     -o \( -type f -o -type l \) -printf '%y%m %s %i %C@ %p\0' -o -printf '%y%m 0 %i 0 %p\0' \)
 }
 
-tells_by_time() { # whether every change in the workspace gets a time of this machine's clock, and where it lies stays
+tells_by_time() { # true if every change in the workspace gets a time of this machine's clock, and mounts stay the same
   local mounts= before=$mounted
   IFS= read -r -d '' -N 4000000 mounts </proc/self/mountinfo
   [[ $mounts == *" $mounted_below/"* ]] && mounted=1 || mounted=
   [[ $finder == list_by_find && $stamped && ! $before && ! $mounted ]]
 } 2>/dev/null
 
-list_by_names() { # where there is no GNU find: the same records in another order
+list_by_names() { # lists the same records in another order, if there is no GNU find
   local queue=('') directory name f=() l=() d=() p=() s=() o=() bytes=0
   shopt -s dotglob
   "$stat_program" --printf 'f%a %s %i %.10Z \0' "$R/moment"
@@ -119,7 +119,7 @@ list_by_names() { # where there is no GNU find: the same records in another orde
   tell_names
 }
 
-tell_names() { # of list_by_names
+tell_names() { # prints the records that list_by_names has collected
   ((${#f[@]})) && "$stat_program" --printf 'f%a %s %i %.10Z %n\0' -- "${f[@]}"
   ((${#l[@]})) && "$stat_program" --printf 'l%a %s %i %.10Z %n\0' -- "${l[@]}"
   ((${#d[@]})) && "$stat_program" --printf 'd%a 0 %i 0 %n\0' -- "${d[@]}"
@@ -129,7 +129,7 @@ tell_names() { # of list_by_names
   f=() l=() d=() p=() s=() o=() bytes=0
 }
 
-tell_rest() { # SEQ STATUS: what follows the bytes
+tell_rest() { # SEQ STATUS: answers the part after the bytes
   local error= user_s=- system_s=-
   go_on
   IFS= read -r -d '' -N 1000000 error <"$R/error"
@@ -138,7 +138,7 @@ tell_rest() { # SEQ STATUS: what follows the bytes
   printf '%s %s\n%s' "$retrace_nonce:$1 $2" "${user_s:--} ${system_s:--} ${#error}" "$error"
 }
 
-list() { # SEQ 0 SECONDS: since when, 0 for everything; answers whether anything runs that could write, and which it is
+list() { # SEQ 0 SECONDS, 0 for everything: answers whether anything runs that could write, then `whole` or `since`
   local note p busy=0 how=whole status
   make_room
   scan
@@ -159,11 +159,11 @@ list() { # SEQ 0 SECONDS: since when, 0 for everything; answers whether anything
   tell_rest "$1" "$status"
 }
 
-take_paths() { # BYTES, then paths, each ended by NUL: into a file
+take_paths() { # BYTES, then paths, each ended by NUL: writes them to a file
   local name left=$1
   if (($1 > 1000)); then
     "$head" -c "$1" >"$R/list"
-  else # without a process
+  else # needs no process
     while ((left > 0)) && IFS= read -r -d '' name; do
       printf '%s\0' "$name"
       ((left -= ${#name} + 1))
@@ -171,7 +171,7 @@ take_paths() { # BYTES, then paths, each ended by NUL: into a file
   fi
 }
 
-files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name with its own content; times to the nanosecond
+files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream where each name has its content; times in nanoseconds
   local note
   make_room
   take_paths "$2"
@@ -181,7 +181,7 @@ files() { # SEQ BYTES, then paths, each ended by NUL: a tar stream, each name wi
   tell_rest "$1" $?
 }
 
-digests() { # SEQ BYTES SECONDS, then paths, each ended by NUL: lines of sha256sum, of what is done within so long
+digests() { # SEQ BYTES SECONDS, then paths, each ended by NUL: lines of sha256sum, as far as the time suffices
   local note timeout
   make_room
   timeout=$(type -P timeout)
@@ -196,7 +196,7 @@ digests() { # SEQ BYTES SECONDS, then paths, each ended by NUL: lines of sha256s
       batch=() bytes=0
     }
     while IFS= read -r -d '' name; do
-      [[ -f $name && ! -L $name ]] && batch+=("$name") # a pipe would be waited for
+      [[ -f $name && ! -L $name ]] && batch+=("$name") # reading a pipe would block
       (((bytes += ${#name} + 16) > 100000)) && sum_batch "$3"
     done <"$R/list"
     sum_batch "$3"

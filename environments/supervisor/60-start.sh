@@ -1,8 +1,8 @@
-# Find out what this place has, say so, and serve.
+# Start: find out what this place has, report it, and serve requests.
 
 leave() {
   [[ $$ == 1 ]] || kill_everything
-  [[ $retrace_drop ]] || rm -rf -- "$R" # elsewhere it vanishes with its mount
+  [[ $retrace_drop ]] || rm -rf -- "$R" # in other kinds it vanishes with its mount
   exit 0
 }
 
@@ -40,7 +40,7 @@ for name in cat head tar setpriv chroot; do
 done
 bash=$(type -P bash)
 [[ $cat && $head ]] || refuse "no coreutils (cat, head) in $PATH"
-# A directory of the image's in this place gives its own mode to what is mounted over it.
+# A directory of the image at this path passes its mode on to the mount over it.
 [[ $retrace_drop != user ]] || chmod 0711 "$R" || refuse "cannot protect $R from actions (chmod)"
 mkfifo -m 0600 "$R/nap" && exec 20<>"$R/nap"
 
@@ -70,8 +70,8 @@ fi
 [[ $tar ]] || lost+=("no tar in the image: its workspace cannot be exported")
 make_directories "$retrace_workdir" && [[ -d $retrace_workdir ]] || refuse "cannot make the directory $retrace_workdir"
 
-# A login shell's /etc/profile replaces PATH and perhaps more; what it replaced is restored after it, while what
-# the user's own ~/.profile adds stays. bash reads BASH_ENV last, so the script stays as it is, line numbers too.
+# A login shell's /etc/profile replaces PATH and perhaps more. What it replaced is restored after it, while additions of
+# the user's own ~/.profile stay. bash reads BASH_ENV last, so the script and its line numbers stay as they are.
 declare -p retrace_image >"$R/image"
 # shellcheck disable=SC2016
 printf '%s\n' '. "$1"
@@ -123,7 +123,7 @@ while (($#)); do # NAME OPTION VALUE
   shift 3
 done
 protected=
-[[ $retrace_drop == user && ${#drop[@]} -gt 0 ]] && protected=1 # no action can kill our helpers
+[[ $retrace_drop == user && ${#drop[@]} -gt 0 ]] && protected=1 # actions cannot kill our helpers
 open_slot out
 said=
 ((${#lost[@]})) && printf -v said '%s\n' "${lost[@]}"
@@ -132,7 +132,7 @@ answer 0 ready "$BASH_VERSION" "${login:-$uid}" "$uid" "$gid" "$((uid && ${#drop
 printf %s "$said"
 
 while IFS= read -r -N 1 request; do
-  [[ $request == [ct] ]] && continue # it came too late
+  [[ $request == [ct] ]] && continue # a byte that came too late
   IFS= read -r -N 95 header || break
   # shellcheck disable=SC2086
   set -- $header
