@@ -210,8 +210,8 @@ def _notes_about_costs(report: Report, rows: Sequence[TrialRow], choices: Choice
     if not report.counts.unknown_cost or choices.prices:
         return
     billed = sum(row.cost_usd is None and row.billed_usd is not None for row in rows)
-    known = f"; of {billed} the billed cost is known (--cost billed)" if billed else ""
-    yield Note(f"unknown costs: --prices NAME prices trials again (agent prices list names tables){known}", "prices")
+    hint = f"; of {billed} the billed cost is known (--cost billed)" if billed else ""
+    yield Note(f"unknown costs: --prices NAME prices trials again (agent prices list names tables){hint}", "prices")
 
 
 def _notes_about_unreadable(unreadable: Sequence[UnreadableTrial]) -> Iterator[Note]:

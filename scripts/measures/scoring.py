@@ -1,4 +1,4 @@
-"""The measures of scoring: 10,000 trials read and scored with 1,000 bootstrap replicates, in time and memory."""
+"""Measures of scoring: time and memory for 10,000 trials, read and scored with 1,000 bootstrap replicates."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ subprocess.run(sys.argv[1:], check=True)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
 """
-"""A small process in between: a child's peak begins with what its parent had."""
+"""Program of a small process in between, because a child's peak memory includes that of its parent when it started."""
 
 
 def measure() -> Iterator[Figure]:
-    """All figures."""
+    """Yield all figures."""
     with tempfile.TemporaryDirectory() as folder:
         batch = Path(folder, "batch")
         chance = random.Random(0)
@@ -62,32 +62,33 @@ def measure() -> Iterator[Figure]:
             for task in range(TASKS):
                 for attempt in range(1, ATTEMPTS + 1):
                     _write(batch, model, task, attempt, chance)
-        found = [_scored(str(batch)) for _ in range(3)]
+        runs = [_scored(str(batch)) for _ in range(3)]
         trial = str(next(batch.iterdir()))
-        one_s = timed(lambda: command(*_COMMAND, trial), 9)
+        trial_s = timed(lambda: command(*_COMMAND, trial), 9)
         help_s = timed(lambda: command(*_COMMAND[:-1], "--help"), 9)
-        done = subprocess.run([sys.executable, "-c", _READ, folder], stdout=subprocess.PIPE, text=True, check=True)
-    all_s, cpu_s, peak = (sorted(column)[1] for column in zip(*found, strict=True))
-    detail = f"median of 3; {cpu_s:.2f} s of processor time; {float(done.stdout):.2f} s of it reading"
+        read = [sys.executable, "-c", _READ, folder]
+        read_s = float(subprocess.run(read, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    all_s, cpu_s, peak = (sorted(column)[1] for column in zip(*runs, strict=True))
+    detail = f"median of 3; {cpu_s:.2f} s of processor time; {read_s:.2f} s of it reading"
     yield Figure(f"agent score of {MODELS * TASKS * ATTEMPTS:,} trials, 1,000 replicates", all_s, "s", 5, detail)
     yield Figure("its peak memory", peak, "MB", 300, "the whole process")
-    yield Figure("agent score of one trial", one_s, "s", 0.4, f"median of 9; agent --help {help_s:.3f} s")
+    yield Figure("agent score of one trial", trial_s, "s", 0.4, f"median of 9; agent --help {help_s:.3f} s")
 
 
 def _scored(batch: str) -> tuple[float, float, float]:
-    """Seconds, seconds of processor time, MB of one run of the command."""
-    done = subprocess.run(
+    """Run the command, and return seconds, seconds of processor time, and MB."""
+    process = subprocess.run(
         [sys.executable, "-c", _WATCHED, *_COMMAND, batch, "--json"], capture_output=True, text=True, check=True
     )
-    report = json.loads(done.stdout)
+    report = json.loads(process.stdout)
     assert report["counts"]["counted"] == MODELS * TASKS * ATTEMPTS
     assert report["configurations"][0]["ams"]["low"] is not None
-    seconds, cpu_s, peak_kb = map(float, done.stderr.splitlines()[-1].split())
+    seconds, cpu_s, peak_kb = map(float, process.stderr.splitlines()[-1].split())
     return seconds, cpu_s, peak_kb / 1024
 
 
 def _write(batch: Path, model: int, task: int, attempt: int, chance: random.Random) -> None:
-    """A finished, evaluated trial of one call, as a recorder leaves it."""
+    """Write a finished, evaluated trial with one call, like a recorder."""
     directory = batch / f"task-{task}.model-{model}.{attempt}"
     directory.mkdir(parents=True)
     quality = 1.0 if chance.random() < 0.3 else chance.random()

@@ -11,7 +11,8 @@ from tests.scoring.records import record
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """`m` tries all three tasks; `n` passes one for little, never tries another and loses the third's environment."""
+    """`m` tries all three tasks; `n` passes one at low cost, does not try another, and loses the environment of the
+    third."""
     batch = tmp_path / "runs" / "one"
     record(batch, "e", "m", quality=1.0, cost=0.05, tier="easy", steps=2)
     record(batch, "d", "m", quality=0.5, cost=0.5, tier="medium")

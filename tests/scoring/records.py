@@ -1,4 +1,4 @@
-"""Finished trials on disk, written by the real recorder: only what a test is about has to be said."""
+"""Finished trials on disk, written by the real recorder. A test gives only the fields that it is about."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def record(
     conveniences: bool = True,
     **first: Any,
 ) -> Path:
-    """A trial whose first call cost all of `cost`; no `exit` leaves it open, no `quality` is an evaluator's error."""
+    """Write a trial whose first call cost all of `cost`.
+
+    Without `exit` the trial stays open; without `quality` the evaluator failed.
+    """
     directory = batch / f"{task}.{model}.{attempt}"
     directory.mkdir(parents=True)
     recorder = Recorder(directory, pool=batch / ".pool")

@@ -1,4 +1,4 @@
-"""Runs `agent score`, also where packages and the network are out of reach."""
+"""Runs of `agent score`, with packages and the network if they are available, or without."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ socket.socket.connect = refused
 
 
 def score(folder: Path, *argv: str, **extra: str) -> Any:
-    done = agent(folder, "score", *(argv or ("one",)), "--json", **extra)
-    assert done.status == 0, done.err
-    return done.json
+    result = agent(folder, "score", *(argv or ("one",)), "--json", **extra)
+    assert result.status == 0, result.err
+    return result.json
 
 
 def blocked(folder: Path, *names: str) -> dict[str, str]:
-    """Variables for a command that can import none of these packages and connect to nothing."""
+    """Return the environment of a command that cannot import these packages or connect to anything."""
     place = folder / "blocked"
     place.mkdir(exist_ok=True)
     (place / "sitecustomize.py").write_text(OFFLINE.format(names=names))
     return {"PYTHONPATH": f"{place}{os.pathsep}{Path(__file__).parents[2]}"}
 
 
-def refused(done: Done) -> str:
-    assert (done.status, done.out) == (2, ""), done.out or done.err
-    assert done.err.count("\n") == 1
-    return done.err
+def refused(result: Done) -> str:
+    assert (result.status, result.out) == (2, ""), result.out or result.err
+    assert result.err.count("\n") == 1
+    return result.err

@@ -1,4 +1,4 @@
-"""Dollars of a call, from the wheel's price table and from rows made here."""
+"""Cost of a call, from the price table in the wheel and from rows made here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_each_bucket_has_its_own_price_and_list_has_no_discount() -> None:
     assert costs.billed is None
 
 
-def test_a_long_prompt_is_dearer_as_a_whole() -> None:
+def test_all_tokens_of_a_long_prompt_pay_its_rate() -> None:
     usage = Usage(input=50_000, cache_read=150_001, output=10)
     costs = price_call(usage, TABLE, requested="m", served=None)
     assert costs.computed == pytest.approx((50_000 * 20 + 150_001 * 2 + 10 * 75) * 1e-6)
@@ -64,7 +64,7 @@ def test_the_served_model_is_priced_before_the_requested_one() -> None:
     ],
 )
 def test_a_name_that_only_begins_or_ends_alike_is_another_model(requested: str, served: str, same: bool) -> None:
-    """It is priced as what it is: `gpt-5-mini` was charged as `gpt-5`, and nothing said so."""
+    """It has its own price: `gpt-5-mini` was once priced as `gpt-5` without a note."""
     assert same_model(requested, served) is same
     cheap = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
     table = PriceTable("made here", "0", {requested.rpartition("/")[2]: ROW, served: cheap})
@@ -72,15 +72,15 @@ def test_a_name_that_only_begins_or_ends_alike_is_another_model(requested: str, 
     assert same or costs.computed == pytest.approx(0.001)
 
 
-def test_list_charges_reasoning_at_its_own_rate_too() -> None:
-    """Without a cache, list and computed are one figure."""
+def test_the_list_cost_has_reasoning_at_its_own_rate() -> None:
+    """Without a cache, the list cost equals the computed cost."""
     table = PriceTable("made here", "0", {"m": {**ROW, "output_cost_per_reasoning_token": 90e-6}})
     costs = price_call(Usage(input=10, output=8, reasoning=3), table, requested="m", served=None)
     assert costs.list == costs.computed == pytest.approx((10 * 10 + 5 * 50 + 3 * 90) * 1e-6)
 
 
-def test_more_reasoning_than_output_costs_no_less_than_nothing() -> None:
-    """A provider that counts reasoning beside the output made a call's cost negative, which no record can hold."""
+def test_more_reasoning_than_output_does_not_make_a_cost_negative() -> None:
+    """Some providers count reasoning separately from the output; a record cannot contain a negative cost."""
     table = PriceTable("made here", "0", {"m": {**ROW, "output_cost_per_reasoning_token": 5e-6}})
     costs = price_call(Usage(input=0, output=1, reasoning=50), table, requested="m", served=None)
     assert costs.computed == pytest.approx(5e-6)
@@ -89,26 +89,26 @@ def test_more_reasoning_than_output_costs_no_less_than_nothing() -> None:
 @pytest.mark.parametrize(
     ("usage", "model"), [(None, "m"), (Usage(input=1, output=1), "unpriced"), (Usage(input=None, output=1), "m")]
 )
-def test_what_is_unknown_is_null_and_never_zero(usage: Usage | None, model: str) -> None:
+def test_an_unknown_cost_is_none_and_never_zero(usage: Usage | None, model: str) -> None:
     costs = price_call(usage, TABLE, requested=model, served=None, billed_usd=0.25)
     assert (costs.billed, costs.computed, costs.list) == (0.25, None, None)
 
 
-def test_sums_of_costs_are_unknown_as_soon_as_one_is() -> None:
+def test_a_sum_of_costs_is_unknown_if_one_of_them_is() -> None:
     total = Costs.sum([Costs(billed=1.0, computed=1.0), Costs(billed=2.0)])
     assert (total.billed, total.computed, total.list) == (3.0, None, None)
 
 
-def test_the_wheels_table_is_read_without_importing_litellm() -> None:
+def test_the_table_in_the_wheel_is_read_without_importing_litellm() -> None:
     code = "import sys; from scoring.pricing.tables import wheel_prices as w; t = w(); "
     code += "assert 'litellm' not in sys.modules; print(t.source, len(t.rows))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("litellm ")
-    assert int(done.stdout.split()[-1]) > 1000
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.startswith("litellm ")
+    assert int(process.stdout.split()[-1]) > 1000
 
 
 def test_known_prices_of_the_wheel() -> None:
-    """Claude Haiku 4.5 costs 1 / 5 dollars a million (shared notes, from recorded figures)."""
+    """Claude Haiku 4.5 costs 1 / 5 dollars per million tokens (from recorded figures)."""
     costs = price_call(
         Usage(input=1_000_000, output=0), wheel_prices(), requested="anthropic/claude-haiku-4-5", served=None
     )

@@ -1,4 +1,4 @@
-"""What must hold of any cost, whatever the usage and the rates."""
+"""Properties of costs that hold for all usages and rates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def usages(draw: st.DrawFn) -> Usage:
 
 
 @given(usages(), FULL, st.integers(2, 50))
-def test_dearer_prices_make_dearer_calls_in_proportion(usage: Usage, rates: dict[str, float], factor: int) -> None:
+def test_costs_are_proportional_to_prices(usage: Usage, rates: dict[str, float], factor: int) -> None:
     once = charge(usage, price_of_steps({"": {0: rates}}))
     more = charge(usage, price_of_steps({"": {0: {name: rate * factor for name, rate in rates.items()}}}))
     for figure in BOTH:
@@ -41,11 +41,11 @@ def test_more_tokens_never_cost_less(usage: Usage, price, bucket: str, extra: in
 def test_at_flat_rates_the_calls_add_up_to_the_trial(calls: list[Usage], price) -> None:
     whole = charge(Usage.sum([Usage(input=0, output=0), *calls]), price)
     for figure in BOTH:
-        assert getattr(whole, figure) == pytest.approx(sum(getattr(charge(one, price), figure) for one in calls))
+        assert getattr(whole, figure) == pytest.approx(sum(getattr(charge(call, price), figure) for call in calls))
 
 
 @given(usages(), FULL, st.sampled_from(BUCKETS))
-def test_a_rate_that_is_needed_and_missing_makes_the_cost_unknown_and_is_named(
+def test_a_missing_rate_that_is_needed_is_named_and_makes_the_cost_unknown(
     usage: Usage, rates: dict[str, float], gone: str
 ) -> None:
     charged = charge(usage, price_of_steps({"": {0: {name: rate for name, rate in rates.items() if name != gone}}}))
@@ -90,7 +90,7 @@ def test_the_size_of_the_prompt_chooses_the_rates_of_the_whole_call(usage, low, 
     assert charge(usage, price) == expected
 
 
-def test_a_service_tier_has_rates_of_its_own_or_none() -> None:
+def test_a_service_tier_has_its_own_rates_or_none() -> None:
     price = price_of_steps({"": {0: {"input": 2e-6, "output": 4e-6}}, "batch": {0: {"input": 1e-6, "output": 2e-6}}})
     usage = Usage(input=100, output=10)
     assert charge(usage, price, "batches").computed == pytest.approx(120e-6)

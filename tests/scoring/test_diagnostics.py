@@ -16,27 +16,27 @@ from trajectories.record.verdict import GroupScore
 
 
 def test_a_pass_costs_what_all_trials_used() -> None:
-    found = passed(
+    passes = passed(
         [
             trial("a", quality=1.0, cost_usd=1.0, usage=Usage(input=100, output=0)),
             trial("b", quality=0.5, cost_usd=2.0, usage=Usage(input=300, output=0)),
         ],
         missing=1,
     )
-    assert (found.passes, found.tokens_per_pass, found.usd_per_pass) == (1, 400, 3)
-    assert (found.pass_rate.value, found.quality.value, found.cost.value) == (0.5, 0.75, 1.5)
-    assert (found.quality.trials, found.quality.tasks, found.quality.missing) == (2, 2, 1)
+    assert (passes.passes, passes.tokens_per_pass, passes.usd_per_pass) == (1, 400, 3)
+    assert (passes.pass_rate.value, passes.quality.value, passes.cost.value) == (0.5, 0.75, 1.5)
+    assert (passes.quality.trials, passes.quality.tasks, passes.quality.missing) == (2, 2, 1)
 
 
-def test_one_unknown_cost_makes_the_total_unknown_and_shows_what_is_known() -> None:
-    found = passed([trial("a", quality=1.0, cost_usd=1.0), trial("b", cost_usd=None)])
-    assert (found.usd.value, found.usd.known, found.usd.unknown, found.usd_per_pass) == (None, 1, 1, None)
+def test_an_unknown_cost_makes_the_total_unknown_and_keeps_the_known_part() -> None:
+    passes = passed([trial("a", quality=1.0, cost_usd=1.0), trial("b", cost_usd=None)])
+    assert (passes.usd.value, passes.usd.known, passes.usd.unknown, passes.usd_per_pass) == (None, 1, 1, None)
     assert passed([trial("a", cost_usd=1.0)]).usd_per_pass is None, "no pass, no price of one"
 
 
-def test_trials_without_a_verdict_are_in_no_rate_and_are_missing() -> None:
-    found = passed([trial("a", quality=1.0), trial("b", verdict=None, passed=None, quality=None)])
-    assert (found.pass_rate.value, found.pass_rate.trials, found.pass_rate.missing) == (1, 1, 1)
+def test_trials_without_a_verdict_are_missing_from_rates() -> None:
+    passes = passed([trial("a", quality=1.0), trial("b", verdict=None, passed=None, quality=None)])
+    assert (passes.pass_rate.value, passes.pass_rate.trials, passes.pass_rate.missing) == (1, 1, 1)
 
 
 def test_effort_is_by_tier_and_outcome() -> None:
@@ -46,52 +46,53 @@ def test_effort_is_by_tier_and_outcome() -> None:
         trial("c", steps=40, cost_usd=3.0),
         trial("d", steps=90, cost_usd=4.0),
     ]
-    found = effort_by_tier(rows, {"a": "easy", "b": "hard", "c": "hard", "d": "hard"})
-    assert [(one.tier, one.passed, one.trials) for one in found] == [
+    efforts = effort_by_tier(rows, {"a": "easy", "b": "hard", "c": "hard", "d": "hard"})
+    assert [(effort.tier, effort.passed, effort.trials) for effort in efforts] == [
         ("all", True, 1),
         ("all", False, 3),
         ("easy", True, 1),
         ("hard", False, 3),
     ]
-    assert (found[1].steps.mean, found[1].steps.median) == (50, 40)
-    assert (found[1].cost_usd.n, found[1].cost_usd.mean) == (2, 3.5)
+    assert (efforts[1].steps.mean, efforts[1].steps.median) == (50, 40)
+    assert (efforts[1].cost_usd.n, efforts[1].cost_usd.mean) == (2, 3.5)
 
 
 def test_a_headline_has_a_fixed_denominator() -> None:
-    found = headline({"a": 1.0, "b": 0.95, "c": 0.5, "d": None}, 10)
-    assert (found.resolved.value, found.almost.value, found.mean.value) == (0.1, 0.2, pytest.approx(0.245))
-    assert (found.mean.tasks, found.mean.trials, found.mean.missing) == (10, 3, 7)
+    figures = headline({"a": 1.0, "b": 0.95, "c": 0.5, "d": None}, 10)
+    assert (figures.resolved.value, figures.almost.value, figures.mean.value) == (0.1, 0.2, pytest.approx(0.245))
+    assert (figures.mean.tasks, figures.mean.trials, figures.mean.missing) == (10, 3, 7)
     with pytest.raises(ScoringError, match="2 tasks have a score, more than the 1"):
         headline({"a": 1.0, "b": 1.0}, 1)
     with pytest.raises(ScoringError, match=r"a: its score is 1\.5"):
         headline({"a": 1.5}, 1)
 
 
-def test_a_gap_is_within_a_model_and_none_where_there_is_no_score() -> None:
+def test_a_gap_is_to_the_best_score_of_the_same_model_and_none_without_a_score() -> None:
     gaps = best_gaps({"a": ("m", 0.5), "b": ("m", 0.25), "c": ("m", None), "d": ("n", 0.1), "e": ("o", None)})
     assert gaps == {"a": 0, "b": 0.25, "c": None, "d": 0, "e": None}
 
 
-def turn(task: str = "t", attempt: int = 1, number: int = 1, **known: object) -> Turn:
+def turn(task: str = "t", attempt: int = 1, number: int = 1, **values: object) -> Turn:
     fields: dict[str, object] = dict.fromkeys(("f2p_pass", "p2p_pass", "f2p_step", "p2p_step", "wall_s"))
-    return Turn(task, ("s", "b", attempt), number, **{**fields, "hints": 0, **known})  # type: ignore[arg-type]
+    return Turn(task, ("s", "b", attempt), number, **{**fields, "hints": 0, **values})  # type: ignore[arg-type]
 
 
 def test_the_papers_pass_at_3_joins_two_attempts() -> None:
-    """One attempt passes F2P only, another P2P only: a pass for the paper, none for the unbiased figure."""
-    found = longcli.first_turns(
+    """One attempt passes only F2P, another only P2P: a pass by the paper's definition, but not for the unbiased
+    figure."""
+    table = longcli.first_turns(
         [
             turn("t", 1, f2p_pass=True, p2p_pass=False),
             turn("t", 2, f2p_pass=False, p2p_pass=True),
             turn("t", 3, f2p_pass=False, p2p_pass=False),
         ]
     )
-    assert (found.pass_rate, found.pass_at_3_paper, found.pass_at_3) == (0, 1, 0)
-    assert found.f2p_pass == pytest.approx(1 / 3)
+    assert (table.pass_rate, table.pass_at_3_paper, table.pass_at_3) == (0, 1, 0)
+    assert table.f2p_pass == pytest.approx(1 / 3)
 
 
 def test_means_are_over_attempts_then_tasks_and_missing_ones_are_left_out() -> None:
-    found = longcli.first_turns(
+    table = longcli.first_turns(
         [
             turn("a", 1, f2p_pass=True, f2p_step=1.0, wall_s=60.0),
             turn("a", 2, f2p_pass=False, f2p_step=0.5, wall_s=120.0),
@@ -99,8 +100,8 @@ def test_means_are_over_attempts_then_tasks_and_missing_ones_are_left_out() -> N
             turn("c", 1),
         ]
     )
-    assert (found.tasks, found.attempts, found.pass_rate, found.f2p_step) == (3, 4, 0.75, 0.875)
-    assert (found.minutes, found.p2p_pass) == (1.5, None)
+    assert (table.tasks, table.attempts, table.pass_rate, table.f2p_step) == (3, 4, 0.75, 0.875)
+    assert (table.minutes, table.p2p_pass) == (1.5, None)
 
 
 def test_buckets_of_steps() -> None:
@@ -121,12 +122,12 @@ def test_a_turn_shows_its_own_state_and_differences() -> None:
         turn("t", 1, 3, f2p_pass=True, p2p_pass=False, f2p_step=1.0, p2p_step=0.5),
     ]
     table = longcli.states_by_turn(turns)
-    assert [(one.turn, one.pass_rate, one.step) for one in table] == [(1, 0, 0.5), (2, 1, 1.0), (3, 0, 0.75)]
-    apart = [(one.before, one.after, one.pass_rate, one.step) for one in longcli.turn_differences(table)]
+    assert [(state.turn, state.pass_rate, state.step) for state in table] == [(1, 0, 0.5), (2, 1, 1.0), (3, 0, 0.75)]
+    apart = [(state.before, state.after, state.pass_rate, state.step) for state in longcli.turn_differences(table)]
     assert apart == [(1, 2, 1, 0.5), (2, 3, -1, -0.25), (1, 3, 0, 0.25)]
 
 
-def test_modes_are_read_off_variant_plan_and_turns() -> None:
+def test_a_mode_follows_from_variant_plan_and_turns() -> None:
     assert longcli_modes.mode_of(trial("a")) == "base"
     assert longcli_modes.mode_of(trial("a", plan=True)) == "plan"
     assert longcli_modes.mode_of(trial("a", variant="interactive", plan=True)) == "plan-and-interactive"
@@ -134,26 +135,32 @@ def test_modes_are_read_off_variant_plan_and_turns() -> None:
     assert longcli_modes.mode_of(trial("a", variant="no-docs")) == "no-docs"
 
 
-def test_two_configurations_in_one_mode_are_attempts_of_their_own() -> None:
-    """Of two prompts in one batch, the failed attempt was taken for a turn of the one that passed."""
+def test_two_configurations_in_one_mode_are_separate_attempts() -> None:
+    """With two prompts in one batch, the failed attempt was once taken for a turn of the one that passed."""
     rows = [
         trial("a", setup, plan=True, quality=q, wall_s=60.0, metrics={"f2p_pass": q})
         for setup, q in (("s", 1.0), ("t", 0.0))
     ]
-    (found,) = longcli_modes.modes(rows)
-    assert (found.attempts, found.pass_rate, found.minutes) == (2, 0.5, 1)
+    (mode,) = longcli_modes.modes(rows)
+    assert (mode.attempts, mode.pass_rate, mode.minutes) == (2, 0.5, 1)
 
 
-def test_groups_speak_where_metrics_do_not() -> None:
+def test_groups_replace_missing_metrics() -> None:
     row = trial("a", groups={"F2P": GroupScore(passed=1, total=4), "P2P": GroupScore(passed=2, total=2)})
-    (one,) = longcli.turns_of([row])
-    assert (one.f2p_step, one.f2p_pass, one.p2p_step, one.p2p_pass, one.all_pass) == (0.25, False, 1.0, True, False)
+    (judged,) = longcli.turns_of([row])
+    assert (judged.f2p_step, judged.f2p_pass, judged.p2p_step, judged.p2p_pass, judged.all_pass) == (
+        0.25,
+        False,
+        1.0,
+        True,
+        False,
+    )
     (lost,) = longcli.turns_of([trial("a", verdict=None, passed=None, quality=None)])
     assert (lost.all_pass, lost.f2p_step) == (None, None)
 
 
 def test_a_repository_is_the_mean_of_its_classes() -> None:
-    """The example of the notes: 49 valid of 50 with 40 passes, 50 of 50 with 25, and a class without a valid case."""
+    """Three classes: 40 passes of 49 valid cases, 25 of 50, and a class without a valid case."""
     assert clitool.class_mean({"A": (40, 49), "B": (25, 50), "C": (0, 0)}) == pytest.approx(0.658, abs=5e-4)
     assert clitool.class_mean({"C": (0, 0)}) is None
 

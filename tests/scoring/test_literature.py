@@ -1,4 +1,4 @@
-"""Recorded dollars of real runs, computed again from their records.
+"""Recorded costs of real runs, computed again from their records.
 
 The rates are those that the runs themselves were billed by: litellm's table of then gave `deepseek-chat` and
 `deepseek-reasoner` 0.28 / 0.028 / 0.42 dollars a million (uncached, hit, output). A table of today may say otherwise,
@@ -59,39 +59,41 @@ def test_every_call_of_the_deepseek_runs_costs_what_was_recorded(
 ) -> None:
     runs = calls = 0
     for path in deepseek_runs(shared_data):
-        found = repriced(path, tmp_path, then)
-        finished = [call for call in found.calls if call.outcome == "finished" and call.usage is not None]
+        result = repriced(path, tmp_path, then)
+        finished = [call for call in result.calls if call.outcome == "finished" and call.usage is not None]
         for call in finished:
             assert call.costs.computed == pytest.approx(call.costs.billed, **TO_1E_9), (path.name, call.step)
             assert call.agentmeter_usd == pytest.approx(call.costs.computed, **TO_1E_9)
             assert call.priced_as == call.requested
-        assert found.substitutions == ()
-        assert (found.unpriced_models, found.gaps) == ((), ())
+        assert result.substitutions == ()
+        assert (result.unpriced_models, result.gaps) == ((), ())
         runs += bool(finished)
         calls += len(finished)
     assert (runs, calls) == (22, 1432)
 
 
 def test_a_run_served_by_another_model_is_explained(shared_data: Path, tmp_path: Path, then: PriceTable) -> None:
-    """Asked for deepseek-chat, served by deepseek-v4-flash, billed as asked: both figures, and the two names."""
-    found = repriced(shared_data / "mini-swe-agent" / SUBSTITUTED, tmp_path, then)
-    (one,) = found.substitutions
-    assert (one.requested, one.served, one.calls) == ("deepseek/deepseek-chat", "deepseek-v4-flash", 64)
-    assert one.priced_as == "deepseek/deepseek-v4-flash"
-    assert one.as_requested_usd == pytest.approx(found.costs.billed, **TO_1E_9)
-    assert found.costs.billed == pytest.approx(0.04282166, **TO_1E_9)
-    assert one.computed_usd == found.costs.computed == pytest.approx(0.03247986, **TO_1E_9)
-    for call in found.calls:
+    """deepseek-chat was requested and billed, deepseek-v4-flash served: both costs and both names are reported."""
+    result = repriced(shared_data / "mini-swe-agent" / SUBSTITUTED, tmp_path, then)
+    (substitution,) = result.substitutions
+    assert (substitution.requested, substitution.served, substitution.calls) == (
+        "deepseek/deepseek-chat",
+        "deepseek-v4-flash",
+        64,
+    )
+    assert substitution.priced_as == "deepseek/deepseek-v4-flash"
+    assert substitution.as_requested_usd == pytest.approx(result.costs.billed, **TO_1E_9)
+    assert result.costs.billed == pytest.approx(0.04282166, **TO_1E_9)
+    assert substitution.computed_usd == result.costs.computed == pytest.approx(0.03247986, **TO_1E_9)
+    for call in result.calls:
         assert call.as_requested_usd == pytest.approx(call.costs.billed, **TO_1E_9)
 
 
-def test_it_is_named_also_where_the_served_model_has_no_price(
-    shared_data: Path, tmp_path: Path, then: PriceTable
-) -> None:
+def test_a_served_model_without_a_price_is_named_as_well(shared_data: Path, tmp_path: Path, then: PriceTable) -> None:
     table = PriceTable(then.source, "", {"deepseek/deepseek-chat": DEEPSEEK}, read=then.read)
-    (one,) = repriced(shared_data / "mini-swe-agent" / SUBSTITUTED, tmp_path, table).substitutions
-    assert (one.served, one.priced_as) == ("deepseek-v4-flash", "deepseek/deepseek-chat")
-    assert one.computed_usd == one.as_requested_usd
+    (substitution,) = repriced(shared_data / "mini-swe-agent" / SUBSTITUTED, tmp_path, table).substitutions
+    assert (substitution.served, substitution.priced_as) == ("deepseek-v4-flash", "deepseek/deepseek-chat")
+    assert substitution.computed_usd == substitution.as_requested_usd
 
 
 def test_other_providers_to_the_last_digit(shared_data: Path, tmp_path: Path, then: PriceTable) -> None:
@@ -104,9 +106,9 @@ def test_other_providers_to_the_last_digit(shared_data: Path, tmp_path: Path, th
     assert claude.costs.computed == pytest.approx(0.010521, **TO_1E_9)
 
 
-def test_a_model_without_a_price_is_null_and_named(shared_data: Path, tmp_path: Path) -> None:
+def test_a_model_without_a_price_is_named_and_has_no_cost(shared_data: Path, tmp_path: Path) -> None:
     path = shared_data / "mini-swe-agent" / "excerpts" / "layout-responses.gpt-5.5.cmatrix.excerpt.json"
-    found = repriced(path, tmp_path, wheel_prices())
-    assert found.unpriced_models == ("gpt-5-5-genai-responses",)
-    assert (found.costs.computed, found.costs.list, found.agentmeter_usd) == (None, None, None)
-    assert found.priced_calls == 0
+    result = repriced(path, tmp_path, wheel_prices())
+    assert result.unpriced_models == ("gpt-5-5-genai-responses",)
+    assert (result.costs.computed, result.costs.list, result.agentmeter_usd) == (None, None, None)
+    assert result.priced_calls == 0

@@ -1,4 +1,4 @@
-"""Files of a report: what is in them is what the report says, whole, and safe for its format."""
+"""Files of a report: complete, equal to the report, and escaped for their format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_json_is_the_whole_report(tmp_path: Path) -> None:
     assert Report.model_validate_json(written(tmp_path / "r.json")) == REPORT
 
 
-def test_csv_and_parquet_have_a_row_a_trial(tmp_path: Path) -> None:
+def test_csv_and_parquet_have_one_row_per_trial(tmp_path: Path) -> None:
     frame = trials_frame(ROWS)
     write_output(tmp_path / "r.parquet", REPORT, ROWS)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "r.parquet"), frame, check_dtype=False)
@@ -58,10 +58,10 @@ def test_every_table_goes_into_every_kind_of_file(tmp_path: Path, name: str) -> 
 
 def test_a_table_of_data_has_intervals_and_numbers_in_columns(tmp_path: Path) -> None:
     (first, *_) = csv.DictReader(io.StringIO(written(tmp_path / "t.csv", "configurations")))
-    one = REPORT.configurations[0]
-    assert one.ams is not None
-    assert (float(first["ams"]), float(first["ams_low"]), int(first["ams_tasks"])) == (one.ams.value, one.ams.low, 9)
-    assert int(first["quality_trials"]) == one.passed.quality.trials
+    best = REPORT.configurations[0]
+    assert best.ams is not None
+    assert (float(first["ams"]), float(first["ams_low"]), int(first["ams_tasks"])) == (best.ams.value, best.ams.low, 9)
+    assert int(first["quality_trials"]) == best.passed.quality.trials
 
 
 def test_latex_and_markdown_hold_the_same_cells(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_latex_and_markdown_hold_the_same_cells(tmp_path: Path) -> None:
             assert f"| {' | '.join(cells)} |" in md.replace("\\", "")
 
 
-def test_names_made_to_break_a_table_break_none(tmp_path: Path) -> None:
+def test_hostile_names_do_not_break_a_table(tmp_path: Path) -> None:
     rows = [trial("a", "s", label=ODD, model=ODD, quality=1.0, cost_usd=1.0)]
     report = score(rows)
     md = written(tmp_path / "r.md", report=report, rows=rows)
@@ -91,8 +91,8 @@ def test_names_made_to_break_a_table_break_none(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
-    table = ReportTable("t", "T", (Column("a", "A", "text"), Column("b", "B", "text")), ({"a": one, "b": other},))
+def test_any_text_stays_in_its_cell(first: str, second: str) -> None:
+    table = ReportTable("t", "T", (Column("a", "A", "text"), Column("b", "B", "text")), ({"a": first, "b": second},))
     (line,) = (line for line in latex([table], []).splitlines() if line.endswith(r"\\") and line != r"A & B \\")
     assert len(re.findall(r"(?<!\\)&", line)) == 1
     assert not re.search(r"(?<!\\)[%#$_]", line)
@@ -105,7 +105,7 @@ def test_any_text_stays_in_its_cell(one: str, other: str) -> None:
     assert len(re.findall(r"(?<!\\)\|", row)) == 3
 
 
-def test_latex_figures_have_a_minus_and_rows_are_no_arguments() -> None:
+def test_latex_figures_have_a_minus_and_rows_are_not_read_as_arguments() -> None:
     columns = (Column("a", "A", "text"), Column("b", "B", "points"))
     table = ReportTable("t", "T", columns, ({"a": "[x-1", "b": -0.5}, {"a": "*", "b": None}))
     lines = latex([table], []).splitlines()
@@ -113,30 +113,30 @@ def test_latex_figures_have_a_minus_and_rows_are_no_arguments() -> None:
     assert r"{}* & - \\" in lines
 
 
-def test_files_for_people_say_what_their_figures_rest_on(tmp_path: Path) -> None:
+def test_files_for_people_name_the_basis_of_their_figures(tmp_path: Path) -> None:
     for suffix in (".md", ".tex"):
-        said = written(tmp_path / f"r{suffix}")
-        assert "intervals: 95%, rates by Wilson" in said
-        assert f"budgets: profile agentmeter, sha256 {REPORT.profile_sha256[:12]}" in said
+        content = written(tmp_path / f"r{suffix}")
+        assert "intervals: 95%, rates by Wilson" in content
+        assert f"budgets: profile agentmeter, sha256 {REPORT.profile_sha256[:12]}" in content
 
 
-def test_an_output_without_a_directory_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+def test_an_output_in_a_missing_directory_is_rejected_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(ScoringError, match=r"no/x\.csv: cannot be written: there is no directory"):
         check_outputs([tmp_path / "no" / "x.csv"], None)
 
 
-def test_how_people_read_a_cell() -> None:
-    some = Estimate(value=0.5, low=0.25, high=0.75, trials=4, tasks=2)
-    assert text(some, "share") == "50.0% [25.0, 75.0] n=4"
-    assert text(some, "usd") == "$0.500 [0.250, 0.750] n=4"
-    assert text(some, "points") == "+0.500 [+0.250, +0.750] n=4"
+def test_cells_as_people_read_them() -> None:
+    estimate = Estimate(value=0.5, low=0.25, high=0.75, trials=4, tasks=2)
+    assert text(estimate, "share") == "50.0% [25.0, 75.0] n=4"
+    assert text(estimate, "usd") == "$0.500 [0.250, 0.750] n=4"
+    assert text(estimate, "points") == "+0.500 [+0.250, +0.750] n=4"
     assert text(Estimate(value=0.5, trials=1, tasks=1), "score") == "0.500 n=1"
     assert text(Estimate(value=None, trials=0, tasks=0), "share") == "- n=0"
     assert text(None, "usd") == "-"
     assert (text(1234.5, "usd"), text(0.000123, "usd"), text(0.0, "usd")) == ("$1,234.50", "$0.000123", "$0")
 
 
-def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
+def test_a_file_is_replaced_completely_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text("before")
     with pytest.raises(ScoringError, match="there is no such table"):
@@ -147,7 +147,7 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
     (tmp_path / "taken.json").mkdir()
     with pytest.raises(ScoringError, match="cannot be written"):
         write_output(tmp_path / "taken.json", REPORT, ROWS)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["r.json", "taken.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["r.json", "taken.json"]
 
 
 def test_tables_and_their_columns_have_unique_names() -> None:

@@ -1,4 +1,4 @@
-"""Pictures: each is there in each format, shows what the report says, and says what it cannot show."""
+"""Pictures: each exists in each format, shows the figures of the report, and names what it cannot show."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def figure() -> Any:
     return pyplot.figure()
 
 
-def test_every_picture_in_every_format_and_the_same_again(tmp_path: Path) -> None:
+def test_every_picture_is_drawn_in_every_format_and_reproducibly(tmp_path: Path) -> None:
     files = write_plots(tmp_path / "one", REPORT, ROWS, ("png", "svg"))
     assert sorted({path.stem for path in files}) == PICTURES
     assert len(files) == 2 * len(PICTURES)
@@ -45,25 +45,25 @@ def test_every_picture_in_every_format_and_the_same_again(tmp_path: Path) -> Non
     assert all(path.read_bytes() == (tmp_path / "one" / path.name).read_bytes() for path in again)
 
 
-def test_points_are_where_the_report_has_them() -> None:
+def test_points_have_the_coordinates_of_the_report() -> None:
     rows = [trial("a", f"s{number}", quality=number / 4, cost_usd=cost) for number, cost in enumerate((1.0, 2.0, 1.5))]
     report = score(rows)
     drawn = figure()
     report_pictures.quality_cost(drawn, Drawing.of(report, rows))
-    found = {
+    points = {
         (round(float(line.get_xdata()[0]), 9), round(float(line.get_ydata()[0]), 9))
         for line in drawn.axes[0].get_lines()
         if len(line.get_xdata()) == 1
     }
-    assert found == {(1.0, 0.0), (2.0, 25.0), (1.5, 50.0)}
+    assert points == {(1.0, 0.0), (2.0, 25.0), (1.5, 50.0)}
     (front,) = (line for line in drawn.axes[0].get_lines() if line.get_label() == "Pareto front")
     assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1.0, 0.0), (1.5, 50.0)]
 
 
-def test_names_differ_in_colour_or_marker() -> None:
+def test_configurations_differ_in_color_or_marker() -> None:
     drawing = Drawing.of(REPORT, ROWS)
-    marks = [drawing.marks(one.setup) for one in drawing.configurations]
-    assert len({(each["color"], each["marker"]) for each in marks}) == len(marks) == 10
+    marks = [drawing.marks(configuration.setup) for configuration in drawing.configurations]
+    assert len({(mark["color"], mark["marker"]) for mark in marks}) == len(marks) == 10
 
 
 def test_curves_go_through_the_grid_of_the_report() -> None:
@@ -84,8 +84,11 @@ def test_a_curve_never_falls_and_ends_at_the_quality_of_known_costs(trials: list
     steps = quality_within_budgets(outcomes, "01234")
     assert [cost for cost, _ in steps] == sorted({cost for cost, _ in steps})
     assert all(a <= b for (_, a), (_, b) in pairwise(steps))
-    known = sum(sum(one.quality for one in some if one.cost_usd is not None) / len(some) for some in outcomes.values())
-    assert (steps[-1][1] if steps else 0) == pytest.approx(known / 5)
+    total = sum(
+        sum(outcome.quality for outcome in attempts if outcome.cost_usd is not None) / len(attempts)
+        for attempts in outcomes.values()
+    )
+    assert (steps[-1][1] if steps else 0) == pytest.approx(total / 5)
 
 
 def test_buckets_of_scores() -> None:
@@ -107,16 +110,16 @@ def test_buckets_of_scores() -> None:
         [trial("a", exit_reason="infrastructure")],
     ],
 )
-def test_what_cannot_be_shown_is_said(tmp_path: Path, rows: list) -> None:
+def test_a_picture_names_what_it_cannot_show(tmp_path: Path, rows: list) -> None:
     report = score(rows, infrastructure="count")
     files = write_plots(tmp_path, report, rows)
     assert sorted(path.stem for path in files) == PICTURES
     drawn = figure()
     report_pictures.tier_bars(drawn, Drawing.of(report, rows))
-    assert "no AMS: not every task has a tier" in [each.get_text() for each in drawn.axes[0].texts]
+    assert "no AMS: not every task has a tier" in [text.get_text() for text in drawn.axes[0].texts]
 
 
-def test_what_cost_nothing_is_not_on_the_edge_and_what_has_no_verdict_is_named() -> None:
+def test_points_of_cost_0_are_inside_the_axes_and_missing_verdicts_are_named() -> None:
     free = [trial("a", "s", quality=0.5, cost_usd=0.0)]
     unjudged = [trial("a", "u", verdict=None, passed=None, quality=None, cost_usd=1.0)]
     drawn = figure()
@@ -125,18 +128,18 @@ def test_what_cost_nothing_is_not_on_the_edge_and_what_has_no_verdict_is_named()
     assert drawn.axes[0].get_title() == "Quality against cost (not shown, without a verdict: 1)"
     drawn = figure()
     report_pictures.quality_cost(drawn, Drawing.of(score(unjudged), unjudged))
-    assert "no trial has a verdict" in [each.get_text() for each in drawn.axes[0].texts]
+    assert "no trial has a verdict" in [text.get_text() for text in drawn.axes[0].texts]
 
 
-def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     from tests.scoring.records import record
 
     record(tmp_path / "runs" / "one", quality=1.0)
     (tmp_path / "file").write_text("")
-    done = agent(tmp_path, "score", "one", "--plots", "file/x")
-    assert (done.status, done.out) == (2, "")
-    assert "the plots cannot be written" in done.err
-    done = agent(tmp_path, "score", "one", "--plots", "p", "--format", "svg", "--json")
-    assert done.status == 0, done.err
-    assert done.json["benchmark"] == "bench"
+    result = agent(tmp_path, "score", "one", "--plots", "file/x")
+    assert (result.status, result.out) == (2, "")
+    assert "the plots cannot be written" in result.err
+    result = agent(tmp_path, "score", "one", "--plots", "p", "--format", "svg", "--json")
+    assert result.status == 0, result.err
+    assert result.json["benchmark"] == "bench"
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == [f"{name}.svg" for name in PICTURES]

@@ -1,4 +1,4 @@
-"""Snapshots: what they may say, that they never change, and what a table of them prices."""
+"""Snapshots: their valid contents, their immutability, and the prices of their tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kept(folder: Path, content: dict, name: str = "one") -> PriceTable:
     return table_of(read_snapshot(folder, name))
 
 
-def test_rates_come_back_to_the_last_digit(tmp_path: Path) -> None:
+def test_rates_are_restored_to_the_last_digit(tmp_path: Path) -> None:
     rate = 0.1 + 0.2 - 0.3 + 1.234567890123456e-7
     table = kept(tmp_path, {"models": {"m": {"input": rate, "output": 1e-6}}})
     assert table.price("m").base.input == rate
@@ -46,7 +46,7 @@ def test_another_currency_is_converted_at_the_stated_rate(tmp_path: Path) -> Non
     assert table.ref("glm").rates == {"currency": "CNY", "per_usd": 6.77, "input": 2e-6, "output": 8e-6}
 
 
-def test_a_name_is_never_taken_twice_and_the_first_stays(tmp_path: Path) -> None:
+def test_an_existing_snapshot_is_never_replaced(tmp_path: Path) -> None:
     first = kept(tmp_path, {"models": {"m": ROW}})
     with pytest.raises(PriceError, match="never change"):
         write_snapshot(tmp_path, "one", prices_of({"models": {"m": {**ROW, "input": 1e-6}}}, ""), date="2026-06-05")
@@ -54,7 +54,7 @@ def test_a_name_is_never_taken_twice_and_the_first_stays(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["one.json"]
 
 
-def test_an_edit_shows(tmp_path: Path) -> None:
+def test_an_edit_is_detected(tmp_path: Path) -> None:
     kept(tmp_path, {"models": {"m": ROW}})
     path = tmp_path / "one.json"
     path.chmod(0o644)
@@ -64,7 +64,7 @@ def test_an_edit_shows(tmp_path: Path) -> None:
     assert from_file(path).prices.models["m"].input == 2e-6  # the way out that it names
 
 
-def test_the_same_content_has_the_same_digest_and_another_one_another(tmp_path: Path) -> None:
+def test_digests_are_equal_exactly_if_contents_are(tmp_path: Path) -> None:
     digests = [
         kept(tmp_path / str(number), {"models": {"m": {**ROW, "input": rate}}}).sha256
         for number, rate in enumerate((3e-6, 3e-6, 4e-6))
@@ -97,7 +97,7 @@ def test_the_same_content_has_the_same_digest_and_another_one_another(tmp_path: 
         ({"models": {"m": {**ROW, "tiers": {"batch": {"input": -1}}}}}, "models.m.tiers.batch.input: -1"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_place(content: dict, says: str) -> None:
+def test_impossible_values_are_rejected_with_their_location(content: dict, says: str) -> None:
     with pytest.raises(PriceError) as error:
         prices_of(content, "FILE")
     assert says in str(error.value)
@@ -105,7 +105,7 @@ def test_what_cannot_be_is_refused_with_its_place(content: dict, says: str) -> N
     assert "\n" not in str(error.value)
 
 
-def test_a_gap_is_named_and_prices_nothing(tmp_path: Path) -> None:
+def test_a_missing_rate_is_named_and_gives_no_price(tmp_path: Path) -> None:
     prices = prices_of({"models": {"m": {"input": 3e-6}, "n": ROW}}, "test")
     assert prices.gaps == {"m": ("output",)}
     table = kept(tmp_path, {"models": {"m": {"input": 3e-6}}})
@@ -113,8 +113,8 @@ def test_a_gap_is_named_and_prices_nothing(tmp_path: Path) -> None:
     assert (charged.computed, charged.missing) == (None, (Missing("rate", "output"),))
 
 
-def test_litellms_table_prices_the_same_as_a_snapshot_of_it(tmp_path: Path) -> None:
-    """Every row with its tiers: a snapshot loses nothing that is per token."""
+def test_a_snapshot_of_litellms_table_has_the_same_prices(tmp_path: Path) -> None:
+    """A snapshot has every row with its tiers, and all rates per token."""
     wheel = wheel_prices()
     made = from_table(wheel)
     write_snapshot(tmp_path, "all", made.prices, date="2026-11-20")
@@ -126,7 +126,7 @@ def test_litellms_table_prices_the_same_as_a_snapshot_of_it(tmp_path: Path) -> N
     assert made.left_out == len(wheel.rows) - len(table.rows)
 
 
-def test_chosen_models_are_found_below_their_providers_prefix() -> None:
+def test_models_are_looked_up_without_their_provider_prefix_as_well() -> None:
     made = from_table(wheel_prices(), ["anthropic/claude-haiku-4-5", "gemini/gemini-3-flash-preview"])
     assert list(made.prices.models) == ["claude-haiku-4-5", "gemini/gemini-3-flash-preview"]
     assert {"batch", "flex", "priority"} <= made.prices.models["gemini/gemini-3-flash-preview"].tiers.keys()
@@ -134,21 +134,21 @@ def test_chosen_models_are_found_below_their_providers_prefix() -> None:
         from_table(wheel_prices(), ["claude-haiku-45"])
 
 
-def test_rates_by_the_hour_are_said_to_be_left_out() -> None:
+def test_models_with_rates_by_the_hour_are_named() -> None:
     table = PriceTable(
         "t", "", {"m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "off_peak_pricing": {}}}
     )
     assert from_table(table).off_peak == ("m",)
 
 
-def test_files_of_three_kinds(tmp_path: Path) -> None:
+def test_three_kinds_of_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("date: 2026-06-04\nmodels:\n  m: {input: 3e-6, output: 15e-6}\n")
     (tmp_path / "litellm.json").write_text(
         json.dumps({"sample_spec": {}, "m": {"input_cost_per_token": 3e-6, "output_cost_per_token": 15e-6}, "i": {}})
     )
     kept(tmp_path, {"models": {"m": ROW}})
-    found = [from_file(tmp_path / name).prices.models["m"] for name in ("own.yaml", "litellm.json", "one.json")]
-    assert found[0] == found[1] == found[2]
+    rows = [from_file(tmp_path / name).prices.models["m"] for name in ("own.yaml", "litellm.json", "one.json")]
+    assert rows[0] == rows[1] == rows[2]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_files_of_three_kinds(tmp_path: Path) -> None:
         ("p.yaml", "a: [\n", "not valid YAML"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, name: str, text: str, says: str) -> None:
+def test_an_invalid_file_is_rejected_with_the_location(tmp_path: Path, name: str, text: str, says: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(PriceError) as error:
         from_file(tmp_path / name)
@@ -174,7 +174,7 @@ def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, name: str, text: 
     assert "\n" not in str(error.value)
 
 
-def test_what_is_typed_is_a_row() -> None:
+def test_a_row_can_be_typed() -> None:
     words = "m input=3e-6 output=1.5e-5 input@200000=6e-6 batches.input=1.5e-6 batch.output@200000=2e-5 currency=CNY"
     prices = combine(None, models=dict([typed_row(words.split())]), exchange={"CNY": 6.77}, currency=None, date=None)
     row = prices.models["m"]
@@ -189,7 +189,7 @@ def test_what_is_typed_is_a_row() -> None:
 
 
 @pytest.mark.parametrize("words", ["m", "m input", "m inputs=1", "m input@x=1", "m input=1 input=2", "m a.b=1"])
-def test_what_is_mistyped_is_said(words: str) -> None:
+def test_a_mistyped_row_is_rejected(words: str) -> None:
     with pytest.raises(PriceError, match="--set"):
         typed_row(words.split())
 
@@ -197,9 +197,9 @@ def test_what_is_mistyped_is_said(words: str) -> None:
 def test_differences_are_named_by_rate(tmp_path: Path) -> None:
     old = kept(tmp_path, {"models": {"a": ROW, "b": ROW, "c": ROW}}, "old")
     new = {**ROW, "input": 4e-6, "cache_read": 1e-7, "tiers": {"batch": {"input": 1e-6}}}
-    found = diff_prices(old, kept(tmp_path, {"models": {"b": new, "c": ROW, "d": ROW}}, "new"))
-    assert (found.added, found.removed, found.same) == (("d",), ("a",), 1)
-    assert [(one.model, one.rate, one.old, one.new) for one in found.changed] == [
+    difference = diff_prices(old, kept(tmp_path, {"models": {"b": new, "c": ROW, "d": ROW}}, "new"))
+    assert (difference.added, difference.removed, difference.same) == (("d",), ("a",), 1)
+    assert [(change.model, change.rate, change.old, change.new) for change in difference.changed] == [
         ("b", "batch.input", None, 1e-6),
         ("b", "cache_read", None, 1e-7),
         ("b", "input", 3e-6, 4e-6),
@@ -217,16 +217,16 @@ MODEL = st.tuples(TIER, st.dictionaries(st.sampled_from(["batch", "flex"]), TIER
 
 
 @given(st.dictionaries(st.text("abc/.-", min_size=1, max_size=8), MODEL, min_size=1, max_size=4))
-def test_any_snapshot_is_read_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, models: dict) -> None:
+def test_snapshots_are_read_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, models: dict) -> None:
     folder = tmp_path_factory.mktemp("prices")
     prices = prices_of({"source": "s", "models": models}, "test")
     write_snapshot(folder, "one", prices, date="2026-01-01")
     assert read_snapshot(folder, "one").models == prices.models
 
 
-def test_a_listing_names_what_cannot_be_used(tmp_path: Path) -> None:
+def test_a_listing_names_unusable_snapshots(tmp_path: Path) -> None:
     kept(tmp_path, {"models": {"m": ROW}})
     (tmp_path / "torn.json").write_text("{")
-    one, torn = list_snapshots(tmp_path)
-    assert (one.name, one.models, one.problem) == ("one", 1, "")
+    sound, torn = list_snapshots(tmp_path)
+    assert (sound.name, sound.models, sound.problem) == ("one", 1, "")
     assert "torn.json: not valid JSON" in torn.problem

@@ -29,7 +29,7 @@ def solve(work: Path, server: WireServer, *options: str) -> Done:
     return agent(work, "solve", *place, "--model", "openai/gpt-wire", "--api-base", server.base("chat"), *options)
 
 
-def test_a_snapshot_is_taken_listed_and_compared(work: Path) -> None:
+def test_a_snapshot_is_made_listed_and_compared(work: Path) -> None:
     made = agent(work, *MINE, "--rate", "CNY=6.77", "--date", "2026-06-04", "--json")
     assert (made.status, made.json["models"], made.json["date"]) == (0, 1, "2026-06-04"), made.err
     listed = agent(work, "prices", "list", "--json").json["tables"]
@@ -39,8 +39,8 @@ def test_a_snapshot_is_taken_listed_and_compared(work: Path) -> None:
     (row,) = agent(work, "prices", "list", "mine", "--json").json["usd_per_million_tokens"]
     assert (row["model"], row["input"], row["cache_write_5m"]) == ("openai/gpt-wire", round(2 / 6.77, 9), None)
     assert agent(work, "prices", "snapshot", "next", "--set", "openai/gpt-wire input=1e-6 output=1e-6").status == 0
-    found = agent(work, "prices", "diff", "mine", "next", "--json").json
-    assert [one["rate"] for one in found["changed"]] == ["cache_read", "input", "output"]
+    difference = agent(work, "prices", "diff", "mine", "next", "--json").json
+    assert [change["rate"] for change in difference["changed"]] == ["cache_read", "input", "output"]
     assert "rates changed" in agent(work, "prices", "diff", "mine", "next").err
 
 
@@ -75,11 +75,11 @@ def test_a_snapshot_of_litellms_table_names_aliases_and_what_it_leaves_out(work:
         (("diff", "a", "b"), "there is no snapshot of that name"),
     ],
 )
-def test_mistakes_are_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
-    done = agent(work, "prices", *argv)
-    assert (done.status, done.out) == (2, "")
-    assert says in done.err
-    assert done.err.count("\n") == 1
+def test_a_usage_error_is_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
+    result = agent(work, "prices", *argv)
+    assert (result.status, result.out) == (2, "")
+    assert says in result.err
+    assert result.err.count("\n") == 1
 
 
 def test_a_name_is_not_taken_twice(work: Path) -> None:
@@ -92,18 +92,18 @@ def test_a_name_is_not_taken_twice(work: Path) -> None:
 def test_a_trial_is_priced_with_the_snapshot_and_records_it(work: Path) -> None:
     digest = agent(work, *MINE, "--rate", "CNY=6.77", "--json").json["sha256"]
     with WireServer([Turn(commands=("true",)), Turn(commands=(SUBMIT,))]) as server:
-        done = solve(work, server, "--prices", "mine", "--cost-limit", "1")  # without it: no price, so no cost limit
-    assert done.status == 0, done.err
-    first = done.events[0]
+        solved = solve(work, server, "--prices", "mine", "--cost-limit", "1")  # without it: no price, so no cost limit
+    assert solved.status == 0, solved.err
+    first = solved.events[0]
     assert (first.prices.name, first.prices.sha256) == ("mine", digest)
     assert first.prices.rates["per_usd"] == 6.77
-    finished = [event for event in done.events if isinstance(event, CallFinished)]
+    finished = [event for event in solved.events if isinstance(event, CallFinished)]
     expected = sum(
         (event.usage.input * 2e-6 + event.usage.cache_read * 1e-6 + event.usage.output * 8e-6) / 6.77
         for event in finished
     )
-    assert done.json["cost_usd"]["computed"] == pytest.approx(expected)
-    again = reprice(done.events, table_of_record(first))
+    assert solved.json["cost_usd"]["computed"] == pytest.approx(expected)
+    again = reprice(solved.events, table_of_record(first))
     assert [call.costs for call in again.calls] == [event.costs for event in finished]
 
 
@@ -117,7 +117,7 @@ def test_the_users_default_names_a_snapshot(work: Path) -> None:
     assert "--prices absent: there is no snapshot of that name" in refused.err
 
 
-def test_a_model_with_a_gap_keeps_no_cost_limit(work: Path) -> None:
+def test_a_missing_rate_rules_out_a_cost_limit(work: Path) -> None:
     assert agent(work, "prices", "snapshot", "gap", "--set", "openai/gpt-wire input=1e-6").status == 0
     with WireServer([Turn(commands=(SUBMIT,))]) as server:
         refused = solve(work, server, "--prices", "gap", "--cost-limit", "1")
@@ -125,7 +125,7 @@ def test_a_model_with_a_gap_keeps_no_cost_limit(work: Path) -> None:
     assert "has no rate of output" in refused.err
 
 
-def test_a_trial_goes_on_with_its_snapshot_or_not_at_all(work: Path) -> None:
+def test_a_trial_is_continued_only_with_its_own_snapshot(work: Path) -> None:
     assert agent(work, *MINE, "--rate", "CNY=6.77").status == 0
     with WireServer(
         [Turn(commands=("true",)), bad_key(), Turn(commands=(SUBMIT,)), Turn(commands=(SUBMIT,))]
@@ -145,21 +145,21 @@ def test_a_trial_goes_on_with_its_snapshot_or_not_at_all(work: Path) -> None:
         moved.rename(kept)
         child = agent(work, "fork", trial, "--at", "1", "--json")
         assert child.events[0].prices.name == "mine"
-        done = agent(work, "resume", trial, "--json")
-    assert (done.status, done.json["exit"]["cause"]) == (0, "submitted"), done.err
-    assert done.json["cost_usd"]["computed"] > 0
+        resumed = agent(work, "resume", trial, "--json")
+    assert (resumed.status, resumed.json["exit"]["cause"]) == (0, "submitted"), resumed.err
+    assert resumed.json["cost_usd"]["computed"] > 0
 
 
 def test_a_trial_priced_by_litellm_is_priced_the_same_from_its_own_record(work: Path) -> None:
     with WireServer([Turn(commands=("true",)), Turn(commands=(SUBMIT,))]) as server:
-        done = solve(work, server, "--model", "anthropic/claude-opus-4-7", "--api-base", server.base("anthropic"))
-    finished = [event for event in done.events if isinstance(event, CallFinished)]
-    again = reprice(done.events, table_of_record(done.events[0]))
+        solved = solve(work, server, "--model", "anthropic/claude-opus-4-7", "--api-base", server.base("anthropic"))
+    finished = [event for event in solved.events if isinstance(event, CallFinished)]
+    again = reprice(solved.events, table_of_record(solved.events[0]))
     assert [call.costs for call in again.calls] == [event.costs for event in finished]
     assert again.costs.computed > 0
 
 
-def test_a_trial_that_goes_on_after_litellm_was_changed_says_so(work: Path) -> None:
+def test_continuing_a_trial_with_another_litellm_is_a_warning(work: Path) -> None:
     with WireServer([Turn(commands=("true",)), bad_key(), Turn(commands=(SUBMIT,))]) as server:
         trial = solve(work, server).trial
         events = trial / "events.jsonl"
@@ -167,13 +167,13 @@ def test_a_trial_that_goes_on_after_litellm_was_changed_says_so(work: Path) -> N
         start = json.loads(first)
         start["prices"] |= {"source": "litellm 1.0", "sha256": "0" * 64}
         events.write_text(json.dumps(start) + "\n" + rest)
-        done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    (warned,) = (event for event in done.events if isinstance(event, Warned) and event.kind == "other_prices")
+        resumed = agent(work, "resume", str(trial), "--json")
+    assert resumed.status == 0, resumed.err
+    (warned,) = (event for event in resumed.events if isinstance(event, Warned) and event.kind == "other_prices")
     assert "those before with litellm 1.0" in warned.text
 
 
-def test_the_file_that_the_documentation_shows(tmp_path: Path) -> None:
+def test_the_example_file_of_the_documentation_is_valid(tmp_path: Path) -> None:
     shown = (
         (Path(__file__).parents[2] / "docs" / "reference" / "scoring.md")
         .read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Profiles: the paper's, fitted ones, and the file that fixes them."""
+"""Profiles: the profile of the paper, fitted ones, and their files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_costs_below_a_cent_keep_two_digits() -> None:
     assert fit(rows, TIERS_OF, name="mine", source="here").tiers["easy"].grid_usd == (0.00012,) * 5
 
 
-def test_what_a_fit_had_to_do_without_is_in_its_notes() -> None:
+def test_the_notes_of_a_fitted_profile_name_missing_costs_and_failures() -> None:
     rows = [trial(task, cost_usd=0.5, quality=1.0) for task in TIERS_OF] + [trial("easy-0", attempt=2, cost_usd=None)]
     profile = fit(rows, TIERS_OF, name="mine", source="here")
     assert profile.notes[0] == "fitted without 1 trial of unknown cost"
@@ -51,7 +51,7 @@ def test_a_tier_without_costs_cannot_be_fitted() -> None:
         fit([row for row in pool() if not row.task.startswith("hard")], TIERS_OF, name="mine", source="here")
 
 
-def test_a_stored_profile_is_read_back_never_replaced_and_never_changed(tmp_path: Path) -> None:
+def test_a_stored_profile_is_never_replaced_and_a_change_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     store(AGENTMETER, path)
     assert load(path) == AGENTMETER
@@ -65,17 +65,17 @@ def test_a_stored_profile_is_read_back_never_replaced_and_never_changed(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "message"),
     [
         ("{", "not a profile"),
         ("[]", "not a profile"),
         ('{"name": "x", "source": "y", "tiers": {}}', "budgets for easy"),
     ],
 )
-def test_a_file_that_is_no_profile_is_refused_by_name(tmp_path: Path, content: str, why: str) -> None:
+def test_a_file_that_is_not_a_profile_is_rejected_by_name(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "odd.json"
     path.write_text(content)
-    with pytest.raises(ScoringError, match=why) as caught:
+    with pytest.raises(ScoringError, match=message) as caught:
         load(path)
     assert str(path) in str(caught.value)
 
@@ -86,7 +86,7 @@ def test_a_grid_must_rise_from_above_0(grid: tuple[float, ...]) -> None:
         Budgets(grid_usd=grid, expensive_failure_usd=1)
 
 
-def test_the_hash_is_of_what_scores_depend_on() -> None:
+def test_the_hash_covers_only_what_scores_depend_on() -> None:
     assert AGENTMETER.model_copy(update={"name": "other", "source": "x"}).sha256 == AGENTMETER.sha256
     assert AGENTMETER.model_copy(update={"alpha": 0.5}).sha256 != AGENTMETER.sha256
     assert AGENTMETER.scaled(1).sha256 == AGENTMETER.sha256 != AGENTMETER.scaled(6.77).sha256

@@ -1,4 +1,4 @@
-"""Our arithmetic against published numbers, read from the shared data: AgentMeter, ProgramBench, LongCLI-Bench."""
+"""Our results compared with published numbers, read from the shared data: AgentMeter, ProgramBench, LongCLI-Bench."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scoring.statistics.rank_correlation import agreement
 from tests.scoring.trials import trial
 
 ROUNDING = 0.001 + 1e-9
-"""Half a unit of the third digit on either side."""
+"""Tolerance: half a unit of the third digit on either side."""
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -46,7 +46,7 @@ def test_agentmeter_gap_is_to_the_best_of_the_same_model(table2: list[dict[str, 
 
 
 def test_agentmeter_passes_add_up_and_bound_the_tier_scores(table2: list[dict[str, str]]) -> None:
-    """A tier score is at most alpha SR + (1 - alpha): no published one is above what alpha = 0.6 allows."""
+    """A tier score is at most alpha SR + (1 - alpha), so no published score is higher than alpha = 0.6 allows."""
     for row in table2:
         by_tier = {tier: int(row[f"passes_{tier}"]) for tier in ("easy", "medium", "hard")}
         assert int(row["passes"]) == sum(by_tier.values()), row
@@ -71,16 +71,16 @@ def test_agentmeter_criteria_choose_what_the_abstract_says(table2: list[dict[str
     assert on_front[-1] == "Qwen3.6++/kimi-cli", "the best"
 
 
-def test_agentmeter_passes_rank_configurations_otherwise_than_ams(table2: list[dict[str, str]]) -> None:
+def test_agentmeter_passes_and_ams_rank_configurations_differently(table2: list[dict[str, str]]) -> None:
     scores = [{f"{row['model']}/{row['cli']}": float(row[column]) for row in table2} for column in ("ams", "passes")]
-    found = agreement(*scores)
-    assert found.configurations == 24
-    assert found.spearman is not None
-    assert 0 < found.spearman < 0.7
+    result = agreement(*scores)
+    assert result.configurations == 24
+    assert result.spearman is not None
+    assert 0 < result.spearman < 0.7
 
 
 STATISTICS = {
-    # submission: (instances, mean calls, mean USD), as the issue and the notes have them
+    # submission: (instances, mean calls, mean USD), as published
     "20260429_mini-v2.2.6_opus-4-7": (200, 92.5, 3.81),
     "20260430_mini-v2.2.6_opus-4-6": (200, 259.8, 11.38),
     "20260429_mini-v2.2.6_haiku-4-5": (200, 124.4, 0.80),
@@ -92,18 +92,18 @@ STATISTICS = {
 @pytest.mark.parametrize("submission", STATISTICS)
 def test_programbench_means_over_the_instances_present(shared_data: Path, submission: str) -> None:
     instances, calls, usd = STATISTICS[submission]
-    found = {
+    means = {
         name: mean({iid: [value] for iid, value in figures(shared_data, submission, name).items()}, replicates=100)
         for name in ("calls", "cost")
     }
-    assert {one.tasks for one in found.values()} == {instances}
-    assert found["calls"].value == pytest.approx(calls, abs=0.05)
-    assert found["cost"].value == pytest.approx(usd, abs=0.005)
-    for one in found.values():
-        assert one.low is not None
-        assert one.high is not None
-        assert one.value is not None
-        assert one.low < one.value < one.high
+    assert {estimate.tasks for estimate in means.values()} == {instances}
+    assert means["calls"].value == pytest.approx(calls, abs=0.05)
+    assert means["cost"].value == pytest.approx(usd, abs=0.005)
+    for estimate in means.values():
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.value is not None
+        assert estimate.low < estimate.value < estimate.high
 
 
 def test_programbench_output_tokens(shared_data: Path) -> None:
@@ -120,10 +120,10 @@ def test_programbench_output_tokens(shared_data: Path) -> None:
 
 def test_programbench_headline_of_a_made_submission() -> None:
     """Published: opus-4-7 0.0 % resolved and 3.0 % almost, over a fixed 200: six instances at 0.95 and above."""
-    found = headline({f"i{number}": 0.96 if number < 6 else 0.5 for number in range(192)} | {"none": None}, 200)
-    assert (found.resolved.value, found.almost.value) == (0, 0.03)
-    assert found.mean.value == pytest.approx((6 * 0.96 + 186 * 0.5) / 200)
-    assert (found.mean.trials, found.mean.tasks, found.mean.missing) == (192, 200, 8)
+    figures = headline({f"i{number}": 0.96 if number < 6 else 0.5 for number in range(192)} | {"none": None}, 200)
+    assert (figures.resolved.value, figures.almost.value) == (0, 0.03)
+    assert figures.mean.value == pytest.approx((6 * 0.96 + 186 * 0.5) / 200)
+    assert (figures.mean.trials, figures.mean.tasks, figures.mean.missing) == (192, 200, 8)
 
 
 def test_longcli_table_4_is_made_of_20_tasks_and_3_attempts(shared_data: Path) -> None:
@@ -132,22 +132,22 @@ def test_longcli_table_4_is_made_of_20_tasks_and_3_attempts(shared_data: Path) -
     assert [row["mode"] for row in rows] == [*MODES, *MODES]
     for agent in ("Codex", "Claude Code"):
         lines = [row for row in rows if row["agent"] == agent]
-        made = [one for line in lines for one in attempts_like(line)]
-        found = {one.mode: one for one in modes(made)}
-        assert list(found) == list(MODES)
+        made = [mode for line in lines for mode in attempts_like(line)]
+        by_name = {mode.mode: mode for mode in modes(made)}
+        assert list(by_name) == list(MODES)
         for line in lines:
-            one = found[line["mode"]]
-            assert (one.tasks, one.attempts) == (20, 60)
-            assert one.pass_rate is not None
-            assert 100 * one.pass_rate == pytest.approx(float(line["pass_pct"]), abs=0.05)
-            assert one.f2p_step == pytest.approx(float(line["f2p_score_pct"]) / 100)
-            assert one.minutes == pytest.approx(float(line["time_min"]))
-            said = line["interventions_avg"]
-            assert one.interventions == (pytest.approx(float(said), abs=0.05) if said else None)
+            mode = by_name[line["mode"]]
+            assert (mode.tasks, mode.attempts) == (20, 60)
+            assert mode.pass_rate is not None
+            assert 100 * mode.pass_rate == pytest.approx(float(line["pass_pct"]), abs=0.05)
+            assert mode.f2p_step == pytest.approx(float(line["f2p_score_pct"]) / 100)
+            assert mode.minutes == pytest.approx(float(line["time_min"]))
+            interventions = line["interventions_avg"]
+            assert mode.interventions == (pytest.approx(float(interventions), abs=0.05) if interventions else None)
 
 
 def attempts_like(line: dict[str, str]) -> list:
-    """60 attempts (three turns each in self-correction) with a published line's figures."""
+    """Return 60 attempts (with three turns each for self-correction) that have the figures of a published line."""
     passes = round(float(line["pass_pct"]) * 60 / 100)
     hints = round(float(line["interventions_avg"] or 0) * 60)
     variant = {"base": None, "plan-and-interactive": "interactive+plan"}.get(line["mode"], line["mode"])

@@ -1,4 +1,4 @@
-"""From a record to its row: the events alone count, `trial.json` only saves reading them."""
+"""From a record to its row: only the events count; `trial.json` merely saves reading them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FAILED = Verdict(status="error", error="no image", evaluator=EVALUATOR, isolatio
 def record(
     directory: Path, *verdicts: Verdict | None, cause: Cause | None = "submitted", **fields: object
 ) -> TrialStarted:
-    """One call, one hint, an exit and verdicts."""
+    """Write a record with a call, a hint, an exit and verdicts."""
     start = started().model_copy(update={"trial": directory.name, **fields})
     directory.mkdir(parents=True)
     recorder = Recorder(directory)
@@ -74,7 +74,7 @@ def record(
     return start
 
 
-def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
+def test_a_row_has_the_facts_of_the_record(tmp_path: Path) -> None:
     directory = tmp_path / "runs" / "night" / "x.m.1"
     start = record(
         directory,
@@ -127,7 +127,7 @@ def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
         (None, None, False, False),
     ],
 )
-def test_whose_end_it_was(
+def test_completed_and_infrastructure_follow_from_exit_and_verdict(
     tmp_path: Path, cause: Cause | None, verdict: Verdict | None, completed: bool, infrastructure: bool
 ) -> None:
     record(tmp_path / "b" / "t", verdict, cause=cause)
@@ -140,7 +140,7 @@ def test_the_last_verdict_counts(tmp_path: Path) -> None:
     assert row_of(tmp_path / "b" / "t").quality == 0.5
 
 
-def test_a_convenience_gives_the_same_row_and_an_older_one_is_not_believed(tmp_path: Path) -> None:
+def test_trial_json_gives_the_same_row_and_an_older_one_is_ignored(tmp_path: Path) -> None:
     directory = tmp_path / "b" / "t"
     record(directory, SCORED)
     from_events = row_of(directory)
@@ -157,8 +157,9 @@ def test_a_convenience_gives_the_same_row_and_an_older_one_is_not_believed(tmp_p
     assert row_of(directory) == from_events
 
 
-def test_a_convenience_of_less_than_the_record_is_not_believed(tmp_path: Path) -> None:
-    """After a crash in a resumed trial `trial.json` is stale, and a copy or a checkout makes it the newer file."""
+def test_a_trial_json_of_a_shorter_record_is_ignored(tmp_path: Path) -> None:
+    """After a crash of a resumed trial `trial.json` is out of date, and a copy or a checkout may make it the newer
+    file."""
     directory = tmp_path / "b" / "t"
     record(directory, FAILED)
     write_conveniences(directory)
@@ -170,17 +171,17 @@ def test_a_convenience_of_less_than_the_record_is_not_believed(tmp_path: Path) -
     assert row_of(directory).quality == 0.5
 
 
-def test_the_setup_is_the_same_over_tasks_and_limits_and_the_configuration_is_not(tmp_path: Path) -> None:
-    one = record(tmp_path / "b" / "one", SCORED)
+def test_tasks_and_limits_change_the_configuration_but_not_the_setup(tmp_path: Path) -> None:
+    first = record(tmp_path / "b" / "one", SCORED)
     record(tmp_path / "b" / "other", SCORED, task=TaskRef(id="demo/y", benchmark="demo", digest="1"))
-    record(tmp_path / "b" / "third", SCORED, limits=one.limits.model_copy(update={"steps": 5}))
+    record(tmp_path / "b" / "third", SCORED, limits=first.limits.model_copy(update={"steps": 5}))
     record(tmp_path / "b" / "fourth", SCORED, variant="no-docs")
     rows = [row_of(tmp_path / "b" / name) for name in ("one", "other", "third", "fourth")]
     assert rows[0].setup == rows[1].setup == rows[2].setup != rows[3].setup
     assert len({row.configuration for row in rows}) == 4
 
 
-def test_an_import_is_of_its_own_harness(tmp_path: Path) -> None:
+def test_an_imported_trial_has_its_own_harness(tmp_path: Path) -> None:
     imported = Imported(format="mini-swe-agent", layout="chat", file="x.json", sha256="0", bytes=1, billed_usd=2.5)
     record(tmp_path / "b" / "ours", SCORED)
     record(tmp_path / "b" / "theirs", SCORED, imported=imported, prompt=TextRef(name="theirs", sha256="9"))
@@ -189,7 +190,7 @@ def test_an_import_is_of_its_own_harness(tmp_path: Path) -> None:
     assert ours.setup != theirs.setup
 
 
-def test_an_exit_without_a_time_was_at_the_last_time_that_there_is(tmp_path: Path) -> None:
+def test_an_exit_without_a_time_has_the_last_recorded_time(tmp_path: Path) -> None:
     directory = tmp_path / "b" / "t"
     record(directory, SCORED)
     events = directory / "events.jsonl"
@@ -200,30 +201,30 @@ def test_an_exit_without_a_time_was_at_the_last_time_that_there_is(tmp_path: Pat
     assert row_of(directory).finished == "2026-01-02T03:04:05Z"
 
 
-def test_tokens_are_unknown_where_a_call_does_not_say(tmp_path: Path) -> None:
+def test_tokens_are_unknown_if_a_call_reports_no_usage(tmp_path: Path) -> None:
     directory = tmp_path / "b" / "t"
     record(directory, cause=None)
     with (directory / "events.jsonl").open("a") as file:
         lost = CallFailed(seq=4, t="", mono_s=1, step=2, error="timeout", detail="", retry=False, latency_s=1)
         file.write(lost.model_dump_json(by_alias=True) + "\n")
     row = row_of(directory)
-    assert (row.tokens, row.cost_usd) == (None, None), "the provider may have worked, and billed, all the same"
+    assert (row.tokens, row.cost_usd) == (None, None), "the provider may have billed the call"
 
 
-def test_a_row_priced_anew_keeps_what_was_billed(tmp_path: Path) -> None:
+def test_a_row_that_is_priced_again_keeps_its_billed_cost(tmp_path: Path) -> None:
     record(tmp_path / "b" / "t", SCORED)
     row = repriced(row_of(tmp_path / "b" / "t"), Costs(computed=7.0), 8.0, prices="2026-06", cost="agentmeter")
     assert (row.billed_usd, row.computed_usd, row.list_usd, row.agentmeter_usd) == (0.3, 7.0, None, 8.0)
     assert (row.cost_usd, row.prices) == (8.0, "2026-06")
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_unreadable_directories_are_named(tmp_path: Path) -> None:
     record(tmp_path / "b" / "good", SCORED)
     bad = tmp_path / "b" / "bad"
     bad.mkdir()
     (bad / "events.jsonl").write_text("{}\n")
     rows, unreadable = read_rows([tmp_path / "b" / "good", bad])
     assert [row.trial for row in rows] == ["good"]
-    assert [one.directory for one in unreadable] == [bad]
+    assert [trial.directory for trial in unreadable] == [bad]
     with pytest.raises(ScoringError, match="bad"):
         row_of(bad)

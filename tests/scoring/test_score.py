@@ -1,4 +1,4 @@
-"""A whole batch: the report says every figure, every choice, and whatever was left out."""
+"""Scoring a batch: the report has every figure, every choice, and everything that was left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ TIERS_OF = {f"{tier}-{number}": tier for tier in TIERS for number in range(3)}
 
 
 def batch() -> list:
-    """Two setups of one model: `good` passes all but one task for little, `dear` half of them for much."""
+    """Return trials of two setups of a model: `good` passes eight tasks at low cost, `dear` half of them at high
+    cost."""
     rows = [trial(task, "good", quality=1.0, cost_usd=0.01, wall_s=10.0) for task in TIERS_OF if task != "hard-2"]
     rows += [
         trial(task, "dear", quality=float(number % 2), cost_usd=3.0, wall_s=90.0)
@@ -40,7 +41,7 @@ def test_a_report_by_hand() -> None:
     assert (good.gap, dear.ams is not None and dear.gap) == (0, pytest.approx(good.ams.value - dear.ams.value))  # type: ignore[union-attr]
     assert (good.pareto, dear.pareto) == (True, False)
     assert (good.passed.passes, good.passed.usd_per_pass) == (8, pytest.approx(0.01))
-    assert [one.score.tier for one in report.tiers if one.label == "good"] == list(TIERS)
+    assert [row.score.tier for row in report.tiers if row.label == "good"] == list(TIERS)
     headline = report.headlines[0].headline
     assert (headline.resolved.value, headline.mean.tasks, headline.mean.missing) == (pytest.approx(8 / 9), 9, 1)
     (compared,) = report.comparisons
@@ -55,36 +56,36 @@ def test_a_report_by_hand() -> None:
     assert report.profile_sha256 == AGENTMETER.sha256
 
 
-def test_turns_of_an_attempt_are_no_attempts() -> None:
-    """Three turns of self-correction, the last of which passed: one attempt that passed."""
+def test_turns_of_an_attempt_are_not_attempts() -> None:
+    """Three turns of self-correction, of which the last passed, are a single attempt that passed."""
     rows = [trial("a", directory=f"runs/b/{n}", turn=n, quality=float(n == 3)) for n in (1, 2, 3)]
     (only,) = score(rows).passes
     assert (only.passes.k, only.passes.pass_at_k) == (1, 1)
 
 
-def test_few_tasks_are_said_to_be_few() -> None:
-    """Of intervals over two tasks that are said to be of 95 %, half hold the true mean."""
+def test_a_bootstrap_over_few_tasks_has_a_note() -> None:
+    """Half of the 95 % intervals over two tasks contain the true mean."""
 
-    def said(tasks: int) -> bool:
+    def has_note(tasks: int) -> bool:
         report = score([trial(f"t{number}", quality=number / tasks) for number in range(tasks)])
         return report.note("few_tasks") is not None
 
-    assert [said(tasks) for tasks in (1, 2, 9, 10)] == [False, True, True, False]
+    assert [has_note(tasks) for tasks in (1, 2, 9, 10)] == [False, True, True, False]
 
 
-def test_a_headline_says_how_many_of_its_tasks_have_no_verdict() -> None:
+def test_a_headline_has_the_number_of_tasks_without_a_verdict() -> None:
     rows = [trial("a", quality=1.0), trial("b", verdict=None, passed=None, quality=None)]
-    found = score(rows, tasks=["a", "b", "c"]).headlines[0].headline.mean
-    assert (found.value, found.tasks, found.trials, found.missing) == (pytest.approx(1 / 3), 3, 1, 2)
+    figure = score(rows, tasks=["a", "b", "c"]).headlines[0].headline.mean
+    assert (figure.value, figure.tasks, figure.trials, figure.missing) == (pytest.approx(1 / 3), 3, 1, 2)
 
 
-def test_the_mean_of_attempts_that_are_almost_resolved_is() -> None:
+def test_a_mean_of_almost_resolved_attempts_is_almost_resolved() -> None:
     """0.95 + 0.95 + 0.95 is a little less than 2.85."""
     rows = [trial("a", attempt=number, quality=0.95) for number in (1, 2, 3)]
     assert score(rows, attempts="all").headlines[0].headline.almost.value == 1
 
 
-def test_it_is_json_and_comes_back() -> None:
+def test_a_report_can_be_read_from_its_json() -> None:
     report = score(batch(), tiers=TIERS_OF)
     assert Report.model_validate_json(report.model_dump_json()) == report
 
@@ -95,7 +96,7 @@ def test_the_order_of_trials_does_not_matter() -> None:
     assert score(rows, tiers=tiers, replicates=50) == score(shuffled, tiers=tiers, replicates=50)
 
 
-def test_what_is_left_out_or_unknown_is_said() -> None:
+def test_notes_name_what_is_left_out_or_unknown() -> None:
     rows = [
         *batch(),
         trial("easy-0", "good", attempt=2, exit_reason="infrastructure", exit_cause="model_unavailable"),
@@ -114,22 +115,22 @@ def test_what_is_left_out_or_unknown_is_said() -> None:
     good = report.configurations[0]
     assert (good.infrastructure, good.unfinished, good.unjudged, good.passed.usd.value) == (1, 1, 1, None)
     assert not good.pareto, "its cost is unknown"
-    counted = score(rows, tiers=TIERS_OF, infrastructure="count")
-    assert counted.note("infrastructure") == Note(
+    as_failed = score(rows, tiers=TIERS_OF, infrastructure="count")
+    assert as_failed.note("infrastructure") == Note(
         "1 trial ended by the infrastructure or its evaluator: counted as failed"
     )
-    assert counted.configurations[0].passed.pass_rate.trials == 9
+    assert as_failed.configurations[0].passed.pass_rate.trials == 9
 
 
-def test_the_latest_of_several_trials_or_all_of_them() -> None:
+def test_several_trials_of_a_task_count_by_the_latest_or_all() -> None:
     rows = [
         trial("easy-0", attempt=1, quality=1.0, cost_usd=0.01, finished="2026-11-20T10:00:00Z"),
         trial("easy-0", attempt=2, quality=0.0, cost_usd=0.01, finished="2026-11-20T11:00:00Z"),
     ]
-    latest, every = (score(rows, tiers=TIERS_OF, attempts=how) for how in ("latest", "all"))
-    assert [one.score.success_rate for one in latest.tiers] == [0, 0, 0]
+    latest, every = (score(rows, tiers=TIERS_OF, attempts=rule) for rule in ("latest", "all"))
+    assert [row.score.success_rate for row in latest.tiers] == [0, 0, 0]
     assert every.tiers[0].score.success_rate == pytest.approx(0.5 / 3)
-    assert [(one.passes.k, one.passes.pass_at_k, one.passes.pass_hat_k) for one in latest.passes] == [
+    assert [(row.passes.k, row.passes.pass_at_k, row.passes.pass_hat_k) for row in latest.passes] == [
         (1, 0.5, 0.5),
         (2, 1, 0),
     ]
@@ -137,12 +138,12 @@ def test_the_latest_of_several_trials_or_all_of_them() -> None:
 
 def test_a_task_with_fewer_attempts_is_counted_and_the_others_keep_their_pass_at_k() -> None:
     rows = [trial(task, attempt=n, quality=float(n == 1)) for task in ("a", "b", "c") for n in (1, 2)][:-1]
-    one, two = (row.passes for row in score(rows).passes)
-    assert (one.k, one.tasks, one.missing) == (1, 3, 0)
-    assert (two.k, two.pass_at_k, two.pass_hat_k, two.tasks, two.missing) == (2, 1, 0, 2, 1)
+    first, second = (row.passes for row in score(rows).passes)
+    assert (first.k, first.tasks, first.missing) == (1, 3, 0)
+    assert (second.k, second.pass_at_k, second.pass_hat_k, second.tasks, second.missing) == (2, 1, 0, 2, 1)
 
 
-def test_without_tiers_there_is_no_ams_and_it_says_so() -> None:
+def test_without_tiers_there_is_no_ams_and_a_note_has_the_reason() -> None:
     report = score(batch())
     assert (report.configurations[0].ams, report.tiers) == (None, ())
     assert report.notes[0].text == "no AMS: no trial records a tier, and none were given (--tiers calibrate or FILE)"
@@ -156,28 +157,28 @@ def test_recorded_tiers_are_used() -> None:
     assert score(rows).configurations[0].ams.value == 1  # type: ignore[union-attr]
 
 
-def test_modes_appear_where_trials_record_them() -> None:
+def test_modes_appear_if_trials_record_them() -> None:
     assert score(batch()).modes == ()
     rows = [trial("a", quality=1.0), trial("a", "planned", plan=True, quality=1.0, metrics={"f2p_pass": 1.0})]
-    assert [(one.mode.mode, one.mode.pass_rate) for one in score(rows).modes] == [("base", None), ("plan", 1)]
+    assert [(row.mode.mode, row.mode.pass_rate) for row in score(rows).modes] == [("base", None), ("plan", 1)]
 
 
-def test_a_benchmarks_own_tables_appear_where_trials_say_what_they_need() -> None:
+def test_tables_of_a_family_appear_if_trials_record_their_figures() -> None:
     plain = score(batch())
     assert (plain.longcli, plain.suites) == ((), ())
     rows = [
         trial("a", turn=number, quality=0.5, metrics={"f2p_step": step, "p2p_step": 1.0}, directory=f"runs/b/{number}")
         for number, step in ((1, 0.2), (2, 0.9))
     ]
-    (found,) = score(rows).longcli
-    assert (found.f2p_steps["[0, 0.3)"], [one.step for one in found.turns]) == (1, [0.6, 0.95])
-    assert found.differences[0].step == pytest.approx(0.35)
+    (table,) = score(rows).longcli
+    assert (table.f2p_steps["[0, 0.3)"], [state.step for state in table.turns]) == (1, [0.6, 0.95])
+    assert table.differences[0].step == pytest.approx(0.35)
     built = trial("a", metrics={"build": 1.0, "exec": 0.5}, facts={"language": "go"})
     (suite,) = score([built]).suites
     assert [(line.group, line.figures["exec"].mean) for line in suite.lines] == [("all", 0.5), ("go", 0.5)]
 
 
-def test_bad_choices_are_refused() -> None:
+def test_invalid_choices_are_rejected() -> None:
     with pytest.raises(ScoringError, match="easy-0: unknown tier 'extreme'"):
         score(batch(), tiers=TIERS_OF | {"easy-0": "extreme"})
     with pytest.raises(ScoringError, match="no configuration 'x' to compare with: there are 'good', 'dear'"):
@@ -187,20 +188,20 @@ def test_bad_choices_are_refused() -> None:
         score(batch(), tiers=TIERS_OF, replicates=0)
 
 
-def test_the_report_says_the_ams_that_the_formula_gives() -> None:
+def test_the_report_has_the_ams_of_the_formula() -> None:
     rows, tiers = synthetic(2, 30, 1)
-    for one in score(rows, tiers=tiers, replicates=50).configurations:
-        outcomes = ams.outcomes_of([row for row in rows if row.setup == one.setup])
-        assert one.ams is not None
-        assert one.ams.value == ams.score(outcomes, tiers, AGENTMETER).ams
+    for configuration in score(rows, tiers=tiers, replicates=50).configurations:
+        outcomes = ams.outcomes_of([row for row in rows if row.setup == configuration.setup])
+        assert configuration.ams is not None
+        assert configuration.ams.value == ams.score(outcomes, tiers, AGENTMETER).ams
 
 
 def test_one_trial_is_scored_without_numpy_and_scipy() -> None:
-    """They take longer to import than everything else together."""
+    """Their import takes longer than all the rest."""
     program = (
         "import sys\nfrom scoring.score import score\nfrom tests.scoring.trials import trial\n"
         "score([trial('a', quality=1.0, cost_usd=0.1)])\n"
         "print([name for name in ('numpy', 'scipy', 'litellm', 'docker') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""What `agent score` says to bad input: one line that names the trial, the value and the way out."""
+"""Errors of `agent score`: one line that names the trial, the value and the way out."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from tests.scoring.scored import refused, score
 from tests.solve.command import agent
 
 
-def test_an_unreadable_trial_of_a_batch_is_left_out_only_when_asked(work: Path) -> None:
+def test_an_unreadable_trial_of_a_batch_is_left_out_only_on_request(work: Path) -> None:
     broken = work / "runs" / "one" / "broken.1"
     broken.mkdir()
     (broken / "events.jsonl").write_text("{}\n")
     assert "broken.1" in refused(agent(work, "score", "one"))
     report = score(work, "one", "--unreadable", "exclude")
-    assert [one["trial"] for one in report["unreadable"]] == ["runs/one/broken.1"]
+    assert [trial["trial"] for trial in report["unreadable"]] == ["runs/one/broken.1"]
     assert report["notes"][-1].startswith("1 unreadable, left out; the first: ")
     assert "broken.1" in refused(agent(work, "score", "runs/one/broken.1"))
 
 
 @pytest.mark.parametrize("value", ["NaN", "-0.5", "Infinity"])
-def test_a_cost_that_cannot_be_names_the_trial(work: Path, value: str) -> None:
+def test_an_impossible_cost_names_the_trial(work: Path, value: str) -> None:
     events = work / "runs" / "one" / "d.m.1" / "events.jsonl"
     text = events.read_text()
     assert '"computed":0.5' in text
     events.write_text(text.replace('"computed":0.5', f'"computed":{value}'))
     later = events.stat().st_mtime + 10
     os.utime(events, (later, later))
-    said = refused(agent(work, "score", "one"))
-    assert "d.m.1" in said
-    assert "cost" in said or "computed" in said
+    message = refused(agent(work, "score", "one"))
+    assert "d.m.1" in message
+    assert "cost" in message or "computed" in message
 
 
-def test_two_trials_with_one_identity(work: Path) -> None:
+def test_two_trials_with_the_same_identity(work: Path) -> None:
     twin = work / "runs" / "one" / "twin"
     shutil.copytree(work / "runs" / "one" / "e.m.1", twin)
-    said = refused(agent(work, "score", "one"))
-    assert "both claim attempt 1" in said
-    assert "--duplicates" in said
+    message = refused(agent(work, "score", "one"))
+    assert "both claim attempt 1" in message
+    assert "--duplicates" in message
     assert score(work, "one", "--duplicates", "latest")["counts"]["superseded"] == 1
     assert score(work, "one", "--duplicates", "all")["counts"]["counted"] == 5
 
 
-def test_no_trial_has_finished(work: Path) -> None:
+def test_a_batch_without_a_finished_trial_is_rejected(work: Path) -> None:
     record(work / "runs" / "open", exit=None)
     assert "none of 1 trials has finished" in refused(agent(work, "score", "open"))
     record(work / "runs" / "lost", exit="environment_lost", verdict=False)
@@ -55,15 +55,15 @@ def test_no_trial_has_finished(work: Path) -> None:
     assert score(work, "lost", "--infrastructure", "count")["configurations"][0]["passed"]["passes"] == 0
 
 
-def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
+def test_an_exchange_rate_of_zero_in_an_edited_snapshot_is_reported(work: Path) -> None:
     rows = ("--set", "maker/m input=1e-6 output=1e-6 currency=CNY", "--rate", "CNY=6.77")
     assert agent(work, "prices", "snapshot", "yuan", *rows).status == 0
     path = work / "config" / "prices" / "yuan.json"
     path.chmod(0o644)
     path.write_text(path.read_text().replace("6.77", "0"))
-    said = refused(agent(work, "score", "one", "--prices", "yuan"))
-    assert "yuan.json" in said
-    assert "an exchange rate of 0" in said
+    message = refused(agent(work, "score", "one", "--prices", "yuan"))
+    assert "yuan.json" in message
+    assert "an exchange rate of 0" in message
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_an_edited_snapshot_with_an_exchange_rate_of_zero(work: Path) -> None:
         (("one", "--format", "svg"), "choose their directory with --plots DIR"),
     ],
 )
-def test_mistakes_are_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
+def test_a_usage_error_is_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
     (work / "empty").mkdir()
     record(work / "runs" / "other", benchmark="elsewhere")
     record(work / "runs" / "odd", tier="silly")

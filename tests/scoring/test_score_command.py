@@ -1,4 +1,4 @@
-"""`agent score` as a user types it: figures worked out by hand, and choices."""
+"""`agent score` as a user types it: figures computed by hand, and choices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_small_batch_by_hand(work: Path) -> None:
     assert report["pricing"]["tables"] == ["litellm-1"]
 
 
-def test_infrastructure_failures_are_counted_when_asked(work: Path) -> None:
+def test_infrastructure_failures_count_on_request(work: Path) -> None:
     _, n = score(work, "one", "--infrastructure", "count")["configurations"]
     assert (n["trials"], n["passed"]["pass_rate"]["value"], n["passed"]["usd"]["value"]) == (
         2,
@@ -50,14 +50,14 @@ def test_infrastructure_failures_are_counted_when_asked(work: Path) -> None:
     )
 
 
-def test_the_tables_say_figures_intervals_and_numbers_of_trials(work: Path) -> None:
-    done = agent(work, "score", "one")
-    assert done.status == 0, done.err
-    assert "66.7% [20.8, 93.9] n=3" in done.out
-    assert "0.533 n=3" in done.out
-    assert "infra" in done.out
-    assert "\x1b" not in done.out
-    assert "4 trials of 5 count" in done.out
+def test_tables_have_figures_intervals_and_numbers_of_trials(work: Path) -> None:
+    result = agent(work, "score", "one")
+    assert result.status == 0, result.err
+    assert "66.7% [20.8, 93.9] n=3" in result.out
+    assert "0.533 n=3" in result.out
+    assert "infra" in result.out
+    assert "\x1b" not in result.out
+    assert "4 trials of 5 count" in result.out
     narrow = agent(work, "score", "one", COLUMNS="60")
     assert "[20.8, 93.9] n=3" in narrow.out
 
@@ -68,8 +68,8 @@ def test_one_trial_is_enough(work: Path) -> None:
     assert "no AMS: no task is in the tier medium or hard" in agent(work, "score", "e.m").out
 
 
-def test_the_record_alone_is_asked(work: Path) -> None:
-    """Without Docker, litellm, network and conveniences, or with stale ones, the same is printed to the byte."""
+def test_only_the_record_is_read(work: Path) -> None:
+    """The output is identical without Docker, litellm and network, and with stale or without derived files."""
     offline = blocked(work, "docker", "litellm", "openai", "programbench")
     fresh = agent(work, "score", "one", "--json")
     assert fresh.status == 0, fresh.err
@@ -87,7 +87,7 @@ def test_the_record_alone_is_asked(work: Path) -> None:
     assert agent(work, "score", "one", "--json", **offline).out == fresh.out
 
 
-def test_without_the_extra_there_are_figures_without_bootstrap(work: Path) -> None:
+def test_without_the_extra_figures_have_no_bootstrap_intervals(work: Path) -> None:
     bare = blocked(work, "numpy", "scipy", "pandas", "pyarrow", "matplotlib")
     report = score(work, **bare)
     assert report["configurations"][0]["passed"]["quality"]["low"] is None
@@ -101,8 +101,8 @@ def test_another_snapshot_prices_every_trial_again(work: Path) -> None:
     rows = ("--set", "maker/m input=6.77e-6 output=13.54e-6 currency=CNY", "--rate", "CNY=6.77")
     assert agent(work, "prices", "snapshot", "yuan", *rows).status == 0
     report = score(work, "one", "--prices", "yuan")
-    m = next(one for one in report["configurations"] if one["label"] == "m")
-    n = next(one for one in report["configurations"] if one["label"] == "n")
+    m = next(row for row in report["configurations"] if row["label"] == "m")
+    n = next(row for row in report["configurations"] if row["label"] == "n")
     assert m["passed"]["usd"]["value"] == pytest.approx(4 * (1000 * 1e-6 + 100 * 2e-6))
     assert n["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
     assert report["pricing"]["tables"] == ["yuan"]
@@ -123,8 +123,12 @@ def test_calls_served_by_another_model_are_explained(work: Path) -> None:
     rows = ("--set", "maker/m input=1e-6 output=1e-6", "--set", "maker/z input=2e-6 output=2e-6")
     assert agent(work, "prices", "snapshot", "both", *rows).status == 0
     report = score(work, "two", "--prices", "both")
-    (one,) = report["pricing"]["substitutions"]
-    assert (one["served"], one["calls"], one["computed_usd"]) == ("z", 1, pytest.approx(0.0022))
+    (substitution,) = report["pricing"]["substitutions"]
+    assert (substitution["served"], substitution["calls"], substitution["computed_usd"]) == (
+        "z",
+        1,
+        pytest.approx(0.0022),
+    )
     assert any("was served by z and priced as maker/z: $0.0022 instead of $0.0011" in note for note in report["notes"])
 
 
@@ -134,7 +138,7 @@ def test_prices_that_only_uncounted_trials_lack_are_not_named(work: Path) -> Non
     assert score(work, "one", "--prices", "some")["pricing"]["unpriced_models"] == ["n"]
 
 
-def test_a_served_model_without_a_price_is_said_to_be_priced_as_the_requested_one(work: Path) -> None:
+def test_a_note_names_a_served_model_that_is_priced_as_the_requested_one(work: Path) -> None:
     record(work / "runs" / "two", "e", "m", served="m-mini", quality=1.0)
     assert agent(work, "prices", "snapshot", "mine", "--set", "maker/m input=1e-6 output=1e-6").status == 0
     notes = score(work, "two", "--prices", "mine")["notes"]
@@ -186,23 +190,23 @@ def test_tiers_come_from_a_file_or_from_calibration(work: Path) -> None:
     assert score(work, "one", "--tiers", "pool.json")["task_tiers"] == calibrated["task_tiers"]
 
 
-def test_a_file_of_tiers_adds_no_task_to_those_that_were_said(work: Path) -> None:
-    """Figures over 3 tasks were over 6, though `--tasks` said 3."""
+def test_a_file_of_tiers_adds_no_tasks_to_those_of_the_option(work: Path) -> None:
+    """With `--tasks` of 3 tasks, figures were once over 6."""
     names = [f"bench/{name}" for name in "edhxyz"]
     (work / "tiers.yaml").write_text(
         "".join(f"{name}: {tier}\n" for name, tier in zip(names, ["easy", "medium", "hard"] * 2, strict=True))
     )
     (work / "tasks.txt").write_text("\n".join(names[:3]))
     assert score(work, "one", "--tiers", "tiers.yaml")["counts"]["tasks"] == 6
-    for said in ("tasks.txt", "tried"):
-        report = score(work, "one", "--tiers", "tiers.yaml", "--tasks", said)
-        assert report["counts"]["tasks"] == 3, said
+    for tasks in ("tasks.txt", "tried"):
+        report = score(work, "one", "--tiers", "tiers.yaml", "--tasks", tasks)
+        assert report["counts"]["tasks"] == 3, tasks
         assert report["configurations"][0]["ams"]["tasks"] == 3
         assert report["headlines"][0]["headline"]["resolved"]["value"] == pytest.approx(2 / 3)
 
 
 def test_a_task_whose_only_trial_is_left_out_keeps_its_tier(work: Path) -> None:
-    """There was no AMS because of one infrastructure failure, though its trial records the tier."""
+    """An infrastructure failure once prevented AMS, although its trial records the tier."""
     record(work / "runs" / "one", "h2", "m", tier="hard", exit="environment_lost", verdict=False)
     report = score(work, "one", "--tasks", "4")
     assert report["configurations"][0]["ams"]["value"] == pytest.approx((0.84 + 0.76 / 2) / 3)
@@ -230,29 +234,29 @@ def test_a_batch_is_compared_with_another_pairwise(work: Path) -> None:
     record(work / "runs" / "base", "e", "m", quality=0.25, tier="easy", cost=0.05)
     record(work / "runs" / "base", "h", "m", quality=0.75, tier="hard", cost=0.05)
     report = score(work, "one", "--against", "base")
-    (compared,) = [one for one in report["comparisons"] if one["label"] == "m"]
+    (compared,) = [row for row in report["comparisons"] if row["label"] == "m"]
     assert compared["against_label"] == "m @base"
     assert (compared["quality"]["value"], compared["quality"]["tasks"]) == (pytest.approx(0.5), 2)
-    assert [one["label"] for one in score(work, "one", "--against", "n")["comparisons"]] == ["m"]
+    assert [row["label"] for row in score(work, "one", "--against", "n")["comparisons"]] == ["m"]
 
 
 def test_a_table_by_model_keeps_two_batches_apart(work: Path) -> None:
-    """The table of modes averaged the batch that is scored with the one that it is compared with."""
+    """The table of modes once averaged the scored batch with the one that it is compared with."""
     plan = TextRef(name="plan", sha256="1")
     for batch, passes in (("new", 1.0), ("old", 0.0)):
         record(work / "runs" / batch, "e", "m", quality=passes, metrics={"f2p_pass": passes}, plan=plan)
     modes = score(work, "new", "--against", "old")["modes"]
-    assert {one["harness"]: one["mode"]["pass_rate"] for one in modes} == {"retrace": 1, "retrace @old": 0}
+    assert {row["harness"]: row["mode"]["pass_rate"] for row in modes} == {"retrace": 1, "retrace @old": 0}
 
 
-def test_a_profile_that_changes_nothing_says_why_there_is_no_ams(work: Path) -> None:
+def test_comparing_profiles_without_ams_is_an_error_with_the_reason(work: Path) -> None:
     record(work / "runs" / "flat", "e")
     record(work / "runs" / "flat", "d")
-    said = refused(agent(work, "score", "flat", "--profile", "agentmeter", "--profile", "agentmeter"))
-    assert "profiles differ in AMS only: no AMS: no trial records a tier" in said
+    message = refused(agent(work, "score", "flat", "--profile", "agentmeter", "--profile", "agentmeter"))
+    assert "profiles differ in AMS only: no AMS: no trial records a tier" in message
 
 
-def test_attempts_and_their_choice(work: Path) -> None:
+def test_attempts_count_by_the_latest_or_all(work: Path) -> None:
     batch = work / "runs" / "three"
     record(batch, "e", quality=0.0, attempt=1)
     record(batch, "e", quality=1.0, attempt=2)
@@ -262,7 +266,7 @@ def test_attempts_and_their_choice(work: Path) -> None:
     assert score(work, "three", "--attempts", "all")["headlines"][0]["headline"]["mean"]["value"] == 0.5
 
 
-def test_longcli_tables_come_from_what_trials_record(work: Path) -> None:
+def test_longcli_tables_come_from_the_records(work: Path) -> None:
     batch = work / "runs" / "long"
     for turn, passed in ((1, False), (2, True)):
         cases = (
@@ -272,12 +276,12 @@ def test_longcli_tables_come_from_what_trials_record(work: Path) -> None:
         record(batch, "e", attempt=turn, turn=turn, quality=float(passed), cases=cases)
     report = score(work, "long")
     assert [row["mode"]["mode"] for row in report["modes"]] == ["self-correction"]
-    done = agent(work, "score", "long")
-    assert "State after each turn of self-correction" in done.out
-    assert "+100.0%" not in done.out
+    result = agent(work, "score", "long")
+    assert "State after each turn of self-correction" in result.out
+    assert "+100.0%" not in result.out
 
 
-def test_unknown_usage_is_unknown_cost(work: Path) -> None:
+def test_unknown_usage_gives_an_unknown_cost(work: Path) -> None:
     record(work / "runs" / "dark", usage=Usage(), cost=None)
     report = score(work, "dark")
     assert report["configurations"][0]["passed"]["usd"] == {"value": None, "known": 0, "unknown": 1}
@@ -286,7 +290,7 @@ def test_unknown_usage_is_unknown_cost(work: Path) -> None:
 
 
 def test_trials_that_were_solved_and_evaluated_here(work: Path) -> None:
-    """The demo with two sets of tests: all of them pass, or as many as pass in the untouched workspace."""
+    """The demo has two sets of tests: all of them pass, or only those that pass in the original workspace."""
     for model in ("oracle", "nop"):
         argv = ("solve", "--task", "demo/cronwhen", "--env", "local", "--model", model, "--runs", "mine", "--json")
         assert agent(work, *argv).status == 0
@@ -302,4 +306,4 @@ def test_trials_that_were_solved_and_evaluated_here(work: Path) -> None:
     argv = ("solve", "--task", "demo/ledger", "--env", "local", "--model", "oracle", "--runs", "mine")
     assert agent(work, *argv).status == 0
     lines = score(work, batch)["configurations"]
-    assert [(one["label"], one["tasks"]) for one in lines] == [("oracle", 2), ("nop", 1)]  # whatever its solutions are
+    assert [(row["label"], row["tasks"]) for row in lines] == [("oracle", 2), ("nop", 1)]  # whatever its solutions are

@@ -1,4 +1,4 @@
-"""Which trials count, and bad input: every refusal names the trial."""
+"""Selection of the trials that count, and invalid input: every error names the trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scoring.selection import (
 from tests.scoring.trials import trial
 
 
-def test_what_does_not_count_is_counted() -> None:
+def test_trials_that_do_not_count_are_counted_by_reason() -> None:
     rows = [
         trial("a", quality=1.0, cost_usd=1.0),
         trial("b", verdict=None, passed=None, quality=None),
@@ -33,14 +33,14 @@ def test_what_does_not_count_is_counted() -> None:
     assert (as_failed.infrastructure, as_failed.unfinished) == (2, 2)
 
 
-def test_an_infrastructure_failure_counts_as_nothing_even_with_a_verdict() -> None:
+def test_an_infrastructure_failure_has_no_quality_even_with_a_verdict() -> None:
     assert passed_and_quality(trial("a", quality=1.0, exit_reason="infrastructure")) == (False, 0.0)
     assert passed_and_quality(trial("a", verdict=None, passed=None, quality=None)) == (False, 0.0)
     assert passed_and_quality(trial("a", quality=1.0)) == (True, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("fields", "why"),
+    ("fields", "message"),
     [
         ({"cost_usd": float("nan")}, "cost_usd is nan"),
         ({"billed_usd": -0.01}, "billed_usd is -0.01"),
@@ -51,18 +51,18 @@ def test_an_infrastructure_failure_counts_as_nothing_even_with_a_verdict() -> No
         ({"metrics": {"em": float("nan")}}, "metric 'em' is nan"),
     ],
 )
-def test_a_figure_that_cannot_be_is_refused_with_its_trial(fields: dict[str, object], why: str) -> None:
+def test_an_impossible_figure_is_rejected_with_its_trial(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ScoringError) as caught:
         select_trials([trial("good", quality=1.0), trial("bad", **fields)], infrastructure="exclude")
-    assert str(caught.value).startswith(f"runs/b/bad.s.1: {why}")
+    assert str(caught.value).startswith(f"runs/b/bad.s.1: {message}")
 
 
-def test_two_benchmarks_are_refused() -> None:
+def test_trials_of_two_benchmarks_are_rejected() -> None:
     with pytest.raises(ScoringError, match=r"runs/b/b\.s\.1 is a trial of 'other', runs/b/a\.s\.1 one of 'bench'"):
         select_trials([trial("a"), trial("b", benchmark="other")], infrastructure="exclude")
 
 
-def test_nothing_finished_is_refused() -> None:
+def test_a_batch_without_finished_trials_is_rejected() -> None:
     running = trial("a", exit_reason=None)
     lost = trial("b", exit_reason="infrastructure")
     with pytest.raises(ScoringError, match=r"none of 2 trials has finished .*runs/b/a\.s\.1"):
@@ -72,7 +72,7 @@ def test_nothing_finished_is_refused() -> None:
         select_trials([], infrastructure="exclude")
 
 
-def test_two_trials_that_claim_one_attempt() -> None:
+def test_two_trials_that_claim_the_same_attempt() -> None:
     first = trial("a", finished="2026-11-20T10:00:00Z")
     copy = trial("a", directory="runs/copy/a.s.1", batch="copy", finished="2026-11-20T11:00:00Z")
     with pytest.raises(ScoringError, match=r"runs/b/a\.s\.1 and runs/copy/a\.s\.1 both claim attempt 1 of s/a/1"):
@@ -96,11 +96,11 @@ def test_the_latest_completed_trial_is_taken() -> None:
     assert latest_completed([running]) == {}
 
 
-def test_setups_of_one_name_are_told_apart() -> None:
+def test_setups_with_the_same_name_get_different_labels() -> None:
     rows = [trial("a", setup="aaaaaaaaaa", label="m"), trial("a", setup="bbbbbbbbbb", label="m"), trial("a", setup="c")]
     assert labels(rows) == {"aaaaaaaaaa": "m #aaaaaa", "bbbbbbbbbb": "m #bbbbbb", "c": "c"}
 
 
-def test_trials_of_one_task_under_other_limits_are_named() -> None:
+def test_trials_of_a_task_under_different_limits_are_named() -> None:
     rows = [trial("a"), trial("a", attempt=2, configuration="s/a/other limits"), trial("b")]
     assert mixed_conditions(rows) == [MixedConditions("s", "a", 2)]

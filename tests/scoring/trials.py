@@ -1,4 +1,4 @@
-"""Rows made by hand: only what a test is about has to be said."""
+"""Rows made by hand. A test gives only the fields that it is about."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ BASE = TrialRow(
 
 
 def trial(task: str = "a", setup: str = "s", attempt: int = 1, **fields: object) -> TrialRow:
-    """A finished trial; `passed` defaults to a quality of 1."""
+    """Return a finished trial; by default it passed if its quality is 1."""
     name = f"{task}.{setup}.{attempt}"
     quality = fields.get("quality", 0.0)
-    known: dict[str, object] = {
+    defaults: dict[str, object] = {
         "trial": name,
         "directory": f"runs/b/{name}",
         "task": task,
@@ -43,11 +43,11 @@ def trial(task: str = "a", setup: str = "s", attempt: int = 1, **fields: object)
         "attempt": attempt,
         "passed": quality == 1.0,
     }
-    return replace(BASE, **{**known, **fields})
+    return replace(BASE, **{**defaults, **fields})
 
 
 def synthetic(setups: int, tasks: int, attempts: int, seed: int = 1) -> tuple[list[TrialRow], dict[str, Tier]]:
-    """So many trials with random outcomes and costs, and the tiers of their tasks."""
+    """Return trials with random outcomes and costs, and the tiers of their tasks."""
     chance = random.Random(seed)
     tiers = {f"bench/{number:05}": TIERS[number % 3] for number in range(tasks)}
     rows = [
