@@ -1,9 +1,9 @@
-"""Inputs of a scoring: which trials, compared with which, and the tiers and tasks that the caller names."""
+"""Inputs of a scoring: the trials, the batch to compare with, and the tiers and tasks that the caller names."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.errors import UserError
@@ -37,56 +37,62 @@ def read_trials(
     return rows, [UnreadableTrial(trial=str(trial.directory), problem=trial.problem) for trial in broken]
 
 
-def names_trials(name: str, runs: Path) -> bool:
-    """Return True if this is the name of a trial or a batch rather than of a configuration."""
-    places = (Path(name), runs / name)
-    return any((place / EVENTS).is_file() or any(place.glob(f"*/{EVENTS}")) for place in places)
+@dataclass(frozen=True)
+class ReferenceBatch:
+    """The trials of a batch to compare with, as configurations of their own."""
+
+    rows: list[TrialRow]
+    setups: dict[str, str]
+    """By setup of the scored trials, the setup that it is compared with."""
+    unreadable: list[UnreadableTrial]
 
 
-def reference_rows(against: str, rows: Sequence[TrialRow], references: Sequence[TrialRow]) -> list[TrialRow]:
-    """Return the trials of a batch to compare with, as configurations of their own.
+def read_reference(
+    against: str | None, rows: Sequence[TrialRow], runs: Path, unreadable: UnreadableRule
+) -> ReferenceBatch | None:
+    """Read the trial or batch that the scored `rows` are compared with; None if `against` names a configuration.
 
-    Raises: UserError if a trial is in both batches, or the batches are of different benchmarks.
+    A setup is compared with the same setup, or with the only one of the other batch.
+
+    Raises: UserError if a trial is in both batches, if the batches are of different benchmarks, or if no setup has a
+    counterpart; RecordError as `read_trials` does.
     """
-    if both := {row.directory for row in rows} & {row.directory for row in references}:
+    if against is None or not _names_trials(against, runs):
+        return None
+    others, unreadable_trials = read_trials([against], runs, unreadable)
+    if both := {row.directory for row in rows} & {row.directory for row in others}:
         raise UserError(f"--against {against}: {min(both)} is also among the scored trials")
-    if references[0].benchmark != rows[0].benchmark:
+    if others[0].benchmark != rows[0].benchmark:
         raise UserError(
-            f"--against {against}: its trials are of {references[0].benchmark!r}, the scored ones of "
-            f"{rows[0].benchmark!r}"
+            f"--against {against}: its trials are of {others[0].benchmark!r}, the scored ones of {rows[0].benchmark!r}"
         )
     name = Path(against).name
-    return [
+    theirs = {row.setup for row in others}
+    only = next(iter(theirs)) if len(theirs) == 1 else None
+    setups = {
+        setup: f"{setup if setup in theirs else only}@{name}"
+        for setup in {row.setup for row in rows}
+        if setup in theirs or only
+    }
+    if not setups:
+        raise UserError(f"--against {against}: none of its {len(theirs)} configurations is among the scored ones")
+    marked = [
         replace(
             row,
-            setup=_reference_setup(row.setup, against),
+            setup=f"{row.setup}@{name}",
             label=f"{row.label} @{name}",
             identity=f"{row.identity}@{name}",
             harness=f"{row.harness} @{name}",  # keeps the two batches apart in tables by model and harness
         )
-        for row in references
+        for row in others
     ]
+    return ReferenceBatch(marked, setups, unreadable_trials)
 
 
-def reference_setups(against: str, rows: Sequence[TrialRow], references: Sequence[TrialRow]) -> dict[str, str]:
-    """Return the setup that each setup is compared with: the same one, or the only one of the other batch.
-
-    Raises: UserError if no setup has a counterpart.
-    """
-    theirs = {row.setup for row in references}
-    only = next(iter(theirs)) if len(theirs) == 1 else None
-    pairs = {}
-    for setup in {row.setup for row in rows}:
-        counterpart = setup if setup in theirs else only
-        if counterpart is not None:
-            pairs[setup] = _reference_setup(counterpart, against)
-    if not pairs:
-        raise UserError(f"--against {against}: none of its {len(theirs)} configurations is among the scored ones")
-    return pairs
-
-
-def _reference_setup(setup: str, against: str) -> str:
-    return f"{setup}@{Path(against).name}"
+def _names_trials(name: str, runs: Path) -> bool:
+    """Return True if this is the name of a trial or a batch rather than of a configuration."""
+    places = (Path(name), runs / name)
+    return any((place / EVENTS).is_file() or any(place.glob(f"*/{EVENTS}")) for place in places)
 
 
 def find_tiers(source: str, rows: Sequence[TrialRow]) -> Mapping[str, Tier]:

@@ -167,9 +167,7 @@ def make_snapshot(
         base = from_table(wheel_prices(), models)
     else:
         base = None if source is None else from_file(Path(source), models)
-    prices = combine(
-        base, models=dict(typed), exchange=dict(map(_exchange_rate, rates)), currency=currency, date=date
-    )
+    prices = combine(base, models=dict(typed), exchange=dict(map(_exchange_rate, rates)), currency=currency, date=date)
     path = write_snapshot(prices_dir(), name, prices, date=datetime.date.today().isoformat())
     written = read_snapshot(prices_dir(), name)
     return MadeSnapshot(

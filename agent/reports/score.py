@@ -5,19 +5,12 @@ Everything comes from the records and from the choices of the caller, without mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import UserError
-from agent.reports.inputs import (
-    find_tasks,
-    find_tiers,
-    names_trials,
-    read_trials,
-    reference_rows,
-    reference_setups,
-)
+from agent.reports.inputs import find_tasks, find_tiers, read_reference, read_trials
 from scoring import rankings
 from scoring.agentmeter.profiles import AGENTMETER, Profile, fit
 from scoring.agentmeter.tiers import Tier
@@ -70,34 +63,29 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     if choices.fit_profile is not None and choices.profiles != (AGENTMETER.name,):
         raise UserError("--fit-profile makes the profile that is used; leave out --profile")
     recorded, unreadable = read_trials(names, runs, choices.unreadable)
-    against: str | Mapping[str, str] | None = choices.against
-    references: list[TrialRow] = []
-    if choices.against is not None and names_trials(choices.against, runs):
-        others, also_unreadable = read_trials([choices.against], runs, choices.unreadable)
-        unreadable += also_unreadable
-        references = reference_rows(choices.against, recorded, others)
-        against = reference_setups(choices.against, recorded, others)
-        recorded = recorded + references
+    reference = read_reference(choices.against, recorded, runs, choices.unreadable)
+    if reference is not None:
+        recorded, unreadable = recorded + reference.rows, unreadable + reference.unreadable
     rows, results = _priced(recorded, choices.costs[0], choices.prices[:1])
     selected = select_trials(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
     pricing = results.of(selected)
     tiers = find_tiers(choices.tiers, selected)
     denominator = find_tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
-    if (
-        denominator.tasks is not None or choices.tasks == "tried"
-    ):  # a file of tiers adds no task to those that are named
-        tasks = set(denominator.tasks) if denominator.tasks is not None else {row.task for row in selected}
-        tiers = {task: tier for task, tier in tiers.items() if task in tasks}
+    tiers = _within_tasks(tiers, denominator.tasks, choices, selected)
     notes = list(_notes_about_inputs(denominator.note, choices))
     profile = _profile(choices.profiles[0])
     if choices.fit_profile is not None:
-        reference_names = {row.setup for row in references}
-        profile = _fitted(
-            choices.fit_profile, [row for row in selected if row.setup not in reference_names], tiers, names
-        )
+        references = set(reference.setups.values()) if reference is not None else set()
+        scored = [row for row in selected if row.setup not in references]
+        profile = _fitted(choices.fit_profile, scored, tiers, names)
         text = f"the profile {profile.name} was fitted from these trials, and stored before they were scored"
         notes.append(Note(text, "profile"))
-    scoring = _Scoring(choices, None if choices.tiers == "recorded" else tiers, denominator.tasks, against)
+    scoring = _Scoring(
+        choices,
+        tiers=None if choices.tiers == "recorded" else tiers,
+        tasks=denominator.tasks,
+        against=choices.against if reference is None else reference.setups,
+    )
     report = scoring.report(rows, profile, choices.costs[0], choices.replicates)
     notes += repriced_rows.notes(pricing)
     notes += report.notes
@@ -166,6 +154,16 @@ def _rankings(
                 f"--profile {name}: profiles differ in AMS only: {reason.text if reason is not None else 'no AMS'}"
             )
         yield rankings.between(report, other, f"profile {profile.name}", f"profile {name}")
+
+
+def _within_tasks(
+    tiers: Mapping[str, Tier], tasks: Collection[str] | None, choices: Choices, selected: Sequence[TrialRow]
+) -> Mapping[str, Tier]:
+    """Return the tiers of the tasks that the caller names: a file of tiers adds no task to these."""
+    if tasks is None and choices.tasks != "tried":
+        return tiers
+    named = set(tasks) if tasks is not None else {row.task for row in selected}
+    return {task: tier for task, tier in tiers.items() if task in named}
 
 
 def _priced(

@@ -32,8 +32,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Field(Column, Generic[Item]):
-    """A column, and the function that takes its cell from an item of the report."""
+class ReportColumn(Column, Generic[Item]):
+    """A column with the function that takes its cell from an item of the report."""
 
     cell: Callable[[Item], Cell]
 
@@ -48,10 +48,10 @@ class ReportTable:
     rows: tuple[Mapping[str, Cell], ...]
 
 
-def tabulate(name: str, title: str, fields: Sequence[Field[Item]], items: Iterable[Item]) -> ReportTable:
+def tabulate(name: str, title: str, columns: Sequence[ReportColumn[Item]], items: Iterable[Item]) -> ReportTable:
     """Return the table that has one row for each item."""
-    rows = tuple({field.key: field.cell(item) for field in fields} for item in items)
-    return ReportTable(name, title, tuple(fields), rows)
+    rows = tuple({column.key: column.cell(item) for column in columns} for item in items)
+    return ReportTable(name, title, tuple(columns), rows)
 
 
 def text(cell: Cell, kind: Kind) -> str:

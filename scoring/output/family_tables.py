@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from scoring.families import clitool, longcli
 from scoring.families.clitool import SuiteLine
-from scoring.output.cells import Field, ReportTable, tabulate
+from scoring.output.cells import ReportColumn, ReportTable, tabulate
 from scoring.report import LongCliRow, ModesRow, Report
 
-_MODES: tuple[Field[ModesRow], ...] = (
-    Field("model", "model", "text", lambda row: row.model),
-    Field("harness", "harness", "text", lambda row: row.harness),
-    Field("mode", "mode", "text", lambda row: row.mode.mode),
-    Field("tasks", "tasks", "count", lambda row: row.mode.tasks),
-    Field("attempts", "attempts", "count", lambda row: row.mode.attempts),
-    Field("pass_rate", "passed", "share", lambda row: row.mode.pass_rate),
-    Field("f2p_step", "F2P step", "share", lambda row: row.mode.f2p_step),
-    Field("minutes", "minutes", "number", lambda row: row.mode.minutes),
-    Field("interventions", "interventions", "number", lambda row: row.mode.interventions),
+_MODES: tuple[ReportColumn[ModesRow], ...] = (
+    ReportColumn("model", "model", "text", lambda row: row.model),
+    ReportColumn("harness", "harness", "text", lambda row: row.harness),
+    ReportColumn("mode", "mode", "text", lambda row: row.mode.mode),
+    ReportColumn("tasks", "tasks", "count", lambda row: row.mode.tasks),
+    ReportColumn("attempts", "attempts", "count", lambda row: row.mode.attempts),
+    ReportColumn("pass_rate", "passed", "share", lambda row: row.mode.pass_rate),
+    ReportColumn("f2p_step", "F2P step", "share", lambda row: row.mode.f2p_step),
+    ReportColumn("minutes", "minutes", "number", lambda row: row.mode.minutes),
+    ReportColumn("interventions", "interventions", "number", lambda row: row.mode.interventions),
 )
 
 
@@ -28,22 +28,22 @@ def longcli_modes(report: Report) -> ReportTable:
     return tabulate("modes", "Modes of collaboration (LongCLI-Bench, Table 4)", _MODES, report.modes)
 
 
-def _bucket(number: int, name: str) -> Field[LongCliRow]:
-    return Field(f"f2p_step_{number}", f"F2P step {name}", "count", lambda row: row.f2p_steps[name])
+def _bucket(number: int, name: str) -> ReportColumn[LongCliRow]:
+    return ReportColumn(f"f2p_step_{number}", f"F2P step {name}", "count", lambda row: row.f2p_steps[name])
 
 
-_ATTEMPTS: tuple[Field[LongCliRow], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("tasks", "tasks", "count", lambda row: row.main.tasks),
-    Field("attempts", "attempts", "count", lambda row: row.main.attempts),
-    Field("pass_rate", "pass@1", "share", lambda row: row.main.pass_rate),
-    Field("pass_at_3", "pass@3", "share", lambda row: row.main.pass_at_3),
-    Field("pass_at_3_paper", "pass@3 (paper)", "share", lambda row: row.main.pass_at_3_paper),
-    Field("f2p_pass", "F2P", "share", lambda row: row.main.f2p_pass),
-    Field("p2p_pass", "P2P", "share", lambda row: row.main.p2p_pass),
-    Field("f2p_step", "F2P step", "share", lambda row: row.main.f2p_step),
-    Field("p2p_step", "P2P step", "share", lambda row: row.main.p2p_step),
-    Field("minutes", "minutes", "number", lambda row: row.main.minutes),
+_ATTEMPTS: tuple[ReportColumn[LongCliRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("tasks", "tasks", "count", lambda row: row.main.tasks),
+    ReportColumn("attempts", "attempts", "count", lambda row: row.main.attempts),
+    ReportColumn("pass_rate", "pass@1", "share", lambda row: row.main.pass_rate),
+    ReportColumn("pass_at_3", "pass@3", "share", lambda row: row.main.pass_at_3),
+    ReportColumn("pass_at_3_paper", "pass@3 (paper)", "share", lambda row: row.main.pass_at_3_paper),
+    ReportColumn("f2p_pass", "F2P", "share", lambda row: row.main.f2p_pass),
+    ReportColumn("p2p_pass", "P2P", "share", lambda row: row.main.p2p_pass),
+    ReportColumn("f2p_step", "F2P step", "share", lambda row: row.main.f2p_step),
+    ReportColumn("p2p_step", "P2P step", "share", lambda row: row.main.p2p_step),
+    ReportColumn("minutes", "minutes", "number", lambda row: row.main.minutes),
     *(_bucket(number, name) for number, name in enumerate(longcli.BUCKET_NAMES)),
 )
 
@@ -67,15 +67,15 @@ class _TurnLine:
     p2p_pass: float | None = None
 
 
-_TURNS: tuple[Field[_TurnLine], ...] = (
-    Field("configuration", "configuration", "text", lambda line: line.configuration),
-    Field("turn", "turn", "text", lambda line: line.turn),
-    Field("tasks", "tasks", "count", lambda line: line.tasks),
-    Field("attempts", "attempts", "count", lambda line: line.attempts),
-    Field("pass_rate", "passed", "share", lambda line: line.pass_rate),
-    Field("f2p_pass", "F2P", "share", lambda line: line.f2p_pass),
-    Field("p2p_pass", "P2P", "share", lambda line: line.p2p_pass),
-    Field("step", "step", "share", lambda line: line.step),
+_TURNS: tuple[ReportColumn[_TurnLine], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda line: line.configuration),
+    ReportColumn("turn", "turn", "text", lambda line: line.turn),
+    ReportColumn("tasks", "tasks", "count", lambda line: line.tasks),
+    ReportColumn("attempts", "attempts", "count", lambda line: line.attempts),
+    ReportColumn("pass_rate", "passed", "share", lambda line: line.pass_rate),
+    ReportColumn("f2p_pass", "F2P", "share", lambda line: line.f2p_pass),
+    ReportColumn("p2p_pass", "P2P", "share", lambda line: line.p2p_pass),
+    ReportColumn("step", "step", "share", lambda line: line.step),
 )
 
 
@@ -112,22 +112,22 @@ _LabeledLine = tuple[str, SuiteLine]
 """The label of a configuration, and one of its lines."""
 
 
-def _metric_fields(metric: str) -> list[Field[_LabeledLine]]:
+def _metric_columns(metric: str) -> list[ReportColumn[_LabeledLine]]:
     """Return the five columns of a metric."""
     title = metric.upper() if len(metric) == 2 else metric
     return [
-        Field(metric, title, "share", lambda line: line[1].figures[metric].mean),
-        Field(f"{metric}_low", "low", "share", lambda line: line[1].figures[metric].low),
-        Field(f"{metric}_high", "high", "share", lambda line: line[1].figures[metric].high),
-        Field(f"{metric}_n", "n", "count", lambda line: line[1].figures[metric].repositories),
-        Field(f"{metric}_missing", "missing", "count", lambda line: line[1].figures[metric].missing),
+        ReportColumn(metric, title, "share", lambda line: line[1].figures[metric].mean),
+        ReportColumn(f"{metric}_low", "low", "share", lambda line: line[1].figures[metric].low),
+        ReportColumn(f"{metric}_high", "high", "share", lambda line: line[1].figures[metric].high),
+        ReportColumn(f"{metric}_n", "n", "count", lambda line: line[1].figures[metric].repositories),
+        ReportColumn(f"{metric}_missing", "missing", "count", lambda line: line[1].figures[metric].missing),
     ]
 
 
-_SUITES: tuple[Field[_LabeledLine], ...] = (
-    Field("configuration", "configuration", "text", lambda line: line[0]),
-    Field("group", "repositories", "text", lambda line: line[1].group),
-    *(field for metric in clitool.METRICS for field in _metric_fields(metric)),
+_SUITES: tuple[ReportColumn[_LabeledLine], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda line: line[0]),
+    ReportColumn("group", "repositories", "text", lambda line: line[1].group),
+    *(column for metric in clitool.METRICS for column in _metric_columns(metric)),
 )
 
 

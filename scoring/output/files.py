@@ -17,7 +17,7 @@ from pathlib import Path
 from scoring.errors import ScoringError
 from scoring.extras import load
 from scoring.notes import basis
-from scoring.output.cells import Cell, Field, ReportTable, tabulate, text
+from scoring.output.cells import Cell, ReportColumn, ReportTable, tabulate, text
 from scoring.output.frame import flat, trials_frame
 from scoring.output.tables import NAMES, table_named, tables
 from scoring.report import Report
@@ -143,11 +143,11 @@ def _table(report: Report, rows: Sequence[TrialRow], name: str) -> ReportTable:
     if name != TRIALS:
         return table_named(report, name)
     names, lines = _data(report, rows, name)
-    return tabulate(TRIALS, "Trials", [_text_field(name) for name in names], lines)
+    return tabulate(TRIALS, "Trials", [_text_column(name) for name in names], lines)
 
 
-def _text_field(name: str) -> Field[dict[str, Value]]:
-    return Field(name, name.replace("_", " "), "text", lambda line: _yes_no(line.get(name)))
+def _text_column(name: str) -> ReportColumn[dict[str, Value]]:
+    return ReportColumn(name, name.replace("_", " "), "text", lambda line: _yes_no(line.get(name)))
 
 
 def _yes_no(value: Value) -> Cell:

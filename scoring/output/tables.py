@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scoring.output import family_tables
-from scoring.output.cells import Field, ReportTable, tabulate
+from scoring.output.cells import ReportColumn, ReportTable, tabulate
 from scoring.report import (
     Comparison,
     Configuration,
@@ -29,16 +29,16 @@ def table_named(report: Report, name: str) -> ReportTable:
     return _TABLES[name](report)
 
 
-_CONFIGURATIONS: tuple[Field[Configuration], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("trials", "trials", "count", lambda row: row.trials),
-    Field("tasks", "tasks", "count", lambda row: row.tasks),
-    Field("missing_tasks", "missing", "count", lambda row: row.missing_tasks),
-    Field("infrastructure", "infra", "count", lambda row: row.infrastructure),
-    Field("pass_rate", "passed", "share", lambda row: row.passed.pass_rate),
-    Field("quality", "quality", "share", lambda row: row.passed.quality),
-    Field("ams", "AMS", "score", lambda row: row.ams),
-    Field("gap", "gap", "points", lambda row: -row.gap if row.gap else row.gap),
+_CONFIGURATIONS: tuple[ReportColumn[Configuration], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("trials", "trials", "count", lambda row: row.trials),
+    ReportColumn("tasks", "tasks", "count", lambda row: row.tasks),
+    ReportColumn("missing_tasks", "missing", "count", lambda row: row.missing_tasks),
+    ReportColumn("infrastructure", "infra", "count", lambda row: row.infrastructure),
+    ReportColumn("pass_rate", "passed", "share", lambda row: row.passed.pass_rate),
+    ReportColumn("quality", "quality", "share", lambda row: row.passed.quality),
+    ReportColumn("ams", "AMS", "score", lambda row: row.ams),
+    ReportColumn("gap", "gap", "points", lambda row: -row.gap if row.gap else row.gap),
 )
 
 
@@ -46,16 +46,16 @@ def _configurations(report: Report) -> ReportTable:
     return tabulate("configurations", "Configurations", _CONFIGURATIONS, report.configurations)
 
 
-_COSTS: tuple[Field[Configuration], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("passes", "passes", "count", lambda row: row.passed.passes),
-    Field("cost_usd", "USD per task", "usd", lambda row: row.passed.cost),
-    Field("total_usd", "total USD", "usd", lambda row: row.passed.usd.value),
-    Field("known_usd", "known USD", "usd", lambda row: row.passed.usd.known),
-    Field("unknown_cost", "unknown", "count", lambda row: row.passed.usd.unknown),
-    Field("usd_per_pass", "USD/pass", "usd", lambda row: row.passed.usd_per_pass),
-    Field("tokens_per_pass", "tokens/pass", "number", lambda row: row.passed.tokens_per_pass),
-    Field("pareto", "Pareto", "text", lambda row: "front" if row.pareto else ""),
+_COSTS: tuple[ReportColumn[Configuration], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("passes", "passes", "count", lambda row: row.passed.passes),
+    ReportColumn("cost_usd", "USD per task", "usd", lambda row: row.passed.cost),
+    ReportColumn("total_usd", "total USD", "usd", lambda row: row.passed.usd.value),
+    ReportColumn("known_usd", "known USD", "usd", lambda row: row.passed.usd.known),
+    ReportColumn("unknown_cost", "unknown", "count", lambda row: row.passed.usd.unknown),
+    ReportColumn("usd_per_pass", "USD/pass", "usd", lambda row: row.passed.usd_per_pass),
+    ReportColumn("tokens_per_pass", "tokens/pass", "number", lambda row: row.passed.tokens_per_pass),
+    ReportColumn("pareto", "Pareto", "text", lambda row: "front" if row.pareto else ""),
 )
 
 
@@ -64,13 +64,13 @@ def _costs(report: Report) -> ReportTable:
     return tabulate("costs", title, _COSTS, report.configurations)
 
 
-_HEADLINES: tuple[Field[HeadlineRow], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("tasks", "tasks", "count", lambda row: row.headline.mean.tasks),
-    Field("missing_tasks", "missing", "count", lambda row: row.headline.mean.missing),
-    Field("resolved", "resolved", "share", lambda row: row.headline.resolved),
-    Field("almost", "almost", "share", lambda row: row.headline.almost),
-    Field("mean", "mean", "share", lambda row: row.headline.mean),
+_HEADLINES: tuple[ReportColumn[HeadlineRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("tasks", "tasks", "count", lambda row: row.headline.mean.tasks),
+    ReportColumn("missing_tasks", "missing", "count", lambda row: row.headline.mean.missing),
+    ReportColumn("resolved", "resolved", "share", lambda row: row.headline.resolved),
+    ReportColumn("almost", "almost", "share", lambda row: row.headline.almost),
+    ReportColumn("mean", "mean", "share", lambda row: row.headline.mean),
 )
 
 
@@ -79,16 +79,16 @@ def _headlines(report: Report) -> ReportTable:
     return tabulate("headlines", title, _HEADLINES, report.headlines)
 
 
-_TIERS: tuple[Field[TierRow], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("tier", "tier", "text", lambda row: row.score.tier),
-    Field("tasks", "tasks", "count", lambda row: row.score.tasks),
-    Field("missing_tasks", "missing", "count", lambda row: row.score.missing),
-    Field("unknown_cost", "unknown cost", "count", lambda row: row.score.unknown_cost),
-    Field("success_rate", "SR", "share", lambda row: row.score.success_rate),
-    Field("cost_aubqc", "CostAUBQC", "score", lambda row: row.score.cost_aubqc),
-    Field("expensive_failure_rate", "EFR", "share", lambda row: row.score.expensive_failure_rate),
-    Field("tier_score", "score", "score", lambda row: row.score.score),
+_TIERS: tuple[ReportColumn[TierRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("tier", "tier", "text", lambda row: row.score.tier),
+    ReportColumn("tasks", "tasks", "count", lambda row: row.score.tasks),
+    ReportColumn("missing_tasks", "missing", "count", lambda row: row.score.missing),
+    ReportColumn("unknown_cost", "unknown cost", "count", lambda row: row.score.unknown_cost),
+    ReportColumn("success_rate", "SR", "share", lambda row: row.score.success_rate),
+    ReportColumn("cost_aubqc", "CostAUBQC", "score", lambda row: row.score.cost_aubqc),
+    ReportColumn("expensive_failure_rate", "EFR", "share", lambda row: row.score.expensive_failure_rate),
+    ReportColumn("tier_score", "score", "score", lambda row: row.score.score),
 )
 
 
@@ -96,21 +96,21 @@ def _tiers(report: Report) -> ReportTable:
     return tabulate("tiers", f"Tiers (budgets: {report.profile.name})", _TIERS, report.tiers)
 
 
-_EFFORT: tuple[Field[EffortRow], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("tier", "tier", "text", lambda row: row.effort.tier),
-    Field("outcome", "outcome", "text", lambda row: "passed" if row.effort.passed else "failed"),
-    Field("trials", "trials", "count", lambda row: row.effort.trials),
-    Field("steps_median", "steps", "number", lambda row: row.effort.steps.median),
-    Field("steps_mean", "mean", "number", lambda row: row.effort.steps.mean),
-    Field("commands_median", "commands", "number", lambda row: row.effort.commands.median),
-    Field("commands_mean", "mean", "number", lambda row: row.effort.commands.mean),
-    Field("tokens_median", "tokens", "number", lambda row: row.effort.tokens.median),
-    Field("tokens_mean", "mean", "number", lambda row: row.effort.tokens.mean),
-    Field("cost_usd_median", "USD", "usd", lambda row: row.effort.cost_usd.median),
-    Field("cost_usd_mean", "mean", "usd", lambda row: row.effort.cost_usd.mean),
-    Field("wall_s_median", "minutes", "seconds", lambda row: row.effort.wall_s.median),
-    Field("wall_s_mean", "mean", "seconds", lambda row: row.effort.wall_s.mean),
+_EFFORT: tuple[ReportColumn[EffortRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("tier", "tier", "text", lambda row: row.effort.tier),
+    ReportColumn("outcome", "outcome", "text", lambda row: "passed" if row.effort.passed else "failed"),
+    ReportColumn("trials", "trials", "count", lambda row: row.effort.trials),
+    ReportColumn("steps_median", "steps", "number", lambda row: row.effort.steps.median),
+    ReportColumn("steps_mean", "mean", "number", lambda row: row.effort.steps.mean),
+    ReportColumn("commands_median", "commands", "number", lambda row: row.effort.commands.median),
+    ReportColumn("commands_mean", "mean", "number", lambda row: row.effort.commands.mean),
+    ReportColumn("tokens_median", "tokens", "number", lambda row: row.effort.tokens.median),
+    ReportColumn("tokens_mean", "mean", "number", lambda row: row.effort.tokens.mean),
+    ReportColumn("cost_usd_median", "USD", "usd", lambda row: row.effort.cost_usd.median),
+    ReportColumn("cost_usd_mean", "mean", "usd", lambda row: row.effort.cost_usd.mean),
+    ReportColumn("wall_s_median", "minutes", "seconds", lambda row: row.effort.wall_s.median),
+    ReportColumn("wall_s_mean", "mean", "seconds", lambda row: row.effort.wall_s.mean),
 )
 
 
@@ -118,13 +118,13 @@ def _effort(report: Report) -> ReportTable:
     return tabulate("effort", "Effort of passed and failed trials (median, mean)", _EFFORT, report.effort)
 
 
-_PASSES: tuple[Field[PassesRow], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("k", "k", "count", lambda row: row.passes.k),
-    Field("pass_at_k", "pass@k", "share", lambda row: row.passes.pass_at_k),
-    Field("pass_hat_k", "pass^k", "share", lambda row: row.passes.pass_hat_k),
-    Field("tasks", "tasks", "count", lambda row: row.passes.tasks),
-    Field("missing_tasks", "too few attempts", "count", lambda row: row.passes.missing),
+_PASSES: tuple[ReportColumn[PassesRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("k", "k", "count", lambda row: row.passes.k),
+    ReportColumn("pass_at_k", "pass@k", "share", lambda row: row.passes.pass_at_k),
+    ReportColumn("pass_hat_k", "pass^k", "share", lambda row: row.passes.pass_hat_k),
+    ReportColumn("tasks", "tasks", "count", lambda row: row.passes.tasks),
+    ReportColumn("missing_tasks", "too few attempts", "count", lambda row: row.passes.missing),
 )
 
 
@@ -132,14 +132,14 @@ def _passes(report: Report) -> ReportTable:
     return tabulate("passes", "Several attempts", _PASSES, report.passes)
 
 
-_COMPARISONS: tuple[Field[Comparison], ...] = (
-    Field("configuration", "configuration", "text", lambda row: row.label),
-    Field("against", "less", "text", lambda row: row.against_label),
-    Field("tasks", "tasks of both", "count", lambda row: row.quality.tasks),
-    Field("missing_tasks", "of one", "count", lambda row: row.quality.missing),
-    Field("pass_rate", "passed", "difference", lambda row: row.pass_rate),
-    Field("quality", "quality", "difference", lambda row: row.quality),
-    Field("ams", "AMS", "points", lambda row: row.ams),
+_COMPARISONS: tuple[ReportColumn[Comparison], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("against", "less", "text", lambda row: row.against_label),
+    ReportColumn("tasks", "tasks of both", "count", lambda row: row.quality.tasks),
+    ReportColumn("missing_tasks", "of one", "count", lambda row: row.quality.missing),
+    ReportColumn("pass_rate", "passed", "difference", lambda row: row.pass_rate),
+    ReportColumn("quality", "quality", "difference", lambda row: row.quality),
+    ReportColumn("ams", "AMS", "points", lambda row: row.ams),
 )
 
 
@@ -148,14 +148,14 @@ def _comparisons(report: Report) -> ReportTable:
     return tabulate("comparisons", title, _COMPARISONS, report.comparisons)
 
 
-_RANKINGS: tuple[Field[RankingRow], ...] = (
-    Field("first", "ranking by", "text", lambda row: row.first),
-    Field("second", "and by", "text", lambda row: row.second),
-    Field("configurations", "configurations", "count", lambda row: row.agreement.configurations),
-    Field("spearman", "Spearman", "points", lambda row: row.agreement.spearman),
-    Field("kendall_tau_b", "Kendall tau-b", "points", lambda row: row.agreement.kendall_tau_b),
-    Field("score_mae", "score MAE", "score", lambda row: row.agreement.score_mae),
-    Field("rank_mae", "rank MAE", "score", lambda row: row.agreement.rank_mae),
+_RANKINGS: tuple[ReportColumn[RankingRow], ...] = (
+    ReportColumn("first", "ranking by", "text", lambda row: row.first),
+    ReportColumn("second", "and by", "text", lambda row: row.second),
+    ReportColumn("configurations", "configurations", "count", lambda row: row.agreement.configurations),
+    ReportColumn("spearman", "Spearman", "points", lambda row: row.agreement.spearman),
+    ReportColumn("kendall_tau_b", "Kendall tau-b", "points", lambda row: row.agreement.kendall_tau_b),
+    ReportColumn("score_mae", "score MAE", "score", lambda row: row.agreement.score_mae),
+    ReportColumn("rank_mae", "rank MAE", "score", lambda row: row.agreement.rank_mae),
 )
 
 

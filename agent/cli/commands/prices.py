@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from agent.cli.group import command_group
+from agent.cli.options import JsonOption
 
 app = command_group("List, make and compare snapshots of token prices.")
 
-_JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _MODELS = Annotated[
     list[str] | None, typer.Option("--model", help="Model to include: an alias or a litellm name; repeatable.")
 ]
@@ -25,24 +25,31 @@ def list_prices(
         typer.Argument(metavar="[NAME]", help="Name of the table whose rates are shown.", show_default=False),
     ] = None,
     model: _MODELS = None,
-    json: _JSON = False,
+    json: JsonOption = False,
 ) -> None:
     """List all price tables, or the rates in one of them."""
+    from dataclasses import asdict
+
     from agent.cli.output import emit_json, stdout
     from agent.cli.tables import rows_table
     from agent.errors import UserError
-    from agent.reports.prices import price_rows, table_rows
+    from agent.reports.price_tables import list_tables, price_lines
 
     if name is None and model:
         raise UserError("--model chooses rows of one table: name the table (agent prices list shows all names)")
-    rows = table_rows() if name is None else price_rows(name, model or (), _names_by_alias() if model else {})
-    if json:
-        emit_json({"tables": rows} if name is None else {"name": name, "usd_per_million_tokens": rows})
-        return
+    rows: list[dict[str, object]]
     if name is None:
-        for row in rows:
-            row["sha256"] = row["sha256"][:12]
-    stdout().print(rows_table(rows, text=_TEXT_COLUMNS, unbroken=("name", "model"), missing=""))
+        rows = [asdict(table) for table in list_tables()]
+        content: dict[str, object] = {"tables": rows}
+        shown = [{**row, "sha256": str(row["sha256"])[:12]} for row in rows]
+    else:
+        rows = [line.row() for line in price_lines(name, model or (), _names_by_alias() if model else {})]
+        content = {"name": name, "usd_per_million_tokens": rows}
+        shown = rows
+    if json:
+        emit_json(content)
+        return
+    stdout().print(rows_table(shown, text=_TEXT_COLUMNS, unbroken=("name", "model"), missing=""))
     if name is not None:
         typer.echo("US dollars per million tokens; above: rates for prompts with more tokens than this", err=True)
 
@@ -55,7 +62,7 @@ def snapshot(
         typer.Option(
             "--from",
             metavar="litellm|FILE",
-            help="Source of the prices: litellm's table, or a YAML or JSON file [litellm].",
+            help="Source of the prices: litellm's table, or a YAML or JSON file [litellm, unless --set is given].",
             show_default=False,
         ),
     ] = None,
@@ -81,11 +88,13 @@ def snapshot(
     date: Annotated[
         str | None, typer.Option(help="Day of the prices, such as 2026-06-04 [today].", show_default=False)
     ] = None,
-    json: _JSON = False,
+    json: JsonOption = False,
 ) -> None:
     """Store prices under a name, from the installed litellm, a file, or --set. A snapshot never changes."""
+    from dataclasses import asdict
+
     from agent.cli.output import emit_json
-    from agent.reports.prices import make_snapshot
+    from agent.reports.price_tables import make_snapshot
     from trajectories.record.text import printable, quantity
 
     names = _names_by_alias() if model else {}
@@ -98,45 +107,47 @@ def snapshot(
         currency=currency,
         date=date,
     )
-    for gapped, buckets in made["gaps"].items():
+    for gapped, buckets in made.gaps.items():
         typer.echo(
             printable(f"note: {gapped} has no rate of {' and '.join(buckets)}: its calls have no price"), err=True
         )
-    if made["off_peak"]:
-        few = ", ".join(made["off_peak"][:3])
+    if made.off_peak:
+        few = ", ".join(made.off_peak[:3])
         typer.echo(f"note: cheaper at some hours, stored with their standing rates: {few}, ...", err=True)
     if json:
-        emit_json(made)
+        emit_json(asdict(made))
         return
-    typer.echo(printable(f"{made['file']}   {quantity(made['models'], 'model')}, {made['date']}"))
+    typer.echo(printable(f"{made.file}   {quantity(made.models, 'model')}, {made.date}"))
 
 
 @app.command("diff")
 def diff(
     old: Annotated[str, typer.Argument(metavar="A", help="Name of a table.")],
     new: Annotated[str, typer.Argument(metavar="B", help="Name of the table to compare it with.")],
-    json: _JSON = False,
+    json: JsonOption = False,
 ) -> None:
     """Compare two tables: models that were added or removed, rates that changed."""
+    from dataclasses import asdict
+
     from agent.cli.output import emit_json, stdout
     from agent.cli.tables import rows_table
-    from agent.reports.prices import compare
+    from agent.reports.price_tables import compare
     from trajectories.record.text import quantity
 
     difference = compare(old, new)
     if json:
-        emit_json(difference)
+        emit_json(asdict(difference))
         return
     console = stdout()
-    for mark, key in (("+", "added"), ("-", "removed")):
-        for model in difference[key]:
+    for mark, models in (("+", difference.added), ("-", difference.removed)):
+        for model in models:
             console.print(f"{mark} {model}")
-    if difference["changed"]:
-        console.print(rows_table(difference["changed"], text=_TEXT_COLUMNS, unbroken=("name", "model")))
+    if difference.changed:
+        rows = [asdict(change) for change in difference.changed]
+        console.print(rows_table(rows, text=_TEXT_COLUMNS, unbroken=("name", "model")))
     typer.echo(
-        f"{len(difference['added'])} added, {len(difference['removed'])} removed, "
-        f"{len(difference['changed'])} rates changed, "
-        f"{quantity(difference['same'], 'model')} the same; US dollars per million tokens",
+        f"{len(difference.added)} added, {len(difference.removed)} removed, {len(difference.changed)} rates changed, "
+        f"{quantity(difference.same, 'model')} the same; US dollars per million tokens",
         err=True,
     )
 
