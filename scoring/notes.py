@@ -40,8 +40,8 @@ def notes(
     tried = Counter(setup for setup, _ in {(row.setup, row.task) for row in selection.rows})
     if few := [count for count in tried.values() if 2 <= count < _ENOUGH]:
         yield Note(
-            f"bootstrap over few tasks ({min(few)}): below {_ENOUGH}, intervals but Wilson's are too narrow (of 95%, "
-            "half hold the true value over 2 tasks, 88% over 5)",
+            f"bootstrap over few tasks ({min(few)}): below {_ENOUGH}, all intervals except Wilson's are too narrow (of "
+            "95%, half hold the true value over 2 tasks, 88% over 5)",
             "few_tasks",
         )
     if reason := no_bootstrap(max(2, len(tasks))):
