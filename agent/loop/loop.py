@@ -50,8 +50,8 @@ class Loop:
             head = self._todo[0]
             if isinstance(head, Say):
                 return head
-            if self._limits.out_of_time(now_s):
-                return Stop(Exit.of("time"))
+            if exit := self._limits.out_of_time(now_s):
+                return Stop(exit)
             deadline_s = self._limits.limits.command_s
             return replace(head, deadline_s=deadline_s if left_s is None else min(deadline_s, left_s))
         if exit := self._exit or self._limits.reached(now_s):

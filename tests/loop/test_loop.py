@@ -161,7 +161,8 @@ def test_the_time_limit_counts_from_the_first_call_and_shortens_the_last_command
 
 def test_the_time_limit_is_seen_between_two_commands_of_a_turn() -> None:
     crank = Crank([calls("a", "b")], limits=Limits(time_s=5.0), action_s=60.0)
-    assert crank.run().cause == "time"
+    exit = crank.run()
+    assert (exit.cause, exit.detail) == ("time", "5.0 of 5 s")
     assert crank.ran() == ["a"]
 
 

@@ -104,7 +104,7 @@ def test_the_process_that_holds_a_trial_is_named(tmp_path: Path, trial: Path) ->
 
 @pytest.mark.parametrize("text", ["nowhere/hint.md", "hint.txt", "start"])
 def test_a_path_without_a_file_is_rejected_as_a_hint(tmp_path: Path, trial: Path, text: str) -> None:
-    expected = f"agent: --inject '{text}': no such file; a literal text needs more than one word"
+    expected = f"agent: --inject '{text}': no such file (a literal text needs more than one word)"
     assert refused(tmp_path, "fork", str(trial), "--at", "1", "--inject", text) == expected
 
 
