@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from agent.errors import UserError
-from agent.replay.initial import Initial
 from agent.replay.outputs import OutputComparison
 from agent.replay.report import Divergence, ReplayReport
+from agent.replay.start import ReplayStart
 from agent.replay.workspaces import Workspaces, whole
 from agent.trial.snapshots import ignored
 from environments.protocol import Environment, Execution
@@ -33,11 +33,11 @@ VOLATILE = ".git/index"
 class Replay:
     """One replay of a trial; `say` gets a line for each divergence as it is found."""
 
-    def __init__(self, directory: Path, initial: Initial, say: Callable[[str], None]) -> None:
+    def __init__(self, directory: Path, start: ReplayStart, say: Callable[[str], None]) -> None:
         self._directory = directory
-        self._initial = initial
+        self._start = start
         self._say = say
-        self._report = ReplayReport(directory, initial.order.spec.kind, notes=[initial.note] if initial.note else [])
+        self._report = ReplayReport(directory, start.order.spec.kind, notes=[start.note] if start.note else [])
         self._differing: set[str] = set()
         """Paths of the workspace that differ now."""
 
@@ -50,15 +50,15 @@ class Replay:
         steps = max((event.step for event in events if isinstance(event, ActionStarted)), default=0)
         if to is not None and not 1 <= to <= steps:
             raise UserError(f"--to {to}: {self._directory.name} has commands in steps 1 to {steps}")
-        environment = self._initial.environment()
+        environment = self._start.environment()
         try:
             with interruptible():
-                self._report.not_restored = self._initial.start(environment)
+                self._report.not_restored = self._start.start(environment)
                 self._run_actions(environment, events, steps if to is None else to)
                 if self._report.workspace_equal is None and to in (None, steps):
                     self._compare_export(environment)
         finally:
-            self._initial.release(environment)
+            self._start.release(environment)
         return self._report
 
     def _run_actions(self, environment: Environment, events: list[Event], to: int) -> None:
@@ -86,7 +86,7 @@ class Replay:
 
     def _workspaces(self, environment: Environment) -> Workspaces | None:
         """Return both workspaces side by side, as they begin; None if the record has no snapshots."""
-        same_start = not self._initial.own_state
+        same_start = not self._start.own_state
         try:
             workspaces = Workspaces(environment, state_at(self._directory, 0).manifest, alike=same_start)
         except NoSnapshots:
@@ -104,7 +104,7 @@ class Replay:
         report = self._report
         result = environment.execute(
             started.script,
-            deadline_s=started.deadline_s or self._initial.order.limits.command_s,
+            deadline_s=started.deadline_s or self._start.order.limits.command_s,
             separate=recorded.stderr is not None,
         )
         report.actions += 1

@@ -101,7 +101,7 @@ def open_session(order: Order, start: Start, recorder: Recorder, lease: Lease, l
         place.environment, recorder, checkpoint_every=order.options.checkpoint_every, after=start.snapshot
     )
     if start.snapshot is None:
-        snapshots.begin()
+        snapshots.keep_first()
     return Session(
         order=order,
         recorder=recorder,

@@ -48,7 +48,7 @@ class Snapshots:
         self._step = -1 if after is None else after
         self._mark = Listing() if after is None else environment.listing()
 
-    def begin(self) -> None:
+    def keep_first(self) -> None:
         """Keep the whole state that the trial begins with."""
         self.after_step(0)
 

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from agent.loop.actions import SUBMIT
-from agent.replay.initial import initial
 from agent.replay.replay import Replay
+from agent.replay.start import replay_start
 from agent.trial.snapshots import Snapshots
 from scripts.measures.environments import started, step as true
 from scripts.measures.figures import Figure, command, interleaved, timed
@@ -209,7 +209,7 @@ def replay_rate(trial: Path) -> Figure:
 
     def run(to: int) -> float:
         began = time.perf_counter()
-        report = Replay(trial, initial(trial, first), lambda _: None).run(to)
+        report = Replay(trial, replay_start(trial, first), lambda _: None).run(to)
         assert report.returncodes_equal == report.actions == to
         return time.perf_counter() - began
 
@@ -246,7 +246,7 @@ def snapshot_time() -> Iterator[Figure]:
         snapshots = Snapshots(docker, recorder)
         make = "for d in {1..50}; do mkdir $d; for f in {1..100}; do echo $d.$f >$d/$f; done; done"
         assert docker.execute(make, deadline_s=120).exit_code == 0
-        snapshots.begin()
+        snapshots.keep_first()
         ours, plain, empty = [], [], []
         for number in range(1, 61):
             docker.execute(f"echo {number} >>{number % 50 + 1}/7", deadline_s=30)

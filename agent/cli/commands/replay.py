@@ -37,8 +37,8 @@ def replay(
     from agent.cli.output import emit_json
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
-    from agent.replay.initial import initial
     from agent.replay.replay import Replay
+    from agent.replay.start import replay_start
     from environments.protocol import EnvironmentFault
     from trajectories.interrupts import held, interruptible
     from trajectories.reading.reader import first_event
@@ -47,11 +47,11 @@ def replay(
     directory = find_trial(trial, runs_dir(runs))
     with held():
         with interruptible():
-            begin = initial(
+            start = replay_start(
                 directory, first_event(directory), env=environment_kind(env), image=image, workspace=workspace
             )
         try:
-            report = Replay(directory, begin, lambda line: typer.echo(line, err=True)).run(to)
+            report = Replay(directory, start, lambda line: typer.echo(line, err=True)).run(to)
         except EnvironmentFault as error:
             typer.echo(f"agent: the replay failed: {error}", err=True)
             raise typer.Exit(1) from None

@@ -24,7 +24,7 @@ from trajectories.workspace.states import NoSnapshots, state_at
 
 
 @dataclass(frozen=True)
-class Initial:
+class ReplayStart:
     """The beginning of a replay, resolved and checked; nothing is started yet."""
 
     order: Order
@@ -67,14 +67,14 @@ class Initial:
             self.scratch.rmdir()
 
 
-def initial(
+def replay_start(
     trial: Path,
     first: TrialStarted,
     *,
     env: Kind | None = None,
     image: str | None = None,
     workspace: Path | None = None,
-) -> Initial:
+) -> ReplayStart:
     """Resolve the beginning of a replay: the record's, or an image or a workspace that the user names.
 
     Raises: UserError.
@@ -117,15 +117,15 @@ def initial(
         output_bytes=first.limits.output_bytes,
         workdir=_workdir(recorded.get("workdir"), order) if image is not None else order.spec.workdir,
     )
-    return Initial(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+    return ReplayStart(replace(order, spec=spec), trial, archive, scratch, own_state=True)
 
 
-def _as_recorded(trial: Path, first: TrialStarted, changes: OptionChanges) -> Initial:
+def _as_recorded(trial: Path, first: TrialStarted, changes: OptionChanges) -> ReplayStart:
     if first.imported is not None:
         raise UserError(f"{trial.name} was imported: name the place for its commands with --image or --workspace")
     order = order_of(trial, first, kept=_has_snapshots(trial), same_task=False, **changes)
     changed = order.task.digest != first.task.digest
-    return Initial(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
+    return ReplayStart(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
 
 
 def _workdir(recorded: object, order: Order) -> PurePosixPath:
