@@ -1,0 +1,1 @@
+"""Tables of single benchmarks: LongCLI-Bench and CLI-Tool-Bench."""

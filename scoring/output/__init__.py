@@ -1,0 +1,1 @@
+"""Reports as tables, files and pictures, for the terminal and for papers."""

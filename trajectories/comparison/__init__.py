@@ -1,0 +1,1 @@
+"""Comparison of recorded and repeated outputs: equal, equal without named noise, or different."""

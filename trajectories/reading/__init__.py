@@ -1,0 +1,1 @@
+"""Readers of records: events, summaries, and the trials of a runs directory."""

@@ -1,0 +1,1 @@
+"""Recorded workspaces: their states step by step, written, restored, compared and checked out."""

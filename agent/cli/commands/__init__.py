@@ -1,0 +1,1 @@
+"""The commands of `agent`, one file each: options in, one call, a result out. Slow imports are inside of functions."""

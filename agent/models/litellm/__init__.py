@@ -1,0 +1,1 @@
+"""Providers through litellm: everything that knows litellm. No other package imports it."""

@@ -1,0 +1,1 @@
+"""The code that an agent wrote: its languages, its size step by step, and its functions."""

@@ -1,0 +1,1 @@
+"""The commands that an agent ran: parsed, classified, and how they ended."""
