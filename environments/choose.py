@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from environments.protocol import Environment, EnvironmentSpec, EnvironmentUnavailable, Kind, MachineLacks
 
 
-def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -> Kind:
-    """Return the kind to use, which is `asked` if the user named one.
+def choose(kinds_allowed: Sequence[Kind], has_image: bool, requested: Kind | None) -> Kind:
+    """Return the kind to use, which is `requested` if the user named one.
 
     Otherwise it is docker if that is allowed and a daemon answers, or the sandbox if that is allowed or the task needs
     no image. `local` is only used on request.
@@ -16,10 +16,10 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, asked: Kind | None) -
     Raises: EnvironmentUnavailable, MachineLacks.
     """
     allowed = ", ".join(kinds_allowed)
-    if asked is not None:
-        if asked not in kinds_allowed:
-            raise EnvironmentUnavailable(f"this task does not run in the {asked} environment; it allows: {allowed}")
-        return asked
+    if requested is not None:
+        if requested not in kinds_allowed:
+            raise EnvironmentUnavailable(f"this task does not run in the {requested} environment; it allows: {allowed}")
+        return requested
     reasons = []
     if "docker" in kinds_allowed:
         from environments.docker import daemon

@@ -68,7 +68,7 @@ def kind_for(task: Task, env: Kind | None) -> Kind:
     from environments.protocol import EnvironmentUnavailable, MachineLacks
 
     try:
-        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=env)
+        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=env)
         make(replace(task.spec, kind=kind)).check()
     except MachineLacks as error:
         raise MachineError(str(error)) from None

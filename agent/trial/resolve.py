@@ -73,7 +73,7 @@ def resolve(
                     "--token-limit instead"
                 )
         model.check()
-        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), asked=options.env)
+        kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
         _check_docker_only(options, kind)
         spec = replace(
             task.spec,

@@ -30,17 +30,17 @@ class Unpackable:
         self._below: bytes | None = None
 
     def __call__(self, member: Member) -> bool:
-        why = self._left_out.get(member.link, "") if member.type == b"1" else SPECIAL.get(member.type, "")
-        why = why or _too_long(member.name)
-        if not why:
+        reason = self._left_out.get(member.link, "") if member.type == b"1" else SPECIAL.get(member.type, "")
+        reason = reason or _too_long(member.name)
+        if not reason:
             self.entries += 1
             return True
         if member.type != b"5":
-            self._left_out[member.name] = why
+            self._left_out[member.name] = reason
         if self._below is None or not member.name.startswith(self._below):
             path = member.shown.removeprefix("./")
             path = path if len(member.name) <= PATH_BYTES else f"{path[:_SHOWN]}..."
-            self.skipped.append(Skipped(path=path, why=why))
+            self.skipped.append(Skipped(path=path, why=reason))
             if member.type == b"5":
                 self._below = member.name.rstrip(b"/") + b"/"
         return False
@@ -53,12 +53,12 @@ def _too_long(name: bytes) -> str:
     return f"its name has more than {COMPONENT_BYTES} bytes" if longest > COMPONENT_BYTES else ""
 
 
-def is_harmless(why: str) -> bool:
+def is_harmless(reason: str) -> bool:
     """Return whether a path that was left out for this reason has no content, or could not be unpacked anywhere.
 
     Otherwise a file was not read as it was: it changed, shrank or vanished meanwhile, or tar warned about it.
     """
-    return why in SPECIAL.values() or why == "socket" or _TOO_LONG.fullmatch(why) is not None
+    return reason in SPECIAL.values() or reason == "socket" or _TOO_LONG.fullmatch(reason) is not None
 
 
 _TOO_LONG = re.compile(r"its (path|name) has more than \d+ bytes")
@@ -72,7 +72,7 @@ _COMPLAINT = re.compile(
 def complaints(words: str) -> tuple[list[Skipped], list[str]]:
     """Split tar's standard error into paths that are missing or changed meanwhile, and all other lines."""
     matches = _COMPLAINT.findall(words)
-    skipped = [Skipped(path=_unescaped(path), why=why.replace(" ignored", "")) for path, why in matches]
+    skipped = [Skipped(path=_unescaped(path), why=reason.replace(" ignored", "")) for path, reason in matches]
     rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
     return skipped, rest
 

@@ -62,16 +62,16 @@ def declared_in(module: str) -> list[Check]:
     return _REGISTER.get(module, [])
 
 
-def same(got: object, expected: object, what: str = "") -> None:
+def same(got: object, expected: object, label: str = "") -> None:
     """Check that two values are equal. Raises: AssertionError with both values."""
     if got != expected:
-        raise AssertionError(f"{what + ': ' if what else ''}got {_short(got)}, expected {_short(expected)}")
+        raise AssertionError(f"{label + ': ' if label else ''}got {_short(got)}, expected {_short(expected)}")
 
 
-def holds(condition: object, what: str, seen: object = None) -> None:
-    """Check a condition. Raises: AssertionError that names `what`, the expectation, and what was `seen`."""
+def holds(condition: object, expectation: str, seen: object = None) -> None:
+    """Check a condition. Raises: AssertionError that names the expectation and what was `seen`."""
     if not condition:
-        raise AssertionError(f"not so: {what}" + ("" if seen is None else f"; seen: {_short(seen)}"))
+        raise AssertionError(f"not so: {expectation}" + ("" if seen is None else f"; seen: {_short(seen)}"))
 
 
 def _short(value: object) -> str:

@@ -107,8 +107,8 @@ class Report:
         """Return one line for each check, failures last, then the sum."""
         width = max((len(check.id) for check in self.passed + [c for c, _ in self.failed + self.unpromised]), default=0)
         lines = [f"passed      {check.id:{width}}  {check.meaning}" for check in self.passed]
-        lines += [f"unpromised  {check.id:{width}}  {why}" for check, why in self.unpromised]
-        lines += [f"FAILED      {check.id:{width}}  {check.meaning}\n{'':14}{why}" for check, why in self.failed]
+        lines += [f"unpromised  {check.id:{width}}  {reason}" for check, reason in self.unpromised]
+        lines += [f"FAILED      {check.id:{width}}  {check.meaning}\n{'':14}{reason}" for check, reason in self.failed]
         counts = f"{len(self.passed)} passed, {len(self.failed)} failed, {len(self.unpromised)} not promised"
         return "\n".join([*lines, f"{self.name}: {counts}"])
 

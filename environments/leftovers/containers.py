@@ -47,19 +47,19 @@ def judged(facts: Mapping[str, Any], *, local: bool, own: bool = True) -> Leftov
     """
     labels = facts["Labels"]
     owner = Owner.of(labels)
-    state, why = owner.judged() if owner else (State.UNKNOWN, "its labels name no owner")
+    state, reason = owner.judged() if owner else (State.UNKNOWN, "its labels name no owner")
     if state is State.ALIVE:
         return None
     runs = facts["State"] in _RUNS
     if owner and owner.boot_id != boot_id() and local and not runs and facts["Created"] < boot_time():
         state = State.DEAD  # whoever made it, its processes ended with that boot
     if state is State.DEAD and not own:
-        state, why = State.UNKNOWN, "its image is gone, so its labels may have been those of the image"
+        state, reason = State.UNKNOWN, "its image is gone, so its labels may have been those of the image"
     fate: Fate = "unknown" if state is State.UNKNOWN else "kept" if KEEP in labels else "dead"
     name = str((facts.get("Names") or [facts["Id"][:12]])[0]).lstrip("/")
     description = str(facts.get("Status") or facts["State"]).lower()
     if fate == "unknown":
-        description = f"{description}; {why} (docker rm -fv {name})"
+        description = f"{description}; {reason} (docker rm -fv {name})"
     age_s = max(0.0, time.time() - facts["Created"])
     return Leftover("container", name, fate, description, owner, age_s, id=str(facts["Id"]))
 

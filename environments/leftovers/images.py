@@ -43,13 +43,13 @@ def judged(facts: Mapping[str, Any], booted: float) -> Leftover | None:
     if not {*(facts.get("RepoTags") or [])} <= {name, _UNTAGGED}:
         return None
     owner = Owner.of(labels)
-    state, why = owner.judged() if owner else (State.UNKNOWN, "its labels name no owner")
+    state, reason = owner.judged() if owner else (State.UNKNOWN, "its labels name no owner")
     if state is State.ALIVE:
         return None
     if owner and owner.boot_id != boot_id() and facts["Created"] < booted:
         state = State.DEAD  # whoever made it, its processes ended with that boot
     fate: Fate = "dead" if state is State.DEAD else "unknown"
-    description = "image that only its owner could use" if fate == "dead" else f"{why} (docker rmi {name})"
+    description = "image that only its owner could use" if fate == "dead" else f"{reason} (docker rmi {name})"
     age_s = max(0.0, time.time() - facts["Created"])
     return Leftover("image", name, fate, description, owner, age_s, facts.get("Size"), str(facts["Id"]))
 

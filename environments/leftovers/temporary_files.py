@@ -48,13 +48,16 @@ def directories(*, measured: bool = True) -> Iterator[Leftover]:
         owner = Owner.of_directory(path.name)
         if owner is None:
             continue
-        state, why = owner.judged()
+        state, reason = owner.judged()
         if state is State.ALIVE:
             continue
         if state is State.DEAD and (shared := _shared(path)):
-            state, why = State.UNKNOWN, f"its owner may run on another machine, which shares this {shared} file system"
+            state, reason = (
+                State.UNKNOWN,
+                f"its owner may run on another machine, which shares this {shared} file system",
+            )
         fate: Fate = "dead" if state is State.DEAD else "unknown"
-        description = "temporary directory" if fate == "dead" else f"{why} (rm -r {path})"
+        description = "temporary directory" if fate == "dead" else f"{reason} (rm -r {path})"
         size = _size(path) if measured else None
         yield Leftover("directory", str(path), fate, description, owner, _age_s(facts), size)
 

@@ -60,8 +60,8 @@ def _listed(channel: Channel, last: Listing | None = None) -> Listing:
         return listing
     unlisted, rest = left_out.unlisted(end.complaints)
     if end.status > 1 or rest or (end.status and not end.complaints):
-        why = "; ".join(rest[:3]) or f"its lister ended with status {end.status}"
-        raise EnvironmentFault(f"the workspace cannot be listed whole: {why}")
+        reason = "; ".join(rest[:3]) or f"its lister ended with status {end.status}"
+        raise EnvironmentFault(f"the workspace cannot be listed whole: {reason}")
     return Listing(raw, busy=busy, unlisted=unlisted)
 
 

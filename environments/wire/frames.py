@@ -83,7 +83,7 @@ class Frames:
                 for part in parts:
                     self.link.send(part, IDLE_S)
             except (OSError, ValueError) as error:
-                raise self._incoming.why(error) from None
+                raise self._incoming.loss(error) from None
             except BaseException:
                 self.fault = EnvironmentLost("the harness was interrupted in the middle of a request")
                 raise

@@ -70,12 +70,12 @@ class Incoming:
         """Put back the end of what `some` returned, to be read again."""
         self._start -= len(rest)
 
-    def why(self, error: Exception | None = None) -> EnvironmentLost:
+    def loss(self, error: Exception | None = None) -> EnvironmentLost:
         """Return the reason for silence, as far as it can be determined."""
         until = time.monotonic() + ENDS_S
         while not (trouble := self._trouble()) and time.monotonic() < until:
             time.sleep(0.02)
-        return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._said()}")
+        return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._last_words()}")
 
     def _more(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> None:
         self._start = self._end = 0
@@ -92,10 +92,10 @@ class Incoming:
             except TimeoutError:
                 pass
             except (OSError, ValueError) as error:
-                raise self.why(error) from None
+                raise self.loss(error) from None
             else:
                 if not count:
-                    raise self.why()
+                    raise self.loss()
                 return count
             now = time.monotonic()
             if guard and now - guarded >= GUARD_S - TICK_S:
@@ -107,13 +107,13 @@ class Incoming:
                 if trouble:
                     raise EnvironmentLost(trouble)
             if now >= until:
-                raise SupervisorLost(f"the supervisor did not answer in time{self._said()}")
+                raise SupervisorLost(f"the supervisor did not answer in time{self._last_words()}")
             if tick:
                 try:
                     self._link.send(tick, PROBE_S)
                 except (OSError, ValueError) as error:
-                    raise self.why(error) from None
+                    raise self.loss(error) from None
 
-    def _said(self) -> str:
+    def _last_words(self) -> str:
         words = self._link.diagnostics()
         return f" (it said: {words[-500:]})" if words else ""

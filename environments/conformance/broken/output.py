@@ -115,8 +115,8 @@ class Polite(Claims):
     def execute(self, script: str, *, deadline_s: float, **options: Any) -> Execution:
         from environments.conformance.broken.actions import _quoted
 
-        asked = f"exec timeout -s {self.signal} {deadline_s} bash -c {_quoted(script)}"
-        execution = super().execute(asked, deadline_s=20, **options)
+        command = f"exec timeout -s {self.signal} {deadline_s} bash -c {_quoted(script)}"
+        execution = super().execute(command, deadline_s=20, **options)
         late = execution.exit_code in (124, 137) or execution.duration_s >= deadline_s
         return replace(execution, ended="deadline", exit_code=None, signal=None) if late else execution
 

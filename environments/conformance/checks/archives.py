@@ -50,10 +50,10 @@ def check_reaching_out(place: Place) -> None:
         "hard link": [file("x", b"", type=tarfile.LNKTYPE, linkname="../../etc/hostname")],
         "through a link": [file("d", b"", type=tarfile.SYMTYPE, linkname=".."), file("d/climbed")],
     }
-    for what, members in tricks.items():
+    for case, members in tricks.items():
         refused = _refused(place, tar_of(*members), "climbing")
-        same(place.text("ls climbed 2>/dev/null | wc -l; rm -rf climbing climbed"), "0\n", what)
-        holds(refused, f"{what} is refused")
+        same(place.text("ls climbed 2>/dev/null | wc -l; rm -rf climbing climbed"), "0\n", case)
+        holds(refused, f"{case} is refused")
 
 
 @check(Promise.ARCHIVES, "PutsWhatItCan")
@@ -68,8 +68,8 @@ def check_special_files(place: Place) -> None:
 def check_damage(place: Place) -> None:
     """A truncated or empty archive, or a file that is not one, is rejected, and the next action runs."""
     whole = tar_of(file("f", b"x" * 10_000)).getvalue()
-    for what, raw in {"short": whole[:5000], "noise": b"noise" * 1000, "empty": b""}.items():
-        holds(_refused(place, io.BytesIO(raw), "damaged"), f"{what}: it is refused")
+    for case, raw in {"short": whole[:5000], "noise": b"noise" * 1000, "empty": b""}.items():
+        holds(_refused(place, io.BytesIO(raw), "damaged"), f"{case}: it is refused")
         same(place.text("rm -rf damaged; echo next"), "next\n")
 
 

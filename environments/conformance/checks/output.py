@@ -22,18 +22,18 @@ def printf(raw: bytes) -> str:
     return "printf '" + "".join(f"\\{byte:03o}" for byte in raw) + "'"
 
 
-def _exact(place: Place, raw: bytes, what: str) -> None:
+def _exact(place: Place, raw: bytes, case: str) -> None:
     for separate in (False, True):
         action = place.run(printf(raw), separate=separate)
-        same((action.output, action.counted), (raw, len(raw)), what)
-    same(place.run(f"{printf(raw)} >&2", separate=True).stderr, raw, f"{what}, standard error")
+        same((action.output, action.counted), (raw, len(raw)), case)
+    same(place.run(f"{printf(raw)} >&2", separate=True).stderr, raw, f"{case}, standard error")
 
 
 @check(Promise.EXACT_OUTPUT, "Naive")
 def check_odd_bytes(place: Place) -> None:
     """Bytes that are not text come back unchanged, on either stream."""
-    for what, raw in ODD.items():
-        _exact(place, raw, what)
+    for case, raw in ODD.items():
+        _exact(place, raw, case)
 
 
 @check(Promise.EXACT_OUTPUT, "DropsNuls")

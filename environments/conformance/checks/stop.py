@@ -41,8 +41,8 @@ def check_repeatable(place: Place) -> None:
 def check_final(place: Place) -> None:
     """A stopped environment rejects actions and cannot be started again."""
     place.environment.stop()
-    for what in (lambda: place.run("true"), lambda: place.environment.start()):
-        _refused(what)
+    for attempt in (lambda: place.run("true"), lambda: place.environment.start()):
+        _refused(attempt)
 
 
 @check(Promise.CLEAN_STOP, "StartsItself")
@@ -55,9 +55,9 @@ def check_never_started(place: Place) -> None:
         made.stop()
 
 
-def _refused(what: Callable[[], object]) -> None:
+def _refused(attempt: Callable[[], object]) -> None:
     try:
-        what()
+        attempt()
     except EnvironmentLost:
         return
     raise AssertionError("it was not refused with EnvironmentLost")
