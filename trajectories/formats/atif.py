@@ -10,7 +10,6 @@ from typing import Any
 
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.json_text import json_document
-from trajectories.formats.reasoning import reasoning_of
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Call, Turn, turns
 from trajectories.record.events import CallFailed, CallFinished, InheritedReply, Message, Output
@@ -85,9 +84,8 @@ def _turn(turn: Turn, source: Source, failed: dict[int | None, list[dict[str, An
         step["timestamp"] = event.t
     if event.model_served and event.model_served != source.start.model.name:
         step["model_name"] = event.model_served
-    thought = reasoning_of(reply)
-    if thought:
-        step["reasoning_content"] = thought
+    if turn.reasoning:
+        step["reasoning_content"] = turn.reasoning
     if turn.calls:
         step["tool_calls"] = [_call(call) for call in turn.calls]
         results = [_result(call, source) for call in turn.calls if call.answer is not None]

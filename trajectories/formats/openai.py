@@ -11,7 +11,6 @@ from typing import Any
 
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.json_text import json_lines
-from trajectories.formats.reasoning import reasoning_of
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Turn, turns
 from trajectories.record.events import InheritedReply, Message
@@ -41,9 +40,8 @@ def write(source: Source, *, reasoning: bool = False) -> bytes:
 def _turn(turn: Turn, *, last: bool, reasoning: bool) -> list[dict[str, Any]]:
     calls = [call for call in turn.calls if not call.fenced and (call.answer is not None or last)]
     reply: dict[str, Any] = {"role": "assistant", "content": turn.event.reply.text or None}
-    thought = reasoning_of(turn.event.reply) if reasoning else ""
-    if thought:
-        reply["reasoning_content"] = thought
+    if reasoning and turn.reasoning:
+        reply["reasoning_content"] = turn.reasoning
     if turn.event.reply.refusal:
         reply["refusal"] = turn.event.reply.refusal
     if isinstance(turn.event, InheritedReply):

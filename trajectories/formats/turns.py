@@ -49,6 +49,27 @@ class Turn:
         reply = self.event.reply
         return not (reply.text or reply.tool_calls or reply.refusal or reply.message)
 
+    @property
+    def reasoning(self) -> str:
+        """The text of `reasoning_content`, Anthropic's thinking blocks or Responses summaries; otherwise empty.
+
+        Signed and encrypted parts are ignored.
+        """
+        message = self.event.reply.message
+        if isinstance(message.get("reasoning_content"), str):
+            return str(message["reasoning_content"])
+        for key in ("thinking_blocks", "content"):
+            texts = [block.get("thinking") for block in _objects(message.get(key)) if block.get("type") == "thinking"]
+            if texts:
+                return "\n\n".join(text for text in texts if isinstance(text, str))
+        summaries = [
+            part.get("text")
+            for item in _objects(message.get("output"))
+            if item.get("type") == "reasoning"
+            for part in _objects(item.get("summary"))
+        ]
+        return "\n\n".join(text for text in summaries if isinstance(text, str))
+
 
 def turns(source: Source) -> Iterator[Turn | Message]:
     """Yield the turns, and the messages that do not answer a call, in order."""
@@ -95,3 +116,7 @@ def _answered(turn: Turn, message: Message) -> Call | None:
             if not call.fenced and message.tool_call_id is not None and message.tool_call_id == call.call.id:
                 return call
     return None
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
