@@ -1,27 +1,21 @@
 """A provider's model through litellm, by chat completions or the Responses API.
 
-This is the only module that imports litellm; it does so late, because the import takes 2 s. litellm translates between
-protocols. Retries, deadlines, prices, and the interpretation of usage and errors are ours.
+litellm translates between protocols; `library` imports it. Retries, deadlines, prices, and the interpretation of usage
+and errors are ours.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import os
-import sys
-import threading
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 from agent.models import catalog
 from agent.models.bash_tool import CHAT_TOOL, RESPONSES_TOOL
 from agent.models.call_ids import with_own_ids
-from agent.models.litellm import exchange, providers
+from agent.models.litellm import exchange, library, providers
 from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.failures import failure_of, is_filtered
 from agent.models.litellm.replies import chat_completion, raw_usage, responses_completion
@@ -31,54 +25,16 @@ from agent.models.protocol import CallFailure, Completion, ModelInfo, Request
 from agent.models.redaction import one_line, without_secrets
 from trajectories.record.events import Json, ModelRef, Reply
 
-_ENVIRONMENT = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # otherwise its import downloads prices
-    "LITELLM_MODE": "PRODUCTION",  # otherwise its import loads a .env file into our environment
-    # the OpenAI SDK traverses the whole history at each call: 295 ms at 1,000 steps, 19 ms without it
-    "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
-}
 _NO_CLIENT_OF_OURS = ("azure", "azure_text", "sap", "sagemaker", "replicate", "predibase", "petals")
 """Providers whose code in litellm needs the client of an SDK instead of an HTTP handler."""
 _NO_KEY = "no-key-needed"
-CONNECT_S = 30.0
+_CONNECT_S = 30.0
+"""Seconds to wait for the connection of a call."""
 
 _SHORTCUTS: Json = {"_skip_mcp_handler": True}
 """Arguments that keep the first call from importing the mcp package, which takes 0.6 s."""
 
 _WARM: Json = {"id": "warm", "object": "response", "created_at": 0, "model": "warm", "output": []}
-
-_importing = threading.Lock()
-
-
-def _litellm() -> ModuleType:
-    """Import litellm once, and disable its own messages, retries and changes of parameters."""
-    with _importing:
-        for name, value in _ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
-        first = "litellm" not in sys.modules
-        import litellm
-
-        if first:
-            gc.freeze()  # a full collection over its objects would take 0.24 s, at any moment of a trial
-        for message in ("Pydantic serializer warnings", ".*`ReadOnly` qualifier"):
-            warnings.filterwarnings("ignore", message, UserWarning)
-        litellm.suppress_debug_info = True
-        litellm.telemetry = False
-        litellm.drop_params = False
-        litellm.modify_params = False
-        litellm.num_retries = None
-        for handler in ("verbose_logger", "verbose_proxy_logger", "verbose_router_logger"):
-            with contextlib.suppress(ImportError, AttributeError):
-                getattr(__import__("litellm._logging", fromlist=[handler]), handler).disabled = True
-        return litellm
-
-
-def _without_callbacks() -> None:
-    """Disable the logging after this thread's call: it traverses the history, 10 ms or more at 1,000 steps."""
-    with contextlib.suppress(ImportError, AttributeError):
-        from litellm._internal_context import is_internal_call
-
-        is_internal_call.set(True)
 
 
 class LiteLLMModel:
@@ -128,13 +84,13 @@ class LiteLLMModel:
     def warm_up(self) -> None:
         """Import litellm and all that its first call imports, by a call that a local transport answers."""
         with contextlib.suppress(Exception):
-            _litellm()
+            library.load()
             import httpx
             from litellm.llms.custom_httpx.http_handler import HTTPHandler
 
             self._client()
             local = httpx.MockTransport(lambda request: httpx.Response(200, json=_WARM))
-            arguments = {**self._arguments(CONNECT_S), "client": HTTPHandler(client=httpx.Client(transport=local))}
+            arguments = {**self._arguments(_CONNECT_S), "client": HTTPHandler(client=httpx.Client(transport=local))}
             if not (self._provider and self._provider.name == "anthropic"):
                 arguments["model"] = "openai/warm-up"  # other providers may fetch tokens over the network
             call = self._call_chat if self._chat else self._call_responses
@@ -147,7 +103,7 @@ class LiteLLMModel:
         """
         timeout_s = max(0.001, min(request.timeout_s, self._settings.timeout_s))
         items = self._history.items(request.history, self._mark)
-        _litellm()  # before the deadline is set: its import must not count as the provider's time
+        library.load()  # before the deadline is set: its import must not count as the provider's time
         wire = Exchange(time.monotonic() + timeout_s)
         call = self._ask_chat if self._chat else self._ask_responses
         try:
@@ -198,13 +154,13 @@ class LiteLLMModel:
         )
 
     def _call_chat(self, messages: list[Json], arguments: Json) -> Any:
-        litellm = _litellm()
-        _without_callbacks()
+        litellm = library.load()
+        library.disable_callbacks()
         return litellm.completion(messages=messages, **arguments)
 
     def _call_responses(self, items: list[Json], arguments: Json) -> Any:
-        litellm = _litellm()
-        _without_callbacks()
+        litellm = library.load()
+        library.disable_callbacks()
         return litellm.responses(input=items, **arguments)
 
     def _arguments(self, timeout_s: float) -> Json:
@@ -212,7 +168,7 @@ class LiteLLMModel:
 
         arguments: Json = {
             "model": self._name,
-            "timeout": httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
+            "timeout": httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
             "max_retries": 0,
             "num_retries": 0,
             **_SHORTCUTS,

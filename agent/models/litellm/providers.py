@@ -22,7 +22,8 @@ from agent.models import catalog
 from agent.models.protocol import ModelUnreachable, ModelUnusable
 from agent.models.redaction import without_secrets
 
-CONNECT_S = 3.0
+_CONNECT_S = 3.0
+"""Seconds to wait for a connection in the check before a trial."""
 
 CacheMarks = Literal["message", "part"]
 """The place of a cache breakpoint: beside a message's content, or on its text part."""
@@ -152,7 +153,7 @@ def check_endpoint(model: str, provider: Provider | None, *, api_base: str | Non
         endpoint += f" (by the proxy {urlsplit(proxy).hostname or proxy})"
         host, port = urlsplit(proxy).hostname or host, urlsplit(proxy).port or port
     try:
-        socket.create_connection((host, port), timeout=CONNECT_S).close()
+        socket.create_connection((host, port), timeout=_CONNECT_S).close()
     except OSError as error:
         reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise ModelUnreachable(
