@@ -1,4 +1,4 @@
-"""Records that several files of tests start from."""
+"""Records that several test files use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trajectories.writing.derived import write_conveniences
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three steps with snapshots, an output that is a blob, and its conveniences."""
+    """Return a trial of three steps with snapshots, an output that is a blob, and its derived files."""
     base = tmp_path_factory.mktemp("good")
     writing = Writing(base / "b" / "good", {b"a": b"1", b"d": None, b"d/x": b"x"})
     trial = writing.step({b"a": b"2", b"d": None, b"d/x": b"x"}).step({b"d": None}).step({b"a": b"3"}).done()

@@ -1,4 +1,4 @@
-"""The validator on records that nobody would write: it says what it can, and never fails."""
+"""Checking damaged records: it reports what it can, and never fails."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ VALUES = st.one_of(
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [at] if at else []
+    """Return the path of keys to each value inside of a JSON value."""
+    paths = [at] if at else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
-        found += places(item, (*at, key))
-    return found
+        paths += places(item, (*at, key))
+    return paths
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_no_mutation_makes_it_fail(good: Path, data: st.DataObject) -> None:
+def test_no_mutation_of_events_makes_the_check_fail(good: Path, data: st.DataObject) -> None:
     path = good / "events.jsonl"
     original = path.read_bytes()
     events = [json.loads(line) for line in original.splitlines()]
@@ -63,7 +64,7 @@ def test_no_mutation_makes_it_fail(good: Path, data: st.DataObject) -> None:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), junk=st.binary(max_size=30), cut=st.integers(0, 40))
-def test_no_junk_makes_it_fail(good: Path, at: float, junk: bytes, cut: int) -> None:
+def test_no_foreign_bytes_make_the_check_fail(good: Path, at: float, junk: bytes, cut: int) -> None:
     path = good / "events.jsonl"
     original = path.read_bytes()
     place = int(at * len(original))
@@ -87,16 +88,15 @@ def test_no_junk_makes_it_fail(good: Path, at: float, junk: bytes, cut: int) -> 
         b'{"type":"message","id":"\\ud800","role":"user","content":"x","why":"task"}',
     ],
 )
-def test_odd_lines_are_named_with_their_place(good: Path, tmp_path: Path, line: bytes) -> None:
+def test_odd_lines_are_reported_with_their_place(good: Path, tmp_path: Path, line: bytes) -> None:
     trial = tmp_path / "runs" / "b" / "trial"
     shutil.copytree(good, trial)
     path = trial / "events.jsonl"
     lines = path.read_bytes().splitlines()
     lines.insert(5, line)
     path.write_bytes(b"\n".join(lines) + b"\n")
-    found = check(trial)
-    assert found.findings[0].place == "events.jsonl:6"
+    assert check(trial).findings[0].place == "events.jsonl:6"
     for argv in (("show", "trial", "--check", "--json"), ("diff", "trial"), ("checkout", "trial", "out")):
-        done = agent(tmp_path, *argv)
-        assert "Traceback" not in done.err
-        assert "defect" not in done.err
+        run = agent(tmp_path, *argv)
+        assert "Traceback" not in run.err
+        assert "defect" not in run.err

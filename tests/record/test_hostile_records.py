@@ -1,4 +1,4 @@
-"""Records that were made to do harm: nothing is written outside, and no more memory is taken than it needs."""
+"""Records that were made to do harm: nothing is written outside, and memory stays small."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def trial(tmp_path: Path) -> Path:
 
 
 def hostile(tmp_path: Path, *changes: dict) -> Path:
-    """A record whose first snapshot holds these changes."""
+    """Return a record whose first snapshot holds these changes."""
     trial = Writing(tmp_path / "b" / "hostile", {b"a": b"content"}).done()
     lines = (trial / "events.jsonl").read_text().splitlines()
     at = next(number for number, line in enumerate(lines) if '"type":"snapshot"' in line)
     event = json.loads(lines[at])
-    known = event["changes"][0]
-    event["changes"] = [{**known, **change} for change in changes]
+    original = event["changes"][0]
+    event["changes"] = [{**original, **change} for change in changes]
     lines[at] = json.dumps(event, separators=(",", ":"))
     (trial / "events.jsonl").write_text("\n".join(lines) + "\n")
     return trial
@@ -56,7 +56,7 @@ def test_a_hostile_record_writes_nothing_outside(tmp_path: Path, changes: list[d
     assert {path.name for path in tmp_path.rglob("*")} - {path.name for path in before} <= {"deep", "out"}
 
 
-def test_what_a_hostile_record_says_of_contents_is_contained(tmp_path: Path) -> None:
+def test_false_facts_about_contents_do_no_harm(tmp_path: Path) -> None:
     trial = hostile(
         tmp_path,
         {"path": "suid", "mode": 0o6755},
@@ -72,8 +72,16 @@ def test_what_a_hostile_record_says_of_contents_is_contained(tmp_path: Path) -> 
         {"path": "twice"},
         {"path": "/".join(["d"] * 300)},
     )
-    done = check_out(state_at(trial), tmp_path / "out")
-    assert {one.path for one in done.missing} == {"short", "long", "none", "climbs", "n" * 300, "late", "pipe"}
+    result = check_out(state_at(trial), tmp_path / "out")
+    assert {skipped.path for skipped in result.missing} == {
+        "short",
+        "long",
+        "none",
+        "climbs",
+        "n" * 300,
+        "late",
+        "pipe",
+    }
     assert stat.S_IMODE((tmp_path / "out" / "suid").stat().st_mode) == 0o755
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["d", "suid", "to", "twice"]
     assert (tmp_path / "out" / "/".join(["d"] * 300)).read_bytes() == b"content"
@@ -84,10 +92,10 @@ def test_a_blob_that_unpacks_to_more_than_its_file_is_stopped(tmp_path: Path) ->
     blob = next(trial.rglob("*.zst"))
     blob.write_bytes(zstandard.ZstdCompressor().compress(bytes(1 << 30)))
     tracemalloc.start()
-    done = check_out(state_at(trial), tmp_path / "out")
+    result = check_out(state_at(trial), tmp_path / "out")
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
-    assert "more than 7 bytes" in done.missing[0].why
+    assert "more than 7 bytes" in result.missing[0].why
     with pytest.raises(RecordError, match="more than 7 bytes"):
         b"".join(restore_archive(trial))
 
@@ -113,7 +121,7 @@ def test_a_huge_sparse_or_odd_events_file_is_read_in_little_memory(tmp_path: Pat
     with (trial / "events.jsonl").open("ab") as file:
         file.truncate(1 << 30)
     tracemalloc.start()
-    assert len(list(read_events(trial))) == 4  # what a power failure leaves: zeros after the last line
+    assert len(list(read_events(trial))) == 4  # zeros after the last line, which a power failure leaves
     assert list(state_at(trial).manifest) == ["a"]
     with (trial / "events.jsonl").open("ab") as file:
         file.write(b"\n")

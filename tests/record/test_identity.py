@@ -1,4 +1,4 @@
-"""What makes two trials attempts at the same thing."""
+"""Identities: which conditions make another configuration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ OLD = {"image": "x", "platform": None, "network": False, "cpus": 1.0, "memory_by
 USUAL = {"disk_bytes": None, "shm_bytes": None, "ulimits": {}, "shell": "fresh"}
 
 
-def test_conditions_that_came_later_change_no_older_identity() -> None:
+def test_conditions_that_were_added_later_keep_older_identities() -> None:
     assert _conditions(OLD | USUAL) == _conditions(OLD) == OLD
 
 
 @pytest.mark.parametrize(
     ("key", "value"), [("disk_bytes", 1), ("shm_bytes", 1), ("ulimits", {"nofile": 9}), ("shell", "persistent")]
 )
-def test_each_of_them_makes_another_configuration(key: str, value: object) -> None:
+def test_each_condition_that_was_added_later_makes_another_configuration(key: str, value: object) -> None:
     assert _conditions(OLD | USUAL | {key: value}) == OLD | {key: value}

@@ -1,4 +1,4 @@
-"""Which texts of an event are masked: each is marked as somebody's words, or exempt for a reason that stands here."""
+"""Masking: every text of an event has the type `Words`, or is exempt for a reason that stands here."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ EXEMPT = {
 
 
 def models_of(models: tuple[type[BaseModel], ...]) -> set[type[BaseModel]]:
-    """All models that the fields of these hold, directly or in one another."""
+    """Return all models that the fields of these hold, directly or in one another."""
     inside: set[type[BaseModel]] = set()
     waiting: list[Any] = list(models)
     while waiting:
@@ -111,7 +111,7 @@ def models_of(models: tuple[type[BaseModel], ...]) -> set[type[BaseModel]]:
 
 
 def free_texts(annotation: Any, marked: bool = False) -> Iterator[bool]:
-    """Whether it is marked, for each text or JSON object that a field of this type may hold."""
+    """Yield True for each text or JSON object of this type that is marked, and False for the others."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         marks = [entry for entry in parts[1:] if isinstance(entry, Masked)]
@@ -137,7 +137,7 @@ def test_every_free_text_of_every_event_is_marked_or_exempt_for_a_reason() -> No
 
 
 def filled(annotation: Any) -> Any:
-    """A value of this type with a secret in every text."""
+    """Return a value of this type with a secret in every text."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return filled(next(part for part in parts if part is not NoneType))
@@ -157,7 +157,7 @@ def filled(annotation: Any) -> Any:
 
 
 def places(value: Any, place: str = "") -> Iterator[str]:
-    """The model and field of each text that holds the secret."""
+    """Yield the model and field of each text that holds the secret."""
     if isinstance(value, BaseModel):
         for base in type(value).__mro__:
             for name in getattr(base, "__annotations__", {}):
@@ -218,8 +218,8 @@ def test_a_masked_link_target_is_restored_as_masked_like_a_masked_path(tmp_path:
     assert {change.path: change.link for change in first.changes} == {f"of-{MASKED}": None, "link": f"keys/{MASKED}"}
     assert SECRET not in (trial / "events.jsonl").read_text()
     assert check(trial).consistent
-    done = check_out(state_at(trial), tmp_path / "out")
-    assert not done.missing
+    result = check_out(state_at(trial), tmp_path / "out")
+    assert not result.missing
     assert (tmp_path / "out" / "link").readlink() == Path(f"keys/{MASKED}")
     assert (tmp_path / "out" / f"of-{MASKED}").read_bytes() == b"x"
 

@@ -1,4 +1,4 @@
-"""Writing and reading the record: whole lines, exact content, nothing lost."""
+"""Writing and reading the record: complete lines, exact contents, nothing lost."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_any_text_can_be_recorded(tmp_path: Path, text: str) -> None:
     assert EVENT.validate_json(line) == event
 
 
-def test_a_torn_last_line_is_passed_over_and_a_torn_middle_is_an_error_with_its_place(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_skipped_and_another_torn_line_is_an_error_with_its_place(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     recorder.append(started())
     recorder.append(Warned(kind="x", text="y"))
@@ -86,7 +86,7 @@ def test_a_torn_last_line_is_passed_over_and_a_torn_middle_is_an_error_with_its_
         list(read_events(tmp_path))
 
 
-def test_unknown_fields_are_ignored_and_an_unknown_major_version_is_refused_by_name(tmp_path: Path) -> None:
+def test_unknown_fields_are_ignored_and_an_unknown_major_version_is_rejected_with_its_number(tmp_path: Path) -> None:
     content = json.loads(started().model_dump_json(by_alias=True))
     path = tmp_path / "events.jsonl"
     path.write_text(json.dumps({**content, "later": 1, "schema_version": "1.9"}) + "\n")
@@ -96,7 +96,7 @@ def test_unknown_fields_are_ignored_and_an_unknown_major_version_is_refused_by_n
         list(read_events(tmp_path))
 
 
-def test_a_record_that_does_not_begin_with_its_start_is_refused(tmp_path: Path) -> None:
+def test_a_record_that_does_not_begin_with_trial_started_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text(Warned(kind="x", text="y").model_dump_json() + "\n")
     with pytest.raises(RecordError, match="begins with trial_started"):
         list(read_events(tmp_path))
@@ -139,22 +139,22 @@ def test_secrets_are_masked_by_value_in_output_and_in_events(tmp_path: Path) -> 
     assert list(read_events(tmp_path))[1].content == "my [secret:OPENAI_API_KEY]"
 
 
-def test_blobs_are_shared_with_the_pool_and_damage_is_named(tmp_path: Path) -> None:
+def test_blobs_are_shared_with_the_pool_and_damage_is_reported(tmp_path: Path) -> None:
     pool = tmp_path / ".pool"
-    one, two = BlobStore(tmp_path / "1", pool), BlobStore(tmp_path / "2", pool)
-    digest = one.put(b"same")
-    assert two.put(b"same") == digest
+    first, second = BlobStore(tmp_path / "1", pool), BlobStore(tmp_path / "2", pool)
+    digest = first.put(b"same")
+    assert second.put(b"same") == digest
     files = list(tmp_path.rglob("*.zst"))
     assert len(files) == 3
     assert len({path.stat().st_ino for path in files}) == 1
     (tmp_path / "1" / digest[:2] / f"{digest[2:]}.zst").write_bytes(b"junk")
     with pytest.raises(RecordError, match="damaged"):
-        two.get(digest)
+        second.get(digest)
     with pytest.raises(RecordError, match="missing"):
-        one.get("0" * 64)
+        first.get("0" * 64)
 
 
-def test_a_second_process_is_refused(tmp_path: Path) -> None:
+def test_a_second_process_cannot_take_the_lock(tmp_path: Path) -> None:
     code = "import sys\nfrom pathlib import Path\nfrom trajectories.writing.lock import TrialLock\n"
     code += "with TrialLock(Path(sys.argv[1])): print('held')"
     with TrialLock(tmp_path):
@@ -191,7 +191,7 @@ recorder.close()
 """
 
 
-def test_when_no_more_can_be_written_the_record_stays_whole_and_can_still_be_closed(tmp_path: Path) -> None:
+def test_on_a_full_disk_the_record_stays_complete_and_can_be_closed(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)],
         capture_output=True,
@@ -262,25 +262,26 @@ def test_a_secret_inside_json_inside_json_is_masked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["AWS_BEARER_TOKEN_BEDROCK", "OPENAI_KEY", "SECRET", "GITHUB_PAT", "db_pass", "AWS_ACCESS_KEY_ID"]
 )
-def test_variables_named_like_secrets_are_known(name: str) -> None:
+def test_variables_named_like_secrets_are_masked(name: str) -> None:
     assert Masker.from_environment({name: "0123456789"}).text("a 0123456789") == f"a [secret:{name}]"
 
 
 @pytest.mark.parametrize(
     "name", ["HOME", "MONKEYS", "KEYBOARD", "SSH_KEY_PATH", "TOKENIZERS_PARALLELISM", "XDG_SESSION_CLASS"]
 )
-def test_other_variables_are_not(name: str) -> None:
+def test_other_variables_are_not_masked(name: str) -> None:
     assert Masker.from_environment({name: "0123456789"}).text("a 0123456789") == "a 0123456789"
 
 
-def test_an_observer_that_fails_is_dropped_and_the_record_goes_on(tmp_path: Path) -> None:
+def test_an_observer_that_fails_is_dropped_and_recording_continues(tmp_path: Path) -> None:
     seen = []
 
-    def observer(event: object) -> None:
-        seen.append(event)
-        raise BrokenPipeError
+    class ClosedTerminal:
+        def feed(self, event: object) -> None:
+            seen.append(event)
+            raise BrokenPipeError
 
-    recorder = Recorder(tmp_path, observer=observer)
+    recorder = Recorder(tmp_path, observer=ClosedTerminal())
     recorder.append(started())
     recorder.append(Warned(kind="x", text="y"))
     recorder.close()
@@ -288,7 +289,7 @@ def test_an_observer_that_fails_is_dropped_and_the_record_goes_on(tmp_path: Path
     assert len(list(read_events(tmp_path))) == 2
 
 
-def test_an_event_of_a_newer_writer_is_kept_in_its_place(tmp_path: Path) -> None:
+def test_an_event_of_a_newer_version_keeps_its_place(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     recorder.append(started())
     recorder.close()
@@ -297,7 +298,7 @@ def test_an_event_of_a_newer_writer_is_kept_in_its_place(tmp_path: Path) -> None
     assert [event.type for event in read_events(tmp_path)] == ["trial_started", "new_in_1_1"]
 
 
-def test_a_blob_that_unpacks_to_more_than_it_may_is_refused(tmp_path: Path) -> None:
+def test_a_blob_that_unpacks_to_more_than_the_limit_is_an_error(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
     digest = store.put(bytes(10 << 20))
     assert len(store.get(digest)) == 10 << 20
@@ -306,7 +307,7 @@ def test_a_blob_that_unpacks_to_more_than_it_may_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
-def test_what_no_longer_fits_is_written_into_the_reserve(tmp_path: Path) -> None:
+def test_the_event_that_meets_a_full_disk_is_written_into_the_reserve(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], check=True)
     try:
         recorder = Recorder(tmp_path)

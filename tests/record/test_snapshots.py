@@ -1,4 +1,4 @@
-"""Workspaces in the record: what is written comes back to the byte, at every step, and nothing leaves its place."""
+"""Workspaces in the record: every step is restored to the byte, and nothing is written outside."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def trial(tmp_path: Path) -> Path:
 
 
 @given(st.binary(max_size=60))
-def test_any_path_has_one_text_and_comes_back(path: bytes) -> None:
+def test_any_path_is_restored_from_its_text(path: bytes) -> None:
     assert from_text(to_text(path)) == path
     json.dumps(to_text(path)).encode()
 
 
 @given(st.text(alphabet="\\x41fe0é", max_size=12))
-def test_a_text_is_either_the_spelling_of_its_path_or_refused(text: str) -> None:
+def test_a_text_that_is_not_the_spelling_of_its_path_is_rejected(text: str) -> None:
     try:
         path = from_text(text)
     except RecordError:
@@ -54,16 +54,16 @@ def test_a_text_is_either_the_spelling_of_its_path_or_refused(text: str) -> None
 @pytest.mark.parametrize(
     "text", ["", "/a", "a/../b", "..", ".", "a//b", "a/", "a\0b", "\\x41", "\\q", "\ud800", "a" * 70000]
 )
-def test_a_path_that_is_no_plain_path_below_the_workspace_is_refused(text: str) -> None:
+def test_a_path_that_is_not_plainly_below_the_workspace_is_rejected(text: str) -> None:
     with pytest.raises(RecordError):
         components(text)
 
 
 def test_every_step_is_checked_out_as_it_was(trial: Path, tmp_path: Path) -> None:
     for step, tree in enumerate([START, AFTER, {}]):
-        done = check_out(state_at(trial, step), tmp_path / f"out{step}")
+        result = check_out(state_at(trial, step), tmp_path / f"out{step}")
         assert tree_on_disk(tmp_path / f"out{step}") == tree
-        assert not done.missing
+        assert not result.missing
     file = (tmp_path / "out1" / "src" / "a.c").stat()
     assert (stat.S_IMODE(file.st_mode), file.st_mtime_ns) == (0o640, MTIME_NS)
     assert (tmp_path / "out1" / "src").stat().st_mtime_ns == MTIME_NS
@@ -94,9 +94,11 @@ trees = st.dictionaries(names, st.one_of(st.none(), st.binary(max_size=9), st.tu
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(trees, min_size=1, max_size=4), below=names)
-def test_any_history_comes_back(tmp_path_factory: pytest.TempPathFactory, steps: list[dict], below: bytes) -> None:
+def test_any_history_is_restored(tmp_path_factory: pytest.TempPathFactory, steps: list[dict], below: bytes) -> None:
     base = tmp_path_factory.mktemp("history")
-    full = [{**tree, **{name + b"/" + below: b"in" for name, what in tree.items() if what is None}} for tree in steps]
+    full = [
+        {**tree, **{name + b"/" + below: b"in" for name, content in tree.items() if content is None}} for tree in steps
+    ]
     writing = Writing(base / "b" / "t", full[0])
     for tree in full[1:]:
         writing.step(tree)
@@ -106,16 +108,16 @@ def test_any_history_comes_back(tmp_path_factory: pytest.TempPathFactory, steps:
         assert tree_on_disk(base / f"o{step}") == tree
 
 
-def test_contents_are_stored_once_over_steps_and_trials(tmp_path: Path) -> None:
-    one = Writing(tmp_path / "b" / "1", {b"a": b"same", b"b": b"same"}).step({b"a": b"same"}).done()
-    two = Writing(tmp_path / "b" / "2", {b"c": b"same"}).done()
+def test_a_content_is_stored_once_for_all_steps_and_trials(tmp_path: Path) -> None:
+    first = Writing(tmp_path / "b" / "1", {b"a": b"same", b"b": b"same"}).step({b"a": b"same"}).done()
+    second = Writing(tmp_path / "b" / "2", {b"c": b"same"}).done()
     same = [path for path in tmp_path.rglob("*.zst") if path.stat().st_nlink == 3]
     assert len(same) == 3
-    for trial in (one, two):
+    for trial in (first, second):
         assert not list(trial.rglob(".new-*"))
 
 
-def test_a_large_content_goes_by_in_little_memory_and_above_the_cap_only_its_hash_is_kept(tmp_path: Path) -> None:
+def test_a_large_content_takes_little_memory_and_above_the_limit_only_its_hash_is_kept(tmp_path: Path) -> None:
     def content(megabytes: int) -> Iterator[bytes]:
         for number in range(megabytes):
             yield bytes([number]) * (1 << 20)
@@ -136,14 +138,14 @@ def test_a_large_content_goes_by_in_little_memory_and_above_the_cap_only_its_has
     assert (fits.kept, fits.size, large.kept, large.size) == (True, 40 << 20, False, 41 << 20)
     assert large.sha256
     assert len(list(trial.rglob("*.zst"))) == 1
-    assert [one.path for one in left_out(state_at(trial).manifest)] == ["large"]
-    done = check_out(state_at(trial), tmp_path / "out")
-    assert [one.path for one in done.missing] == ["large"]
-    assert "not kept" in done.missing[0].why
+    assert [skipped.path for skipped in left_out(state_at(trial).manifest)] == ["large"]
+    result = check_out(state_at(trial), tmp_path / "out")
+    assert [skipped.path for skipped in result.missing] == ["large"]
+    assert "not kept" in result.missing[0].why
     assert (tmp_path / "out" / "fits").stat().st_size == 40 << 20
 
 
-def test_when_the_environment_fails_in_the_middle_nothing_is_left_and_nothing_is_said(tmp_path: Path) -> None:
+def test_an_environment_that_fails_within_a_snapshot_leaves_no_files_and_no_event(tmp_path: Path) -> None:
     def breaks() -> Iterator[bytes]:
         yield b"x" * (2 << 20)
         raise RuntimeError("gone")
@@ -157,16 +159,16 @@ def test_when_the_environment_fails_in_the_middle_nothing_is_left_and_nothing_is
     assert [event.step for event in read_events(trial) if isinstance(event, Snapshot)] == [0]
 
 
-def test_what_could_not_be_read_is_said_until_it_changes(tmp_path: Path) -> None:
+def test_an_unread_path_is_reported_until_it_changes(tmp_path: Path) -> None:
     writing = Writing(tmp_path / "b" / "t", {b"a": b"1"})
     with SnapshotWriter(writing.recorder, 0) as writer:
         writer.unread("b\udcff", "permission denied")
         writer.finish()
-    assert [one.path for one in state_at(writing.step({b"a": b"2"}).directory).unread] == ["b\\xff"]
+    assert [skipped.path for skipped in state_at(writing.step({b"a": b"2"}).directory).unread] == ["b\\xff"]
     assert state_at(writing.step({b"a": b"2", b"b\xff": b"3"}).done()).unread == ()
 
 
-def test_a_step_that_was_not_recorded_is_said(tmp_path: Path) -> None:
+def test_a_step_that_was_not_recorded_is_an_error(tmp_path: Path) -> None:
     writing = Writing(tmp_path / "b" / "t", {b"a": b"1"}).step({b"a": b"2"})
     writing._snapshots = False
     trial = writing.step({b"a": b"3"}).done()
@@ -195,24 +197,24 @@ def test_a_full_disk_is_a_full_record(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
 
-def test_gc_removes_what_no_trial_links_and_nothing_else(tmp_path: Path) -> None:
+def test_gc_deletes_contents_that_no_trial_links_and_nothing_else(tmp_path: Path) -> None:
     import shutil
 
-    one = Writing(tmp_path / "b" / "1", {b"a": b"one", b"s": b"shared"}).done()
-    two = Writing(tmp_path / "b" / "2", {b"a": b"two", b"s": b"shared"}).done()
-    left = two / "blobs" / ".new-dead"
+    first = Writing(tmp_path / "b" / "1", {b"a": b"one", b"s": b"shared"}).done()
+    second = Writing(tmp_path / "b" / "2", {b"a": b"two", b"s": b"shared"}).done()
+    left = second / "blobs" / ".new-dead"
     left.write_bytes(b"x")
     os.utime(left, (0, 0))
-    (two / "blobs" / ".new-live").write_bytes(b"x")
+    (second / "blobs" / ".new-live").write_bytes(b"x")
     (tmp_path / "b" / ".pool" / "mine.txt").write_bytes(b"x")
-    shutil.rmtree(one)
+    shutil.rmtree(first)
     assert collect_garbage(tmp_path, dry_run=True).blobs == 1
-    done = collect_garbage(tmp_path)
-    assert (done.blobs, done.temporaries) == (1, 1)
-    assert done.bytes > 0
+    collected = collect_garbage(tmp_path)
+    assert (collected.blobs, collected.temporaries) == (1, 1)
+    assert collected.bytes > 0
     assert collect_garbage(tmp_path).bytes == 0
     assert len(list((tmp_path / "b" / ".pool").rglob("*.zst"))) == 2
     assert (tmp_path / "b" / ".pool" / "mine.txt").exists()
     assert not left.exists()
-    check_out(state_at(two), tmp_path / "out")
+    check_out(state_at(second), tmp_path / "out")
     assert tree_on_disk(tmp_path / "out") == {b"a": b"two", b"s": b"shared"}

@@ -27,7 +27,7 @@ MTIME_NS = 1_700_000_000_123_456_789
 
 
 class Writing:
-    """A trial that is being recorded: `step(tree)` is one step after which the workspace is like this."""
+    """A trial that is being recorded. `step(tree)` adds a step after which the workspace is `tree`."""
 
     def __init__(self, directory: Path, tree: Tree, *, snapshots: bool = True, masker: Masker | None = None) -> None:
         directory.mkdir(parents=True)
@@ -100,20 +100,20 @@ class Writing:
 
 
 def tree_on_disk(directory: Path) -> Tree:
-    """What is in a directory, as the tree it was made of."""
+    """Return the content of a directory as a tree."""
     import os
 
-    found: Tree = {}
+    tree: Tree = {}
     top = os.fsencode(directory)
     for place, folders, files in os.walk(top):
         for name in folders + files:
             path = os.path.join(place, name)
             key = os.path.relpath(path, top)
             if os.path.islink(path):
-                found[key] = (os.readlink(path),)
+                tree[key] = (os.readlink(path),)
             elif os.path.isdir(path):
-                found[key] = None
+                tree[key] = None
             else:
                 with open(path, "rb") as file:
-                    found[key] = file.read()
-    return found
+                    tree[key] = file.read()
+    return tree

@@ -121,7 +121,7 @@ class BlobStore:
     def publish(self, temporary: str, digest: str) -> None:
         """Give a written and synced file its name, here and in the pool.
 
-        The trial's name comes first, because `agent gc` deletes a blob of the pool that no trial links.
+        The trial's name comes first, because `agent gc` deletes a blob of the pool that is not linked from a trial.
         """
         path = self._at(self._here, digest)
         if self._shared is None or not self._link(temporary, path):  # without a pool, or without hard links
