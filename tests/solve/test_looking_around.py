@@ -78,3 +78,10 @@ def test_without_docker_a_task_runs_in_the_sandbox_or_the_error_names_the_way_ou
     assert "docker" in only_docker.err.lower()
     asked = agent(tmp_path, "solve", "--task", "demo/ledger", "--env", "docker", "--model", model, DOCKER_HOST=nowhere)
     assert asked.status == 1
+
+
+@pytest.mark.parametrize("group", [(), ("tasks",), ("models",), ("prices",)])
+def test_a_group_without_a_command_prints_its_help(tmp_path: Path, group: tuple[str, ...]) -> None:
+    result = agent(tmp_path, *group)
+    assert (result.status, result.out) == (2, "")
+    assert " ".join(("Usage: agent", *group)) in result.err
