@@ -79,9 +79,11 @@ def phrase_patterns(lines: str) -> list[re.Pattern[str]]:
     return patterns
 
 
-def places(root: Path, patterns: list[re.Pattern[str]]) -> Iterator[Place]:
-    """Yield every place below `root` that counts against a limit."""
+def places(root: Path, patterns: list[re.Pattern[str]], within: tuple[Path, ...] = ()) -> Iterator[Place]:
+    """Yield every place below `root` that counts against a limit; only those `within` some paths, if there are any."""
     for path in _files(root):
+        if within and not any(path.is_relative_to(folder) for folder in within):
+            continue
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py" and name.startswith(CODE):
@@ -127,14 +129,11 @@ def main(arguments: list[str], root: Path) -> int:
     missing = [path for path in options.paths if not (root / path).exists()]
     if missing:
         parser.error(f"no such file or folder in the project: {', '.join(missing)}")
-    phrases = (root / "scripts/prose.txt").read_text(encoding="utf-8")
-    everything = sorted(places(root, phrase_patterns(phrases)))
+    patterns = phrase_patterns((root / "scripts/prose.txt").read_text(encoding="utf-8"))
+    everything = sorted(places(root, patterns, tuple(root / path for path in options.paths)))
     if options.list:
-        wanted = tuple((root / path).resolve() for path in options.paths or ["."])
         for place in everything:
-            file = (root / place.file).resolve()
-            if any(file.is_relative_to(path) for path in wanted):
-                print(place)
+            print(place)
         return 0
     over = False
     for kind, limit in LIMITS.items():
