@@ -13,7 +13,7 @@ from scoring.agentmeter.tiers import Tier
 from scoring.choices import AttemptRule
 from scoring.report import Comparison, Configuration, EffortRow, HeadlineRow, PassesRow, TierRow
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, labels, last_turns, latest_completed, passed_and_quality
+from scoring.selection import by_setup, labels, last_turns, passed_and_quality, scored_attempts
 from scoring.statistics import diagnostics, pareto
 from scoring.statistics.intervals import Estimate, difference
 from scoring.statistics.passes import passes
@@ -43,11 +43,7 @@ class RowMaker:
         self.tasks = sorted({row.task for row in rows} | set(tasks) | set(tiers))
         self._profile = profile
         self._level, self._seed, self._replicates = level, seed, replicates
-        latest = latest_completed(rows)
-        self._chosen = {
-            setup: [row for row in trials if attempts == AttemptRule.ALL or latest[setup, row.task] is row]
-            for setup, trials in self.members.items()
-        }
+        self._chosen = scored_attempts(rows, attempts)
         self._outcomes = {setup: outcomes_of(trials) for setup, trials in self._chosen.items()}
         self._has_ams = bool(tiers) and all(task in tiers for task in self.tasks)
         self._samples: dict[str, AmsSample] = {}

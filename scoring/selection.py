@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.choices import DuplicateRule, InfrastructureRule
+from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 
@@ -109,6 +109,16 @@ def latest_completed(rows: Iterable[TrialRow]) -> dict[tuple[str, str], TrialRow
             if key not in latest or _time_order(row) > _time_order(latest[key]):
                 latest[key] = row
     return latest
+
+
+def scored_attempts(rows: Iterable[TrialRow], rule: AttemptRule) -> dict[str, list[TrialRow]]:
+    """Return the trials of each setup that count in AMS, tiers and headlines: the latest of each task, or all."""
+    rows = tuple(rows)
+    latest = latest_completed(rows)
+    return {
+        setup: [row for row in trials if rule == AttemptRule.ALL or latest[setup, row.task] is row]
+        for setup, trials in by_setup(rows).items()
+    }
 
 
 def last_turns(rows: Iterable[TrialRow]) -> list[TrialRow]:

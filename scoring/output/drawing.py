@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.agentmeter.ams import Outcomes, outcomes_of
-from scoring.choices import AttemptRule
 from scoring.report import Configuration, Report
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, labels, latest_completed, select_trials
+from scoring.selection import by_setup, labels, scored_attempts, select_trials
 from scoring.statistics.intervals import Estimate
 from trajectories.record.text import printable
 
@@ -52,18 +51,13 @@ class Drawing:
     def of(cls, report: Report, rows: Sequence[TrialRow]) -> Drawing:
         """Select the trials by the choices of the report: infrastructure, duplicates, attempts."""
         selected = select_trials(rows, infrastructure=report.infrastructure, duplicates=report.duplicates).rows
-        members = by_setup(selected)
-        latest = latest_completed(selected)
+        attempts = scored_attempts(selected, report.attempts)
         drawn = report.configurations[:_MOST_DRAWN]
-        every = report.attempts == AttemptRule.ALL
         return cls(
             report=report,
             configurations=drawn,
-            members=members,
-            outcomes={
-                setup: outcomes_of([row for row in trials if every or latest[setup, row.task] is row])
-                for setup, trials in members.items()
-            },
+            members=by_setup(selected),
+            outcomes={setup: outcomes_of(trials) for setup, trials in attempts.items()},
             _names=labels(selected),
             _order={configuration.setup: place for place, configuration in enumerate(drawn)},
         )
