@@ -33,24 +33,24 @@ def trial(tmp_path: Path) -> Path:
 
 
 def test_steps_are_compared_with_sizes_and_lines(trial: Path, tmp_path: Path) -> None:
-    done = agent(tmp_path, "diff", "trial", "--step", "0", "--to", "1", "--content", "--json")
-    assert done.status == 0, done.err
-    found = {one["path"]: one for one in done.json["differences"]}
-    assert sorted(found) == ["a.py", "bin", "d", "l", "n"]
-    assert found["a.py"]["lines"] == "--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
-    assert (found["a.py"]["size_before"], found["a.py"]["size_after"]) == (14, 12)
-    assert found["bin"]["no_lines"] == "binary"
-    assert found["d"]["aspects"] == ["type"]
-    assert found["l"]["aspects"] == ["target"]
-    assert found["n"]["lines"] == "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"
-    assert (done.json["added"], done.json["removed"], done.json["changed"]) == (1, 0, 4)
-    assert done.json["a"] == {"trial": "runs/b/trial", "step": 0, "files": 3, "bytes": 17}
+    run = agent(tmp_path, "diff", "trial", "--step", "0", "--to", "1", "--content", "--json")
+    assert run.status == 0, run.err
+    differences = {difference["path"]: difference for difference in run.json["differences"]}
+    assert sorted(differences) == ["a.py", "bin", "d", "l", "n"]
+    assert differences["a.py"]["lines"] == "--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+    assert (differences["a.py"]["size_before"], differences["a.py"]["size_after"]) == (14, 12)
+    assert differences["bin"]["no_lines"] == "binary"
+    assert differences["d"]["aspects"] == ["type"]
+    assert differences["l"]["aspects"] == ["target"]
+    assert differences["n"]["lines"] == "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"
+    assert (run.json["added"], run.json["removed"], run.json["changed"]) == (1, 0, 4)
+    assert run.json["a"] == {"trial": "runs/b/trial", "step": 0, "files": 3, "bytes": 17}
     assert agent(tmp_path, "diff", "trial", "--step", "1", "--json").json["equal"]
     assert "M a.py (content) 14 bytes -> 12 bytes" in agent(tmp_path, "diff", "trial").out
 
 
 @pytest.mark.parametrize("type", ["file", "directory", "other"])
-def test_a_mode_is_compared_unless_it_is_not_known_on_one_side(type: str) -> None:
+def test_a_mode_is_compared_unless_it_is_unknown_on_one_side(type: str) -> None:
     sha256 = "0" * 64 if type == "file" else None
     before, after = (PathState(type, mode, 1, sha256=sha256) for mode in (0o644, 0o755))
     (difference,) = compare_manifests({"p": before}, {"p": after})
@@ -66,35 +66,35 @@ def test_the_mode_of_a_link_is_not_compared() -> None:
 
 def test_trials_are_compared_by_their_last_steps(trial: Path, tmp_path: Path) -> None:
     Writing(tmp_path / "runs" / "b" / "other", ONE).done()
-    done = agent(tmp_path, "diff", "other", "trial", "--json")
-    assert (done.json["changed"], done.json["added"]) == (4, 1)
+    run = agent(tmp_path, "diff", "other", "trial", "--json")
+    assert (run.json["changed"], run.json["added"]) == (4, 1)
     assert agent(tmp_path, "diff", "other", "trial", "--to", "0", "--json").json["equal"]
 
 
 def test_recordings_without_snapshots_are_compared_by_their_archives() -> None:
-    found = diff(Workspace(RECORDINGS / "ledger", None), Workspace(RECORDINGS / "figlet", None), content=True)
-    paths = {one.path: one for one in found.differences}
+    comparison = diff(Workspace(RECORDINGS / "ledger", None), Workspace(RECORDINGS / "figlet", None), content=True)
+    paths = {difference.path: difference for difference in comparison.differences}
     assert paths["ledger.py"].change == "removed"
     assert paths["figlet.py"].lines is not None
     assert paths["figlet.py"].lines.count("\n+") > 100
-    assert found.a.step is None
+    assert comparison.a.step is None
     assert diff(Workspace(RECORDINGS / "ledger", None), Workspace(RECORDINGS / "ledger", None)).equal
 
 
-def test_where_there_is_nothing_to_compare_it_is_said(trial: Path, tmp_path: Path) -> None:
+def test_missing_workspaces_and_steps_are_usage_errors(trial: Path, tmp_path: Path) -> None:
     Writing(tmp_path / "runs" / "b" / "bare", {}, snapshots=False).done()
     for argv in (("diff", "bare"), ("diff", "bare", "trial"), ("diff", "trial", "--to", "9"), ("diff", "nothing")):
-        done = agent(tmp_path, *argv)
-        assert done.status == 2
-        assert len(done.err.splitlines()) == 1
+        run = agent(tmp_path, *argv)
+        assert run.status == 2
+        assert len(run.err.splitlines()) == 1
     assert "no snapshots" in agent(tmp_path, "diff", "bare").err
     assert "the last is 2" in agent(tmp_path, "diff", "trial", "--to", "9").err
 
 
-def test_checkout_writes_a_step_and_names_what_is_missing(trial: Path, tmp_path: Path) -> None:
-    done = agent(tmp_path, "checkout", "trial", "--step", "0", "out", "--json")
-    assert done.status == 0, done.err
-    assert (done.json["files"], done.json["links"], done.json["directories"], done.json["missing"]) == (3, 1, 1, [])
+def test_checkout_writes_a_step_and_reports_missing_contents(trial: Path, tmp_path: Path) -> None:
+    run = agent(tmp_path, "checkout", "trial", "--step", "0", "out", "--json")
+    assert run.status == 0, run.err
+    assert (run.json["files"], run.json["links"], run.json["directories"], run.json["missing"]) == (3, 1, 1, [])
     assert (tmp_path / "out" / "a.py").read_bytes() == ONE[b"a.py"]
     again = agent(tmp_path, "checkout", "trial", "out")
     assert again.status == 2
@@ -108,7 +108,7 @@ def test_checkout_writes_a_step_and_names_what_is_missing(trial: Path, tmp_path:
     assert agent(tmp_path, "checkout", "trial", "out3", "--allow-missing").status == 0
 
 
-def test_gc_says_what_it_would_remove(trial: Path, tmp_path: Path) -> None:
+def test_gc_reports_what_it_would_delete(trial: Path, tmp_path: Path) -> None:
     (trial / "blobs").rename(tmp_path / "away")
     for blob in (tmp_path / "away").rglob("*.zst"):
         blob.unlink()
@@ -144,13 +144,13 @@ def swollen() -> bytes:
 
 
 @pytest.mark.parametrize("plain", [b"", b"junk" * 500, climbing(), chained(), swollen(), climbing()[:700]])
-def test_an_odd_archive_is_named(tmp_path: Path, plain: bytes) -> None:
+def test_an_invalid_archive_is_an_error_with_its_name(tmp_path: Path, plain: bytes) -> None:
     trial = archive(tmp_path, zstandard.ZstdCompressor().compress(plain))
     with pytest.raises(RecordError, match=r"workspace\.tar\.zst"):
         Workspace(trial, None)
 
 
-def test_an_archive_that_is_no_zstd_is_named(tmp_path: Path) -> None:
+def test_an_archive_that_is_not_zstd_is_an_error_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"workspace\.tar\.zst: not a complete tar archive"):
         Workspace(archive(tmp_path, b"junk"), None)
 
@@ -160,7 +160,7 @@ lines = st.lists(st.sampled_from(["a", "b", "c", "", "\f", "x\r"]), max_size=12)
 
 @settings(max_examples=40, deadline=None)
 @given(before=lines, after=lines)
-def test_patch_makes_the_one_of_the_other(tmp_path_factory: pytest.TempPathFactory, before: str, after: str) -> None:
+def test_patch_applies_the_diff(tmp_path_factory: pytest.TempPathFactory, before: str, after: str) -> None:
     place = tmp_path_factory.mktemp("patch")
     (place / "f").write_bytes(before.encode())
     made = unified(before, after, "f").encode()
@@ -183,7 +183,7 @@ def test_a_diff_is_bounded_in_time_and_length() -> None:
 
 def test_names_are_shown_without_terminal_escapes(tmp_path: Path) -> None:
     Writing(tmp_path / "runs" / "b" / "trial", {}).step({b"\x1b[2Jx": b"\x1b]0;evil\x07\n"}).done()
-    done = agent(tmp_path, "diff", "trial", "--content")
-    assert "\x1b" not in done.out
-    assert "\u241b[2Jx" in done.out
+    run = agent(tmp_path, "diff", "trial", "--content")
+    assert "\x1b" not in run.out
+    assert "\u241b[2Jx" in run.out
     assert json.loads(agent(tmp_path, "diff", "trial", "--json").out)["differences"][0]["path"] == "\x1b[2Jx"

@@ -13,8 +13,8 @@ Tokens = int | None
 
 
 def _sum_known(values: Iterable[int | float | None]) -> int | float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
 
 
 class Usage(BaseModel):
