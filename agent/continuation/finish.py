@@ -8,8 +8,7 @@ from agent.trial.evaluation import evaluate
 from agent.trial.export import export
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
-from agent.trial.session import start_environment
-from agent.trial.start import Lease
+from agent.trial.workplace import Lease, start_environment
 from environments.protocol import EnvironmentFault
 from trajectories.interrupts import interruptible
 from trajectories.record.events import Warned, WorkspaceExported

@@ -20,8 +20,8 @@ from agent.errors import UserError
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
-from agent.trial.session import Workplace
-from agent.trial.start import Lease, Opening
+from agent.trial.start import Opening
+from agent.trial.workplace import Lease, Workplace
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps import until_step
 from trajectories.record.events import CallFinished, Parent, TextRef, TrialStarted, Warned

@@ -13,8 +13,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from agent.continuation.standing import Standing
-from agent.trial.session import Workplace
 from agent.trial.snapshots import ignored
+from agent.trial.workplace import Workplace
 from environments.archives.chunks import as_file
 from environments.listing.listing import ListedPath
 from environments.protocol import Environment, EnvironmentFault

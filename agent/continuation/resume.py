@@ -29,8 +29,9 @@ from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.run import run_trial
-from agent.trial.session import LockedRecord, Workplace, locked_record
-from agent.trial.start import Lease, Opening, Turn
+from agent.trial.session import LockedRecord, locked_record
+from agent.trial.start import Opening, Turn
+from agent.trial.workplace import Lease, Workplace
 from trajectories.reading.family import directory_of_parent
 from trajectories.reading.reader import first_event
 from trajectories.reading.summary import Summary, summarize

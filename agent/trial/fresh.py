@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent.trial.order import Order
-from agent.trial.session import Workplace
-from agent.trial.start import Lease, Opening
+from agent.trial.start import Opening
+from agent.trial.workplace import Lease, Workplace
 from trajectories.record.events import TrialStarted
 
 

@@ -14,10 +14,11 @@ from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.priced import CallPricing
-from agent.trial.session import Session, locked_record, start_environment
+from agent.trial.session import Session, locked_record
 from agent.trial.snapshots import Snapshots
-from agent.trial.start import Lease, Start
+from agent.trial.start import Start
 from agent.trial.worker import Worker
+from agent.trial.workplace import Lease, start_environment
 from benchmarks.task.task import TaskError
 from environments.protocol import DiskFull, EnvironmentFault
 from trajectories.errors import RecordFull

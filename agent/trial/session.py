@@ -1,28 +1,25 @@
 """A trial at work: its record is open, its environment runs, its limits count.
 
-`LockedRecord` opens a record for more, and is the only way to do that: it holds the lock and the signals, masks, shares
-contents with the batch, closes, and writes the derived files. A `Workplace` is a record with an environment that runs;
-a `Session` is all that a worker acts in.
+`locked_record` is the only way to open a record for more: it holds the lock and the signals, masks, shares contents with
+the batch, closes, and writes the derived files. A `Session` is everything that a worker acts in.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.trial.limits import LimitCheck
-from agent.trial.order import Order
 from agent.trial.priced import CallPricing
 from agent.trial.snapshots import Snapshots
-from agent.trial.start import Lease, Opening
-from environments.protocol import Environment, Started
+from agent.trial.start import Opening
+from agent.trial.workplace import Workplace
 from trajectories.interrupts import held
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import Summary
-from trajectories.record.events import BaseEvent, EnvStarted, Event, Warned
+from trajectories.record.events import BaseEvent, Event
 from trajectories.record.layout import TrialFolder
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.lock import TrialLock
@@ -77,16 +74,6 @@ def locked_record(directory: Path) -> Iterator[LockedRecord]:
 
 
 @dataclass(frozen=True)
-class Workplace:
-    """An open record and the environment that runs for it."""
-
-    order: Order
-    recorder: Recorder
-    environment: Environment
-    started: Started
-
-
-@dataclass(frozen=True)
 class Session(Workplace):
     """A trial at work, with everything that a worker needs."""
 
@@ -94,38 +81,3 @@ class Session(Workplace):
     pricing: CallPricing
     snapshots: Snapshots
     opening: Opening
-
-
-def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workplace:
-    """Start the environment and put the task's files into it; both are recorded. One that runs is used as it is.
-
-    Raises: EnvironmentFault, TaskError.
-    """
-    if lease.started is not None:
-        return Workplace(order, recorder, lease.environment, lease.started)
-    began = time.monotonic()
-    started = lease.environment.start()
-    recorder.append(_env_started(started, time.monotonic() - began))
-    for lowered in started.lowered:
-        text = f"{lowered.limit}: {lowered.asked} asked, {lowered.given} given"
-        recorder.append(Warned(kind="limit_lowered", text=text))
-    for skipped in order.benchmark.prepare(order.task, lease.environment):
-        text = f"not copied into the workspace: {skipped.path} ({skipped.why})"
-        recorder.append(Warned(kind="not_copied", text=text))
-    return Workplace(order, recorder, lease.environment, started)
-
-
-def _env_started(started: Started, seconds: float) -> EnvStarted:
-    return EnvStarted(
-        kind=started.kind,
-        container=started.container,
-        image=started.image,
-        image_digest=started.image_digest,
-        user=started.user,
-        workdir=started.workdir,
-        promises=tuple(started.promises),
-        lost=started.lost,
-        lowered=started.lowered,
-        versions=dict(started.versions),
-        seconds=seconds,
-    )

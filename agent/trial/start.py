@@ -7,34 +7,15 @@ methods below, once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.loop.instructions import Say
-from environments.protocol import Environment, Started
+from agent.trial.order import Order
+from agent.trial.workplace import Lease, Workplace
 from trajectories.record.events import BaseEvent, CallFinished, CallStarted, InheritedReply, Message, TrialStarted
-
-if TYPE_CHECKING:
-    from agent.trial.order import Order
-    from agent.trial.session import Workplace
 
 Turn = Say | Message | CallFinished | InheritedReply
 """One turn of a parent's conversation: a message, also one that is not recorded yet, or a reply."""
-
-
-@dataclass(frozen=True)
-class Lease:
-    """An environment for one trial, and who releases it."""
-
-    environment: Environment
-    started: Started | None = None
-    """Facts about an environment that runs already; None if the session has to start it."""
-    released_by_session: bool = True
-    """False for an environment whose owner goes on using it."""
-
-    def release(self) -> None:
-        """Stop the environment, unless its owner does that."""
-        if self.released_by_session:
-            self.environment.stop()
 
 
 @dataclass(frozen=True)

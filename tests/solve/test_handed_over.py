@@ -14,7 +14,7 @@ from agent.trial.options import Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
 from agent.trial.run import run_new
-from agent.trial.start import Lease
+from agent.trial.workplace import Lease
 from environments.protocol import Environment, Started
 from tests.solve.command import script
 from trajectories.checks.check import check
