@@ -1,7 +1,7 @@
 """A trial at work: its record is open, its environment runs, its limits count.
 
-`locked_record` is the only way to open a record for more: it holds the lock and the signals, masks, shares contents with
-the batch, closes, and writes the derived files. A `Session` is everything that a worker acts in.
+`locked_record` is the only way to open a record for more: it holds the lock and the signals, masks, shares contents
+with the batch, closes, and writes the derived files. A `Session` is everything that a worker acts in.
 """
 
 from __future__ import annotations
