@@ -50,6 +50,9 @@ def test_the_table_has_a_column_for_each_trial_or_a_spread_of_many(tmp_path: Pat
     assert "trial.3" in few.out.splitlines()[0]
     assert "3 times with the same outcome (2.1 to 2.3, 3 in a row): make" in few.out
     assert "\x1b" not in few.out
+    trials = [str(batch / f"trial.{number}") for number in range(5)]
+    assert "4 trials" not in agent(tmp_path, "analyze", *trials[:4]).out
+    assert "5 trials" in agent(tmp_path, "analyze", *trials).out
     many = agent(tmp_path, "analyze", "batch")
     assert many.status == 0, many.err
     assert "6 trials" in many.out

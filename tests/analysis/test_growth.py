@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.analysis.trials import Did, Step, record
 from trajectories.analysis import analyze_trial
+from trajectories.analysis.code.functions import function_lengths
 from trajectories.analysis.code.growth import Growth
 from trajectories.analysis.code.languages import LARGEST_SOURCE_BYTES
 from trajectories.record.events import Change
@@ -168,6 +169,11 @@ def test_a_file_above_the_largest_size_is_data(tmp_path: Path, bytes_above: int,
     structure = analyze_trial(exported).structure
     assert structure is not None
     assert (structure.files, structure.source_files) == (1, source_files)
+
+
+@pytest.mark.parametrize(("size", "lengths"), [(1 << 20, [1]), ((1 << 20) + 1, None)])
+def test_functions_of_a_larger_file_are_unknown(size: int, lengths: list[int] | None) -> None:
+    assert function_lengths("Python", b"def f(): pass\n".ljust(size, b"#")) == lengths
 
 
 def test_without_snapshots_the_exported_workspace_gives_the_structure(recordings: Path) -> None:

@@ -51,7 +51,8 @@ class TrialView:
                 self._head(event)
             case EnvStarted():
                 where = event.container[:12] if event.container else event.workdir
-                self._note(f"{event.kind} {where} started in {event.seconds:.2f} s as {event.user or 'its own user'}")
+                user = event.user or "the default user"
+                self._note(f"{event.kind} {where} started in {event.seconds:.2f} s as {user}")
                 for missing in event.lost:
                     self._note(missing, "yellow")
             case Message():
@@ -99,7 +100,7 @@ class TrialView:
             self._note(f"forked from {event.parent.trial} at step {event.parent.step}", "yellow")
 
     def _resumed(self, event: Resumed) -> None:
-        line = "resumed after being down"
+        line = "resumed after an interruption"
         if event.restored_step is not None:
             line += f"; workspace of step {event.restored_step}"
         if event.rerun:
