@@ -17,7 +17,7 @@ from benchmarks.judging import junit
 from benchmarks.judging.bundle import PARTS
 from benchmarks.judging.submission import EvaluatorFailed, Judged, Make, Submission
 from benchmarks.task import taskdir, tree
-from benchmarks.task.task import Task, TaskError
+from benchmarks.task.task import TASK_FILE, Task, TaskError
 from environments.protocol import EnvironmentFault, Kind
 from trajectories.record.verdict import Evaluator, Verdict
 
@@ -67,7 +67,7 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
         evaluation = submission.source.file.evaluation
         expected = evaluation.cases if evaluation else None
         if not cases or (expected is not None and expected != len(cases)):
-            raise EvaluatorFailed(f"the suite has {len(cases)} cases, {taskdir.TASK_FILE} says {expected}")
+            raise EvaluatorFailed(f"the suite has {len(cases)} cases, {TASK_FILE} says {expected}")
         passed = sum(case.status == "passed" for case in cases)
         return Verdict(
             status="scored",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.task import taskdir, tree
-from benchmarks.task.task import Named, Row, Task, TaskError, no_variants, row
+from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants, row
 from environments.protocol import Environment, Kind
 from trajectories.record.events import Skipped
 from trajectories.record.verdict import Verdict
@@ -27,7 +27,7 @@ class TaskDirectories:
 
     def ids(self) -> Iterable[str]:
         """Return the names of the tasks, sorted."""
-        return sorted(path.parent.name for path in self.root.glob(f"*/{taskdir.TASK_FILE}"))
+        return sorted(path.parent.name for path in self.root.glob(f"*/{TASK_FILE}"))
 
     def named(self, word: str) -> Named:
         """Return the task of that name."""
@@ -45,8 +45,8 @@ class TaskDirectories:
 
         Raises: TaskError.
         """
-        if "/" in id or not (self.root / id / taskdir.TASK_FILE).is_file():
-            raise TaskError(f"{self.root / id / taskdir.TASK_FILE}: is missing")
+        if "/" in id or not (self.root / id / TASK_FILE).is_file():
+            raise TaskError(f"{self.root / id / TASK_FILE}: is missing")
         return taskdir.load(self.root / id, benchmark=self.name, root=self._within)
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:

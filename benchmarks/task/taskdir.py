@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from benchmarks.task import tree
-from benchmarks.task.task import TASK_FILE as TASK_FILE, Task, TaskError
+from benchmarks.task.task import TASK_FILE, Task, TaskError
 from benchmarks.task.taskfile import LimitsPart, TaskFile
 from benchmarks.task.yaml_file import read_yaml, text_of
 from environments.protocol import Build, EnvironmentSpec
