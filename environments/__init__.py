@@ -1,6 +1,7 @@
-"""Places where a trial's commands run: docker, sandbox (bubblewrap), local; one protocol, one supervisor.
+"""The places where a trial's commands run: docker, sandbox (bubblewrap) and local, with one protocol and supervisor.
 
-May import `trajectories`; knows no agent and no benchmark. Everything else in here is private.
+The package may import `trajectories`; it knows neither agents nor benchmarks. Names that are not listed here are
+private.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Archives that a user names: tar, tar.gz or tar.zst, told apart by their first bytes and not by their names."""
+"""Archives that a user names: tar, tar.gz or tar.zst, recognized by their first bytes and not by their names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _USTAR_AT = 257
 
 
 def archive_kind(path: Path) -> ArchiveKind | None:
-    """Return the kind of an archive, or None if its first bytes are those of none.
+    """Return the kind of an archive by its first bytes, or None if they are those of no archive.
 
-    The content of a compressed file is not looked at, and a plain tar has to be ustar, pax or GNU.
+    The content of a compressed file is not examined, and a plain tar has to be ustar, pax or GNU.
 
     Raises: OSError.
     """

@@ -70,7 +70,7 @@ def pull(api: APIClient, reference: str, platform: str | None, progress: Progres
                     progress(f"{reference}: {text}")
     except EnvironmentUnavailable as error:
         raise EnvironmentUnavailable(
-            f"{error}; pull it where a registry answers, load it with `docker load`, or build it"
+            f"{error}; pull it when a registry answers, load it with `docker load`, or build it"
         ) from None
 
 

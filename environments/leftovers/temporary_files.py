@@ -22,7 +22,7 @@ from environments.leftovers.removal import remove_tree
 SHARED_MEMORY = Path("/dev/shm")
 MOUNTS = Path("/proc/self/mountinfo")
 LEAVE_S = 3.0
-"""Seconds for which a supervisor whose harness has just died may go on writing."""
+"""Seconds for which a supervisor may keep writing after its harness has died."""
 _ENTRIES = 20_000
 """A directory with more entries than this is not measured."""
 _LOCK = re.compile(r"retrace-\d+-[0-9a-z]+\.lock")

@@ -112,7 +112,7 @@ class Channel:
         separate: bool = False,
         go: Callable[[int], None] | None = None,
     ) -> Execution:
-        """Run a script. If it is interrupted from outside, the action is ended before the interruption goes on.
+        """Run a script. If it is interrupted from outside, the action is ended before the interruption propagates.
 
         With `go`, the script is a turn of the persistent shell, and `go` is called with the turn's number once
         everything is ready.

@@ -38,7 +38,7 @@ class Frames:
         self.unanswered = False
         """True while an action runs, so that an interruption has to end it."""
         self.late_answer: list[str] = []
-        """Answer to the last action that was interrupted; whoever uses it empties it."""
+        """Answer to the last action that was interrupted; its reader clears it."""
         self._nonce = nonce
         self._incoming = Incoming(link, trouble)
 

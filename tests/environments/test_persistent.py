@@ -147,7 +147,7 @@ def ended_after_s(shell: Place, script: str, lost: bool) -> float:
         assert again.output == (b"gone\n" if lost else b"here\n"), again
         beat = kept(shell, "cat beat")
         changed = 'for i in {1..50}; do sleep 0.1; [ "$(cat beat)" = "$was" ] || exit 0; done; exit 1'
-        assert shell.run(f"(was={beat.decode().strip()}; {changed})").exit_code == 0  # what ran before lives on
+        assert shell.run(f"(was={beat.decode().strip()}; {changed})").exit_code == 0  # earlier processes keep running
     finally:
         shell.run("kill $(cat beating); rm -f beat beat.new beating; unset state")
     return took_s

@@ -56,7 +56,7 @@ class Service:
         return subprocess.run([*self.command, *words], capture_output=True, timeout=60, check=False)
 
     def end(self) -> None:
-        with suppress(ProcessLookupError):  # asked politely, it waits for whoever listens to its events
+        with suppress(ProcessLookupError):  # after SIGTERM it would wait for the readers of its events
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(120)
 

@@ -78,7 +78,7 @@ def check_memory(place: Place) -> None:
 
 @check(Promise.OUTPUT_CAP, "Naive", output_bytes=1 << 20)
 def check_flood_from_the_background(place: Place) -> None:
-    """The output of a background process may go on forever without filling, blocking or counting anywhere."""
+    """A background process may write forever without filling a disk, blocking anything or counting for an action."""
     action = place.run("(sleep 0.2; head -c 50000000 /dev/zero; echo done >finished) & true", 5)
     same((action.ended, action.output), ("exited", b""))
     try:

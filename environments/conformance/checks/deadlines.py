@@ -42,7 +42,7 @@ def check_earlier_background_work(place: Place) -> None:
     try:
         same(place.run("setsid sleep 3 & sleep 3", 0.3).ended, "deadline")
         first = place.text("kill -0 $(cat beating) || exit; cat beat; sleep 0.3")
-        holds(place.text("cat beat") != first, "it goes on", first)
+        holds(place.text("cat beat") != first, "it keeps running", first)
     finally:
         place.run("kill $(cat beating); rm -f beat beating")
 

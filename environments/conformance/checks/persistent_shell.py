@@ -41,7 +41,7 @@ def check_deadline(place: Place) -> None:
     same(action.ended, "deadline")
     seen = place.run('echo "[$variable]"')
     holds(time.monotonic() - began < 4, "the next action did not wait for it")
-    holds(b"[kept]" in seen.output or action.shell_lost, "it is kept, or its loss is said", (seen.output, action))
+    holds(b"[kept]" in seen.output or action.shell_lost, "it is kept, or its loss is reported", (seen.output, action))
 
 
 @check(Promise.PERSISTENT_SHELL, "WedgedByQuestions", shell="persistent")
