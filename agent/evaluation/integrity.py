@@ -5,7 +5,7 @@ A later command shows the recorded panels without asking again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent.roles.judges import Judges
@@ -21,12 +21,10 @@ _ONLY_RULES = (
 )
 
 
-def analyze_integrity(
-    names: Sequence[str], runs: Path, judges: Judges | None, say: Callable[[str], None]
-) -> tuple[IntegrityAnalysis, bool]:
+def analyze_integrity(names: Sequence[str], runs: Path, judges: Judges | None) -> tuple[IntegrityAnalysis, bool]:
     """Return findings and panels of the named trials, and True if the user interrupted the judging.
 
-    `say` gets a line for each vote. A trial that has not ended is not judged, and a note tells that.
+    A trial that has not ended is not judged, and a note tells that.
 
     Raises: RecordError for a named trial that cannot be read, or if none of a batch can be; MissingExtra.
     """
@@ -40,7 +38,7 @@ def analyze_integrity(
             integrity = integrity_of(directory)
             if judges is not None and not interrupted:
                 try:
-                    interrupted = ask_panel(directory, integrity, judges, say)
+                    interrupted = ask_panel(directory, integrity, judges)
                     panels += 1
                     integrity = integrity_of(directory)
                 except (NotJudged, TrialInUse) as reason:

@@ -6,7 +6,7 @@ The module of a model is imported only when that model is chosen; litellm and pr
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,13 +31,13 @@ def make_model(
     *,
     settings: Mapping[str, object],
     api_base: str | None,
-    solution: Callable[[], Solution] | None = None,
+    solution: Solution | None = None,
 ) -> Model:
     """Return the model that `--model` names, not yet checked.
 
-    `solution` returns the solution of the task; it is called for `oracle` only.
+    `solution` is that of the task; only `oracle` needs it.
 
-    Raises: ModelUnusable: one line with the name and the way out; anything that `solution` raises.
+    Raises: ModelUnusable: one line with the name and the way out.
     """
     if typed.startswith((SCRIPT, REPLAY)) or typed in (HUMAN, ORACLE, NOP):
         return _free_model(typed, settings, api_base, solution)
@@ -60,9 +60,7 @@ def make_model(
     return LiteLLMModel(typed, typed, settings, api_base)
 
 
-def _free_model(
-    typed: str, settings: Mapping[str, object], api_base: str | None, solution: Callable[[], Solution] | None
-) -> Model:
+def _free_model(typed: str, settings: Mapping[str, object], api_base: str | None, solution: Solution | None) -> Model:
     if settings:
         raise ModelUnusable(f"--model-setting {next(iter(settings))} does not apply to --model {typed}; leave it out")
     if api_base:
@@ -80,7 +78,7 @@ def _free_model(
 
         if solution is None:
             raise ModelUnusable(f"--model {ORACLE} needs a task: it applies the task's own solution")
-        return OracleModel(solution())
+        return OracleModel(solution)
     kind, _, path = typed.partition(":")
     if not path:
         raise ModelUnusable(f"--model {typed} needs a path: {SCRIPT}FILE or {REPLAY}TRIAL")

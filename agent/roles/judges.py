@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,6 +27,8 @@ class Judges:
     prompt: Prompt
     prices: PriceTable
     budget: JudgeBudget
+    say: Callable[[str], None]
+    """Shows the user a line for each vote."""
 
     def close(self) -> None:
         """Close every judge."""
@@ -42,6 +44,7 @@ def make_judges(
     settings: Mapping[str, object],
     api_base: str | None,
     cost_limit_usd: float | None,
+    say: Callable[[str], None],
 ) -> Judges:
     """Make and check the judges.
 
@@ -73,4 +76,4 @@ def make_judges(
                 "the limit could not be kept; leave it out, or name a model that has a price"
             )
         judges.append(ModelJudge(model, prompt, prices, budget, RetryPolicy()))
-    return Judges(judges, prompt, prices, budget)
+    return Judges(judges, prompt, prices, budget, say)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class NotJudged(Exception):
     """No judge was asked; the message is the reason."""
 
 
-def ask_panel(directory: Path, integrity: TrialIntegrity, judges: Judges, say: Callable[[str], None]) -> bool:
+def ask_panel(directory: Path, integrity: TrialIntegrity, judges: Judges) -> bool:
     """Ask a panel about a trial and record it; return True if the user interrupted it.
 
     Raises: NotJudged; RecordError if the record cannot be written.
@@ -67,7 +67,7 @@ def ask_panel(directory: Path, integrity: TrialIntegrity, judges: Judges, say: C
             request = JudgeRequest(judges.prompt.render("system"), case, text.last_step, judges.budget.may_ask)
             votes = _Votes(started, recorder)
             for line in _ask_all(judges, request, votes):
-                say(f"{directory.name}: {line}")
+                judges.say(f"{directory.name}: {line}")
             return votes.interrupted
 
 

@@ -32,7 +32,7 @@ def resolve(
     Raises: UserError, MachineError.
     """
     from agent.loop.solution import solution_of
-    from agent.models.choose import make_model
+    from agent.models.choose import ORACLE, make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
     from agent.reports.prices import find_prices, price_problem
     from benchmarks.task.registry import PATH
@@ -57,7 +57,7 @@ def resolve(
             options.model,
             settings=options.model_settings,
             api_base=options.api_base,
-            solution=lambda: solution_of(task),
+            solution=solution_of(task) if options.model == ORACLE else None,
         )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = None if options.plan is None else _read_text(options.plan, "--plan")

@@ -51,6 +51,7 @@ class JudgeOptions:
             settings=model_settings(self.settings or (), "--judge-setting"),
             api_base=self.api_base,
             cost_limit_usd=dollars(self.cost_limit, "--judge-cost-limit"),
+            say=lambda line: typer.echo(line, err=True),
         )
 
 
@@ -133,7 +134,7 @@ def _integrity(trials: list[str], runs: Path, csv: Path | None, judge_options: J
 
     panel = judge_options.panel()
     try:
-        analysis, interrupted = analyze_integrity(trials, runs, panel, lambda line: typer.echo(line, err=True))
+        analysis, interrupted = analyze_integrity(trials, runs, panel)
     finally:
         if panel is not None:
             panel.close()
