@@ -132,9 +132,9 @@ def test_an_executable_that_the_agent_built_stays(workspace: Path, tmp_path: Pat
 def test_the_workspace_itself_comes_first_even_if_the_export_lacks_it(members: list, tmp_path: Path) -> None:
     export = packed(tar_of(members), tmp_path / "w")
     result = hand_over(export, tmp_path / "s", ())
-    members = submitted(tmp_path / "s")
-    assert next(iter(members.values()))[0].isdir()
-    assert next(iter(members)) == "."
+    written = submitted(tmp_path / "s")
+    assert next(iter(written.values()))[0].isdir()
+    assert next(iter(written)) == "."
     assert result.entries == len(members) + 1
 
 
