@@ -1,4 +1,4 @@
-"""What counts as used: unknown stays unknown, waits are those that were taken."""
+"""Running totals of a trial: unknown stays unknown, and only waits that took place count."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def test_a_failure_that_may_have_been_billed_makes_costs_unknown(error: str, unk
     assert (counted.costs.computed is None) == unknown
 
 
-def test_a_failure_of_a_free_model_is_metered_as_nothing() -> None:
+def test_a_failure_of_a_free_model_counts_as_no_usage() -> None:
     free = Costs(billed=0.0, computed=0.0, list=0.0)
     counted = tally(STARTED, failed("gave_up", usage=Usage(input=0, output=0), costs=free))
     assert counted.unmetered_calls == 0
     assert counted.costs == free
 
 
-def test_a_wait_that_was_cut_short_counts_only_as_long_as_it_was() -> None:
+def test_a_wait_that_was_cut_short_counts_with_its_real_length() -> None:
     events = [
         STARTED,
         finished(11.0, Costs()),
@@ -76,11 +76,11 @@ def test_a_wait_that_was_cut_short_counts_only_as_long_as_it_was() -> None:
     assert counted.working_s() == pytest.approx(3.0)
 
 
-def test_a_wait_that_goes_on_is_no_working_time() -> None:
+def test_a_wait_that_has_not_ended_is_not_working_time() -> None:
     counted = tally(STARTED, failed("rate_limit", 11.0, retry=True, wait_s=100.0))
     assert counted.wall_s(41.0) == pytest.approx(31.0)
     assert counted.working_s(41.0) == pytest.approx(0.0)
 
 
-def test_a_command_counts_once_it_has_started() -> None:
+def test_a_command_counts_when_it_has_started() -> None:
     assert tally(ActionStarted(action="1.1", step=1, script="", deadline_s=1.0)).commands == 1

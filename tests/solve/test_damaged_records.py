@@ -42,7 +42,7 @@ def test_an_empty_record_is_reported_as_empty(tmp_path: Path, argv: list[str]) -
 def test_a_trial_with_missing_contents_is_neither_forked_nor_resumed(tmp_path: Path, trial: Path) -> None:
     before = sorted((tmp_path / "runs" / "single").iterdir())
     shutil.rmtree(trial / "blobs")
-    expected = "the content of 'a' after step 1 is gone"
+    expected = "the content of 'a' after step 1 is missing"
     assert expected in refused(tmp_path, "fork", str(trial), "--at", "1")
     events = trial / "events.jsonl"
     lines = events.read_text().splitlines(keepends=True)
