@@ -15,7 +15,7 @@ import pytest
 
 from tests.analysis.trials import Did, Step, record
 from tests.integrity.answers import answer, judge
-from tests.solve.command import AGENT, Done, agent, environment, script
+from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from tests.wire.replies import Turn, bad_key, rate_limited, server_error
 from tests.wire.server import WireServer
 from trajectories.blobs.store import BlobStore
@@ -49,7 +49,7 @@ def work(tmp_path: Path, recorded: Path) -> Path:
     return tmp_path
 
 
-def judged(work: Path, *options: str, trial: str = "trial", **extra: str) -> Done:
+def judged(work: Path, *options: str, trial: str = "trial", **extra: str) -> CommandResult:
     return agent(work, "analyze", trial, "--integrity", "--json", *options, **extra)
 
 

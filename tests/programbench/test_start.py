@@ -13,7 +13,7 @@ import pytest
 from agent.loop.actions import SUBMIT
 from benchmarks.programbench import instances
 from tests.programbench.own import make_instance
-from tests.solve.command import Done, agent, script
+from tests.solve.command import CommandResult, agent, script
 from trajectories.record.events import ActionFinished, EnvStarted, Message, TrialStarted, Warned
 
 pytestmark = pytest.mark.docker
@@ -37,11 +37,11 @@ class Instance:
     folder: Path
     image: str
 
-    def agent(self, *argv: str) -> Done:
+    def agent(self, *argv: str) -> CommandResult:
         variables = {instances.TASKS_VARIABLE: str(self.folder / "tasks"), "PROGRAMBENCH_DOCKER_ORG": ORGANIZATION}
         return agent(self.folder, *argv, **variables)
 
-    def solve(self, *turns: object, options: tuple[str, ...] = ()) -> Done:
+    def solve(self, *turns: object, options: tuple[str, ...] = ()) -> CommandResult:
         model = script(self.folder, *turns)
         return self.agent("solve", "--task", self.id, "--model", model, "--no-evaluate", "--json", *options)
 

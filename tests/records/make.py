@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.demo_images import demo_image
 from tests.integrity.answers import answer, judge
 from tests.records.compared import HERE, PLACE, STUDY, by_benchmark, copy_of, facts_of, score_of
-from tests.solve.command import AGENT, Done, agent, environment
+from tests.solve.command import AGENT, CommandResult, agent, environment
 from tests.wire.replies import Turn, rate_limited, server_error
 from tests.wire.server import WireServer
 
@@ -39,7 +39,7 @@ def version() -> str:
     return str(agent(PLACE, "schema").json["version"])
 
 
-def run(*argv: str, status: int = 0, **extra: str) -> Done:
+def run(*argv: str, status: int = 0, **extra: str) -> CommandResult:
     """Run `agent ARGV` in PLACE and insist on its exit status."""
     done = agent(PLACE, *argv, **extra)
     assert done.status == status, f"agent {' '.join(argv)}: {done.status}: {done.err}"

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.solve.command import Done, agent
+from tests.solve.command import CommandResult, agent
 
 OFFLINE = """
 import socket, sys
@@ -32,7 +32,7 @@ def blocked(folder: Path, *names: str) -> dict[str, str]:
     return {"PYTHONPATH": f"{place}{os.pathsep}{Path(__file__).parents[2]}"}
 
 
-def refused(result: Done) -> str:
+def refused(result: CommandResult) -> str:
     assert (result.status, result.out) == (2, ""), result.out or result.err
     assert result.err.count("\n") == 1
     return result.err

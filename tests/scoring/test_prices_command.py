@@ -10,7 +10,7 @@ import pytest
 from agent.loop.actions import SUBMIT
 from scoring.pricing.repricing import reprice
 from scoring.pricing.snapshots import table_of_record
-from tests.solve.command import Done, agent
+from tests.solve.command import CommandResult, agent
 from tests.wire.replies import Turn, bad_key
 from tests.wire.server import WireServer
 from trajectories.record.events import CallFinished, Warned
@@ -24,7 +24,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def solve(work: Path, server: WireServer, *options: str) -> Done:
+def solve(work: Path, server: WireServer, *options: str) -> CommandResult:
     place = ("--instruction", "Work.", "--workspace", "start", "--env", "local", "--json")
     return agent(work, "solve", *place, "--model", "openai/gpt-wire", "--api-base", server.base("chat"), *options)
 

@@ -18,7 +18,7 @@ _KEYS = ("_API_KEY", "_TOKEN", "_SECRET")
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """A finished command."""
 
     folder: Path
@@ -46,7 +46,7 @@ def environment(folder: Path, **extra: str) -> dict[str, str]:
     return {**plain, "PYTHONPATH": root, "RETRACE_CONFIG_DIR": str(folder / "config"), "COLUMNS": "200", **extra}
 
 
-def agent(folder: Path, *argv: str, timeout: float = 120, **extra: str) -> Done:
+def agent(folder: Path, *argv: str, timeout: float = 120, **extra: str) -> CommandResult:
     """Run `agent ARGV` with `folder` as its directory (trials then go to `folder/runs`)."""
     done = subprocess.run(
         [*AGENT, *argv],
@@ -57,7 +57,7 @@ def agent(folder: Path, *argv: str, timeout: float = 120, **extra: str) -> Done:
         text=True,
         timeout=timeout,
     )
-    return Done(folder, done.returncode, done.stdout, done.stderr)
+    return CommandResult(folder, done.returncode, done.stdout, done.stderr)
 
 
 def script(folder: Path, *turns: Any) -> str:

@@ -14,7 +14,7 @@ from environments.leftovers.owner import Owner, this_process
 from tests.alone import alone
 from trajectories.processes import start_time
 
-from .command import Done, agent
+from .command import CommandResult, agent
 
 NOWHERE = "unix:///nonexistent.sock"
 
@@ -43,7 +43,7 @@ def left(tmp_path: Path, dead: Owner) -> Path:
     return path
 
 
-def clean(folder: Path, *argv: str, docker: str = NOWHERE) -> Done:
+def clean(folder: Path, *argv: str, docker: str = NOWHERE) -> CommandResult:
     (folder / "tmp").mkdir(exist_ok=True)
     return agent(folder, "clean", *argv, TMPDIR=str(folder / "tmp"), DOCKER_HOST=docker)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from tests.solve.command import AGENT, Done, agent, environment, script
+from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from trajectories.reading.reader import read_events
 from trajectories.record.events import Evaluated, EvaluationStarted, Warned, WorkspaceExported
 from trajectories.writing.lock import TrialLock
@@ -58,7 +58,7 @@ def sound(work: Path, trial: Path) -> bool:
     return agent(work, "show", str(trial), "--check").status == 0
 
 
-def refused(done: Done) -> str:
+def refused(done: CommandResult) -> str:
     assert (done.status, done.out) == (2, "")
     (line,) = done.err.splitlines()
     return line

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent.loop.actions import SUBMIT
-from tests.solve.command import AGENT, Done, agent, environment, script
+from tests.solve.command import AGENT, CommandResult, agent, environment, script
 
 KINDS = ["local", pytest.param("sandbox", marks=pytest.mark.sandbox), pytest.param("docker", marks=pytest.mark.docker)]
 KEYS = [
@@ -280,7 +280,7 @@ def test_huge_output_is_compared_to_the_byte(work: Path) -> None:
 
 
 def test_the_text_report_names_the_cause(work: Path) -> None:
-    done: Done = agent(work, "replay", str(solve(work, "date +%N >stamp")))
+    done: CommandResult = agent(work, "replay", str(solve(work, "date +%N >stamp")))
     assert done.status == 0
     assert "first causal difference: 1.1 (workspace)" in done.out
     assert json.dumps("stamp")[1:-1] in done.out

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from tests.solve.command import AGENT, Done, agent, environment, script
+from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import summarize
 from trajectories.record.events import ActionFinished, CallFailed, Message, Resumed, Snapshot
@@ -50,7 +50,7 @@ def killed(work: Path, *argv: str, when: str, after_s: float = 0.0) -> Path:
     raise AssertionError(f"{when} did not come")
 
 
-def final(done: Done, work: Path) -> dict[str, str]:
+def final(done: CommandResult, work: Path) -> dict[str, str]:
     out = work / f"out-{time.monotonic_ns()}"
     assert agent(work, "checkout", str(done.trial), str(out)).status == 0
     return {str(path.relative_to(out)): path.read_text() for path in sorted(out.rglob("*")) if path.is_file()}

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from agent.loop.actions import SUBMIT
-from tests.solve.command import AGENT, Done, agent, environment, script
+from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from trajectories.reading.reader import read_events
 
 
@@ -26,7 +26,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def adhoc(work: Path, model: str, *options: str, **extra: str) -> Done:
+def adhoc(work: Path, model: str, *options: str, **extra: str) -> CommandResult:
     return agent(
         work,
         "solve",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from tests.solve.command import Done, agent
+from tests.solve.command import CommandResult, agent
 from tests.wire.replies import Turn, bad_key, rate_limited, server_error, too_long
 from tests.wire.server import WireServer
 from tests.wire.talk import PROTOCOLS
@@ -22,7 +22,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def solve(work: Path, server: WireServer, protocol: str, *options: str, **environ: str) -> Done:
+def solve(work: Path, server: WireServer, protocol: str, *options: str, **environ: str) -> CommandResult:
     _, name, settings = PROTOCOLS[protocol]
     flags = [flag for key, value in settings.items() for flag in ("--model-setting", f"{key}={value}")]
     return agent(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.solve.command import Done, agent
+from tests.solve.command import CommandResult, agent
 
 ROOT = Path(__file__).resolve().parents[3]
 TASK = ROOT / "tests" / "programbench" / "number"
@@ -26,7 +26,7 @@ class Number:
     image: str
     variables: Mapping[str, str]
 
-    def solve(self, folder: Path, model: str, *options: str, **extra: str) -> Done:
+    def solve(self, folder: Path, model: str, *options: str, **extra: str) -> CommandResult:
         """Run a trial through the command line."""
         argv = ("solve", "--task", f"programbench/{self.id}", "--model", model, "--json", *options)
         return agent(folder, *argv, timeout=170, **{**OFFLINE, **self.variables, **extra})

@@ -12,7 +12,7 @@ from agent.loop.actions import SUBMIT
 from benchmarks.programbench import changes
 from tests.programbench.offline.conftest import TASK, Number
 from tests.programbench.offline.test_whole import scored
-from tests.solve.command import Done, agent, script
+from tests.solve.command import CommandResult, agent, script
 
 pytestmark = pytest.mark.docker
 SOURCE = (TASK / "solution" / "number.c").read_text()
@@ -26,16 +26,16 @@ def compile_sh(*lines: str) -> str:
     return f"cat >compile.sh <<'END'\n{text}END"
 
 
-def solve(number: Number, folder: Path, *commands: str) -> Done:
+def solve(number: Number, folder: Path, *commands: str) -> CommandResult:
     """Run a trial in which the agent runs these commands."""
     return number.solve(folder, script(folder, [*commands], SUBMIT))
 
 
-def codes(result: Done) -> Sequence[int | None]:
+def codes(result: CommandResult) -> Sequence[int | None]:
     return [event.exit_code for event in result.events if event.type == "action_finished"]
 
 
-def zero(result: Done) -> str:
+def zero(result: CommandResult) -> str:
     """Check that the trial scored 0, and return the text of its verdict."""
     verdict = scored(result)
     assert (verdict["passed"], verdict["quality"]) == (False, 0.0)
@@ -43,7 +43,7 @@ def zero(result: Done) -> str:
     return (result.trial / "verdict.json").read_text()
 
 
-def rules(result: Done) -> set[str]:
+def rules(result: CommandResult) -> set[str]:
     """Return the rules that `agent analyze --integrity` reports for a trial."""
     report = agent(result.folder, "analyze", str(result.trial), "--integrity", "--json").json
     return {finding["rule"] for trial in report["trials"] for finding in trial["findings"]}

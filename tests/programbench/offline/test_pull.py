@@ -14,7 +14,7 @@ from tests.local_registry import local_registry
 from tests.programbench import clean_room
 from tests.programbench.offline.conftest import OFFLINE
 from tests.programbench.offline.test_whole import scored
-from tests.solve.command import Done, agent
+from tests.solve.command import CommandResult, agent
 
 pytestmark = pytest.mark.docker
 NAME = f"{clean_room.CALCULATOR.replace('__', '_1776_')}:{clean_room.TAG}"
@@ -24,7 +24,7 @@ def docker(*argv: str) -> str:
     return subprocess.run(["docker", *argv], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def solve(folder: Path, address: str) -> Done:
+def solve(folder: Path, address: str) -> CommandResult:
     """Run a trial of the package's fixture, with the registry as the organization."""
     return agent(
         folder,

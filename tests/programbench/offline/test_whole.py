@@ -11,7 +11,7 @@ from agent.loop.actions import SUBMIT
 from scripts.rebuild import suite
 from tests.programbench import clean_room
 from tests.programbench.offline.conftest import OFFLINE, TASK, Number, rebuild
-from tests.solve.command import Done, agent, script
+from tests.solve.command import CommandResult, agent, script
 
 pytestmark = pytest.mark.docker
 LINES, NUMBERS = (hashlib.sha256(group).hexdigest()[:12] for group in (b"lines", b"numbers"))
@@ -20,7 +20,7 @@ TESTS = {LINES: 23, NUMBERS: 28}
 """Number of tests of each branch."""
 
 
-def scored(result: Done) -> dict:
+def scored(result: CommandResult) -> dict:
     """Return the verdict of a trial that was scored."""
     assert result.status == 0, result.err
     verdict = result.json["verdict"]
