@@ -1,4 +1,4 @@
-"""Runs the real `agent` command in its own process, away from the user's files."""
+"""Run the real `agent` command in its own process, away from the user's files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEYS = ("_API_KEY", "_TOKEN", "_SECRET")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """A finished command."""
+    """The exit status and the output of a finished command, and the trial that its JSON names."""
 
     folder: Path
     status: int
@@ -40,15 +40,15 @@ class CommandResult:
 
 
 def environment(folder: Path, **extra: str) -> dict[str, str]:
-    """The variables of a test's command: no keys, no configuration of the user's."""
+    """Return the variables of a test's command: without keys and without the user's configuration."""
     plain = {name: value for name, value in os.environ.items() if not name.endswith(_KEYS)}
     root = str(Path(__file__).parents[2])
     return {**plain, "PYTHONPATH": root, "RETRACE_CONFIG_DIR": str(folder / "config"), "COLUMNS": "200", **extra}
 
 
 def agent(folder: Path, *argv: str, timeout: float = 120, **extra: str) -> CommandResult:
-    """Run `agent ARGV` with `folder` as its directory (trials then go to `folder/runs`)."""
-    done = subprocess.run(
+    """Run `agent ARGV` in `folder`; its trials go to `folder/runs`."""
+    result = subprocess.run(
         [*AGENT, *argv],
         cwd=folder,
         env=environment(folder, **extra),
@@ -57,11 +57,11 @@ def agent(folder: Path, *argv: str, timeout: float = 120, **extra: str) -> Comma
         text=True,
         timeout=timeout,
     )
-    return CommandResult(folder, done.returncode, done.stdout, done.stderr)
+    return CommandResult(folder, result.returncode, result.stdout, result.stderr)
 
 
 def script(folder: Path, *turns: Any) -> str:
-    """A `script:` model with these turns."""
+    """Write a script with these turns; return it as a value of `--model`."""
     path = folder / f"script-{len(list(folder.glob('script-*.json')))}.json"
     path.write_text(json.dumps(turns))
     return f"script:{path}"

@@ -23,6 +23,7 @@ ADHOC = ("--instruction", "x", "--workspace", "start", "--env", "local")
 
 
 def refused(work: Path, *argv: str, status: int = 2, **extra: str) -> str:
+    """Run `agent solve` with bad input; check that no trial begins, and return the line of the error."""
     result = agent(work, "solve", *argv, **extra)
     assert result.status == status, (result.out, result.err)
     assert result.out == ""
@@ -89,7 +90,7 @@ def test_a_plan_that_is_not_utf8_is_reported_with_the_byte(work: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "names"),
+    ("options", "name"),
     [
         (("--time-limit", "soon"), "--time-limit"),
         (("--token-limit", "-5"), "--token-limit"),
@@ -108,8 +109,8 @@ def test_a_plan_that_is_not_utf8_is_reported_with_the_byte(work: Path) -> None:
         (("--prompt", "no-such-prompt"), "no-such-prompt"),
     ],
 )
-def test_invalid_values_are_reported(work: Path, options: tuple[str, str], names: str) -> None:
-    assert names in refused(work, *ADHOC, "--model", script(work, SUBMIT), *options)
+def test_an_invalid_value_is_reported_by_name(work: Path, options: tuple[str, ...], name: str) -> None:
+    assert name in refused(work, *ADHOC, "--model", script(work, SUBMIT), *options)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_a_full_disk_ends_the_trial_with_its_record_closed(work: Path) -> None:
         result = agent(work, "solve", *ADHOC, "--model", script(work, *[noise] * 20), "--runs", "small", "--json")
         assert result.status == 1, result.err
         assert result.json["exit"]["cause"] == "disk_full"
-        assert result.events[-2].type == "exit" or result.events[-1].type == "exit"
+        assert "exit" in [event.type for event in result.events[-2:]]
         assert [event.seq for event in result.events] == list(range(len(result.events)))
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
@@ -169,17 +170,17 @@ def test_a_full_disk_ends_the_trial_with_its_record_closed(work: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a read-only file system needs root")
 def test_a_read_only_disk_is_reported_before_anything_starts(work: Path) -> None:
-    fixed = work / "fixed"
-    fixed.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,ro", "tmpfs", str(fixed)], check=True)
+    read_only = work / "read-only"
+    read_only.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,ro", "tmpfs", str(read_only)], check=True)
     try:
-        line = refused(work, *ADHOC, "--model", script(work, SUBMIT), "--runs", "fixed/runs")
-        assert "Read-only" in line
+        line = refused(work, *ADHOC, "--model", script(work, SUBMIT), "--runs", "read-only/runs")
+        assert "Read-only file system" in line
     finally:
-        subprocess.run(["umount", "-l", str(fixed)], check=True)
+        subprocess.run(["umount", "-l", str(read_only)], check=True)
 
 
-def test_show_names_the_line_that_it_cannot_read(work: Path) -> None:
+def test_show_names_the_line_of_a_record_that_cannot_be_read(work: Path) -> None:
     assert "no trial 'nothing'" in agent(work, "show", "nothing").err
     trial = work / "runs" / "single" / "torn"
     trial.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`agent clean` as a user meets it."""
+"""`agent clean` as a user sees it: its output, its exit status, and the files and containers that it removes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def _alone() -> Iterator[None]:
 
 @pytest.fixture
 def dead() -> Owner:
+    """An owner whose process was killed."""
     process = subprocess.Popen(["sleep", "100"])
     owner = replace(this_process(), pid=process.pid, start=start_time(process.pid) or 0)
     process.kill()
@@ -36,7 +37,7 @@ def dead() -> Owner:
 
 @pytest.fixture
 def left(tmp_path: Path, dead: Owner) -> Path:
-    """A directory that a dead process left."""
+    """A directory of a dead process, with a file in it."""
     path = tmp_path / "tmp" / f"{dead.prefix}abcdefgh"
     path.mkdir(parents=True)
     (path / "file").write_bytes(b"x" * 3_000_000)
@@ -48,59 +49,62 @@ def clean(folder: Path, *argv: str, docker: str = NOWHERE) -> CommandResult:
     return agent(folder, "clean", *argv, TMPDIR=str(folder / "tmp"), DOCKER_HOST=docker)
 
 
-def test_nothing_to_clean_is_one_line(tmp_path: Path) -> None:
-    done = clean(tmp_path)
-    assert (done.status, done.out) == (0, "nothing was left behind\n")
+def test_a_single_line_reports_that_nothing_was_left_behind(tmp_path: Path) -> None:
+    result = clean(tmp_path)
+    assert (result.status, result.out) == (0, "nothing was left behind\n")
 
 
-def test_a_table_tells_what_went(tmp_path: Path, left: Path, dead: Owner) -> None:
-    tried = clean(tmp_path, "--dry-run")
-    assert "would be removed" in tried.out
+def test_a_table_lists_what_was_removed(tmp_path: Path, left: Path, dead: Owner) -> None:
+    dry_run = clean(tmp_path, "--dry-run")
+    assert "would be removed" in dry_run.out
     assert left.is_dir()
-    done = clean(tmp_path)
-    assert done.status == 0
-    row = done.out.splitlines()[1]
+    result = clean(tmp_path)
+    assert result.status == 0
+    row = result.out.splitlines()[1]
     for cell in ("directory", str(left), "2.9 MiB", f"process {dead.pid}", "removed"):
         assert cell in row
     assert not left.exists()
 
 
-def test_without_docker_the_rest_is_cleaned_and_that_is_said(tmp_path: Path, left: Path) -> None:
-    done = clean(tmp_path, "--json")
-    assert done.status == 0
-    assert done.err.startswith("containers were not examined: no Docker daemon answers")
-    assert done.json["docker"] in done.err
-    assert [(one["kind"], one["name"]) for one in done.json["removed"]] == [("directory", str(left))]
-    assert set(done.json) == {"removed", "kept", "unknown", "failed", "docker", "dry_run"}
+def test_without_docker_everything_else_is_cleaned_and_the_gap_is_reported(tmp_path: Path, left: Path) -> None:
+    result = clean(tmp_path, "--json")
+    assert result.status == 0
+    assert result.err.startswith("containers were not examined: no Docker daemon answers")
+    assert result.json["docker"] in result.err
+    assert [(entry["kind"], entry["name"]) for entry in result.json["removed"]] == [("directory", str(left))]
+    assert set(result.json) == {"removed", "kept", "unknown", "failed", "docker", "dry_run"}
     assert not left.exists()
 
 
-def test_what_cannot_be_judged_is_listed_with_the_way_out(tmp_path: Path, dead: Owner) -> None:
+def test_a_directory_of_an_unknown_owner_is_listed_with_the_command_that_removes_it(
+    tmp_path: Path, dead: Owner
+) -> None:
     strange = tmp_path / "tmp" / f"{replace(dead, pid_ns=1).prefix}x"
     strange.mkdir(parents=True)
-    done = clean(tmp_path)
-    assert done.status == 0
-    assert "left alone" in done.out
-    assert f"rm -r {strange}" in done.out
+    result = clean(tmp_path)
+    assert result.status == 0
+    assert "left alone" in result.out
+    assert f"rm -r {strange}" in result.out
     assert strange.is_dir()
 
 
 @pytest.fixture
-def immovable(left: Path) -> Iterator[Path]:
+def immutable(left: Path) -> Iterator[Path]:
+    """A directory of a dead process that cannot be removed, because its file is immutable."""
     if not shutil.which("chattr") or subprocess.run(["chattr", "+i", left / "file"], capture_output=True).returncode:
-        pytest.skip("no file can be made immutable here")
+        pytest.skip("files cannot be made immutable here")
     yield left
     subprocess.run(["chattr", "-R", "-i", left.parent], capture_output=True)
 
 
-def test_what_cannot_be_removed_is_named_and_the_status_is_1(tmp_path: Path, immovable: Path) -> None:
-    done = clean(tmp_path, "--json")
-    assert done.status == 1
-    assert f"agent: directory {immovable} could not be removed" in done.err
-    assert [one["name"] for one in done.json["failed"]] == [str(immovable)]
+def test_a_directory_that_cannot_be_removed_is_named_and_the_status_is_1(tmp_path: Path, immutable: Path) -> None:
+    result = clean(tmp_path, "--json")
+    assert result.status == 1
+    assert f"agent: directory {immutable} could not be removed" in result.err
+    assert [entry["name"] for entry in result.json["failed"]] == [str(immutable)]
 
 
 @pytest.mark.docker
-def test_containers_are_looked_at(tmp_path: Path) -> None:
-    done = agent(tmp_path, "clean", "--dry-run", "--json", TMPDIR=str(tmp_path))
-    assert done.json["docker"] is None
+def test_containers_are_examined_if_docker_runs(tmp_path: Path) -> None:
+    result = agent(tmp_path, "clean", "--dry-run", "--json", TMPDIR=str(tmp_path))
+    assert result.json["docker"] is None

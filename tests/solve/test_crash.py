@@ -1,4 +1,4 @@
-"""The short form of scripts/crash-test: `kill -9` at random moments, and nothing is lost."""
+"""A short run of `scripts/crash-test`: trials that are killed at random moments lose nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripts.crash_test import crash_test
 @pytest.mark.parametrize(("env", "rounds"), [("local", 6), pytest.param("docker", 3, marks=pytest.mark.docker)])
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_nothing_is_lost(env: str, rounds: int) -> None:
+def test_a_trial_killed_at_random_moments_ends_like_an_undisturbed_one(env: str, rounds: int) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         moments, bad = crash_test(Path(folder), env, rounds, seed=20261120)
     assert not bad, bad

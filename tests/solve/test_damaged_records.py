@@ -17,12 +17,14 @@ ADHOC = ("--instruction", "x", "--workspace", "start", "--env", "local", "--json
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Path:
+    """A finished trial of three steps."""
     (tmp_path / "start").mkdir()
     result = agent(tmp_path, "solve", *ADHOC, "--model", script(tmp_path, "echo 1 >a", "echo 2 >b", SUBMIT))
     return result.trial
 
 
 def refused(folder: Path, *argv: str) -> str:
+    """Run a command that must end with a usage error; return the single line that it prints."""
     result = agent(folder, *argv)
     assert (result.status, result.out) == (2, ""), (result.out, result.err)
     (line,) = result.err.splitlines()
@@ -85,7 +87,7 @@ def test_a_narrow_list_of_trials_shows_complete_ids(tmp_path: Path, trial: Path)
     assert "nowhere: no such directory" in refused(tmp_path, "trials", "--runs", "nowhere")
 
 
-def test_a_dash_stands_for_standard_output(tmp_path: Path, trial: Path) -> None:
+def test_an_export_to_a_dash_goes_to_standard_output(tmp_path: Path, trial: Path) -> None:
     result = agent(tmp_path, "export", str(trial), "--format", "openai", "-o", "-")
     assert result.out.startswith('{"messages"')
     assert not (tmp_path / "-").exists()
@@ -103,10 +105,10 @@ def test_the_process_that_holds_a_trial_is_named(tmp_path: Path, trial: Path) ->
 
 
 @pytest.mark.parametrize("text", ["nowhere/hint.md", "hint.txt", "start"])
-def test_a_path_without_a_file_is_rejected_as_a_hint(tmp_path: Path, trial: Path, text: str) -> None:
+def test_a_path_without_a_file_is_not_accepted_as_a_hint(tmp_path: Path, trial: Path, text: str) -> None:
     expected = f"agent: --inject '{text}': no such file (a literal text needs more than one word)"
     assert refused(tmp_path, "fork", str(trial), "--at", "1", "--inject", text) == expected
 
 
-def test_the_file_of_a_record_stands_for_its_trial(tmp_path: Path, trial: Path) -> None:
+def test_a_command_accepts_the_events_file_in_place_of_the_trial(tmp_path: Path, trial: Path) -> None:
     assert agent(tmp_path, "show", str(trial / "events.jsonl"), "--check").status == 0

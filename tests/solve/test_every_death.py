@@ -1,6 +1,6 @@
-"""A harness may die after any event: a record cut off there is resumed to the same end. Real environment, no kills.
+"""A record that is cut off after any event is resumed to the same end, as if its harness had died there.
 
-The kills themselves, at moments between events, are `scripts/crash-test`'s.
+The environment is real, but nothing is killed here: `scripts/crash-test` kills at random moments between events.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from trajectories.record.events import Message, Resumed
 
 
 def resume(trial: Path) -> None:
-    """Continue a trial as `agent resume` does, with nobody watching."""
+    """Continue a trial as `agent resume` does, without its output."""
     with resuming(trial) as resumption:
         resumption.run()
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trial with a prompt, a plan, failed tries, several commands a step, format errors, background processes."""
+    """A trial with its own prompt, a plan, a failed try, a format error and background processes."""
     work = tmp_path_factory.mktemp("finished")
     (work / "start").mkdir()
     (work / "start" / "given").write_text("given\n")
@@ -49,16 +49,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"commands": ["cat log", SUBMIT], "usage": used},
     ]
     options = ["--workspace", "start", "--env", "local", "--prompt", "own.yaml", "--plan", "plan.md"]
-    done = agent(work, "solve", "--instruction", "x", *options, "--model", script(work, *turns), "--json")
-    assert done.status == 0, done.err
-    shutil.rmtree(work / "start")  # nothing of this is needed any more
+    result = agent(work, "solve", "--instruction", "x", *options, "--model", script(work, *turns), "--json")
+    assert result.status == 0, result.err
+    shutil.rmtree(work / "start")  # a resumed trial needs none of these files
     (work / "own.yaml").unlink()
     (work / "plan.md").unlink()
-    return done.trial
+    return result.trial
 
 
 def cut(trial: Path, to: Path, lines: int) -> Path:
-    """A copy of a trial whose harness died when it had written so many lines."""
+    """Copy a trial as if its harness had died after so many lines of its record; return the copy."""
     batch = to / "runs" / "single"
     batch.mkdir(parents=True)
     copy = Path(shutil.copytree(trial, batch / trial.name))
@@ -71,11 +71,12 @@ def cut(trial: Path, to: Path, lines: int) -> Path:
     return copy
 
 
-def expect(trial: Path, before: Path) -> None:
-    expected, found = facts_of(before), facts_of(trial)
-    for facts in (expected, found):  # says how many processes live on, which depends on who waited
+def assert_same_end(trial: Path, undisturbed: Path) -> None:
+    """Check that a resumed trial is consistent and ended like the undisturbed one."""
+    expected, actual = facts_of(undisturbed), facts_of(trial)
+    for facts in (expected, actual):  # the line before the output counts live processes, which depends on timing
         facts.observations = {name: text.partition("output:")[2] for name, text in facts.observations.items()}
-    assert expected.differences(found) == []
+    assert expected.differences(actual) == []
     assert check(trial).first is None, check(trial).first
     messages = [event for event in read_events(trial) if isinstance(event, Message)]
     opening = [event.why for event in messages if event.why in ("system", "task", "plan")]
@@ -84,22 +85,25 @@ def expect(trial: Path, before: Path) -> None:
 
 
 def first_snapshot(trial: Path) -> int:
+    """Return the number of the line of the first snapshot."""
     lines = (trial / "events.jsonl").read_bytes().splitlines()
     return next(number for number, line in enumerate(lines, start=1) if kind_of(line) == "snapshot")
 
 
-@pytest.mark.parametrize("offset", [0, 1])  # halves, so that two workers share them
-def test_after_every_event(finished: Path, tmp_path: Path, offset: int) -> None:
+@pytest.mark.parametrize("offset", [0, 1])  # two halves, which two workers of pytest can share
+def test_a_trial_cut_off_after_any_event_is_resumed_to_the_same_end(
+    finished: Path, tmp_path: Path, offset: int
+) -> None:
     total = len((finished / "events.jsonl").read_bytes().splitlines())
     for lines in range(first_snapshot(finished) + offset, total + 1, 2):
         trial = cut(finished, tmp_path / str(lines), lines)
         before = (trial / "events.jsonl").read_bytes()
         resume(trial)
         assert (trial / "events.jsonl").read_bytes().startswith(before)
-        expect(trial, finished)
+        assert_same_end(trial, finished)
 
 
-def test_again_during_the_resumed_part(finished: Path, tmp_path: Path) -> None:
+def test_a_trial_cut_off_three_times_is_resumed_to_the_same_end(finished: Path, tmp_path: Path) -> None:
     chance = random.Random(4)
     total = len((finished / "events.jsonl").read_bytes().splitlines())
     for number in range(6):
@@ -110,20 +114,17 @@ def test_again_during_the_resumed_part(finished: Path, tmp_path: Path) -> None:
             longer = len((trial / "events.jsonl").read_bytes().splitlines())
             trial = cut(trial, tmp_path / f"{number}-{again}", chance.randint(size, longer))
         resume(trial)
-        expect(trial, finished)
+        assert_same_end(trial, finished)
 
 
-def test_the_model_is_told_what_is_lost_and_where_the_workspace_is(finished: Path, tmp_path: Path) -> None:
+def test_the_model_gets_one_notice_with_the_losses_and_the_new_directory(finished: Path, tmp_path: Path) -> None:
     lines = (finished / "events.jsonl").read_bytes().splitlines()
-    at = next(n for n, line in enumerate(lines, start=1) if b'"action_finished"' in line and b'"3.1"' in line)
-    trial = cut(finished, tmp_path / "a", at + 4)
+    number = next(n for n, line in enumerate(lines, start=1) if b'"action_finished"' in line and b'"3.1"' in line)
+    trial = cut(finished, tmp_path / "a", number + 4)
     resume(trial)
-    resumed_at = next(
-        n
-        for n, line in enumerate((trial / "events.jsonl").read_bytes().splitlines(), start=1)
-        if kind_of(line) == "resumed"
-    )
-    trial = cut(trial, tmp_path / "b", resumed_at)  # died before the model was told
+    lines = (trial / "events.jsonl").read_bytes().splitlines()
+    number = next(n for n, line in enumerate(lines, start=1) if kind_of(line) == "resumed")
+    trial = cut(trial, tmp_path / "b", number)  # the harness died before the model got the notice
     resume(trial)
     events = list(read_events(trial))
     resumed = [event for event in events if isinstance(event, Resumed)]
@@ -136,7 +137,7 @@ def test_the_model_is_told_what_is_lost_and_where_the_workspace_is(finished: Pat
     assert "\n" not in notice
 
 
-def test_facts_tell_a_difference(finished: Path, tmp_path: Path) -> None:
+def test_a_changed_usage_is_a_difference_of_facts(finished: Path, tmp_path: Path) -> None:
     trial = cut(finished, tmp_path, 10_000)
     path = trial / "events.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"input":11', b'"input":12', 1))
@@ -144,9 +145,11 @@ def test_facts_tell_a_difference(finished: Path, tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in expected.differences(facts_of(trial))] == ["usage"]
 
 
-def test_a_workspace_without_its_snapshot_must_be_there(finished: Path, tmp_path: Path) -> None:
+def test_a_trial_without_a_snapshot_is_not_resumed_if_its_start_directory_is_gone(
+    finished: Path, tmp_path: Path
+) -> None:
     trial = cut(finished, tmp_path, first_snapshot(finished) - 1)
-    refused = agent(tmp_path, "resume", str(trial))
-    assert refused.status == 2
-    assert "is no directory" in refused.err
+    result = agent(tmp_path, "resume", str(trial))
+    assert result.status == 2
+    assert "is not a directory" in result.err
     assert json.loads((trial / "events.jsonl").read_text().splitlines()[0])["type"] == "trial_started"

@@ -13,6 +13,7 @@ from trajectories.reading.family import family
 
 
 def solve(work: Path, *turns: str) -> Path:
+    """Solve with a script of these turns; return the trial."""
     (work / "start").mkdir(exist_ok=True)
     argv = ["--instruction", "x", "--workspace", str(work / "start"), "--env", "local"]
     result = agent(work, "solve", *argv, "--model", script(work, *turns, SUBMIT), "--json")
@@ -26,19 +27,19 @@ def fork(work: Path, parent: Path, at: int, *turns: str) -> Path:
     return result.trial
 
 
-def test_the_tree_of_forks(tmp_path: Path) -> None:
+def test_a_trial_is_shown_with_the_tree_of_its_forks(tmp_path: Path) -> None:
     first = solve(tmp_path, "echo 1", "echo 2")
     second = fork(tmp_path, first, 1, "-", "echo other way")
     third = fork(tmp_path, second, 1, "-", "-", "echo third way")
-    shown = agent(tmp_path, "show", str(second)).out
-    assert f"forked from {first.name} at step 1" in shown
-    assert "inherited step 1 of the parent" in shown
-    assert "inherited tool: observation" in shown
-    tree = shown[shown.rindex(first.name) :]
+    page = agent(tmp_path, "show", str(second)).out
+    assert f"forked from {first.name} at step 1" in page
+    assert "inherited step 1 of the parent" in page
+    assert "inherited tool: observation" in page
+    tree = page[page.rindex(first.name) :]
     assert tree.index(f"at step 1: {second.name}") < tree.index(f"at step 1: {third.name}")
-    shown = agent(tmp_path, "show", str(second), "--json").json
-    assert shown["parent"] == {"trial": first.name, "step": 1}
-    assert shown["forks"] == [{"trial": str(third.absolute()), "step": 1}]
+    summary = agent(tmp_path, "show", str(second), "--json").json
+    assert summary["parent"] == {"trial": first.name, "step": 1}
+    assert summary["forks"] == [{"trial": str(third.absolute()), "step": 1}]
     assert agent(tmp_path, "show", str(first), "--json").json["parent"] is None
     listed = agent(tmp_path, "trials", COLUMNS="400").out
     assert "fork of" in listed.splitlines()[0]
@@ -47,7 +48,7 @@ def test_the_tree_of_forks(tmp_path: Path) -> None:
     assert f"{first.name} (not found)" in agent(tmp_path, "show", str(second)).out
 
 
-def test_records_that_name_each_other_end_no_command(tmp_path: Path) -> None:
+def test_records_that_name_each_other_as_parents_do_not_break_the_tree(tmp_path: Path) -> None:
     for name, parent in (("a", "b"), ("b", "a"), ("c", "c")):
         (tmp_path / "batch" / name).mkdir(parents=True)
         (tmp_path / "batch" / name / "events.jsonl").write_text(f'{{"parent":{{"trial":"{parent}","step":1}}}}\n')

@@ -1,4 +1,4 @@
-"""Signals and lost terminals at awkward moments: the record is closed, the JSON printed, nothing goes on."""
+"""Signals and lost terminals at inconvenient moments: the record is closed and the JSON printed; nothing runs on."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def begin(work: Path, *argv: str, stderr: int = subprocess.DEVNULL) -> subproces
 
 
 def wait_for(runs: Path, text: str, seconds: float = 60) -> Path:
+    """Return the events file under `runs` once it contains a text."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         for path in runs.glob("*/*/events.jsonl"):
             if text in path.read_text():
                 return path
         time.sleep(0.005)
-    raise AssertionError(f"{text} did not come")
+    raise AssertionError(f"no record contains {text}")
 
 
 @pytest.mark.parametrize("gap_s", [0.0, 0.01, 0.05, 0.1])
@@ -58,7 +59,7 @@ def test_two_interrupts_in_a_row_lose_neither_the_record_nor_the_json(work: Path
     assert (events.parent / "trial.json").exists()
 
 
-def test_an_interrupt_right_at_the_start_closes_the_record(work: Path) -> None:
+def test_an_interrupt_at_the_start_closes_the_record(work: Path) -> None:
     process = begin(work, *ADHOC, "--model", script(work, "sleep 100", SUBMIT))
     events = wait_for(work / "runs", "trial_started")
     process.send_signal(signal.SIGINT)
@@ -68,7 +69,7 @@ def test_an_interrupt_right_at_the_start_closes_the_record(work: Path) -> None:
     assert any(event.type == "exit" for event in read_events(events.parent))
 
 
-def test_an_interrupt_in_the_export_ends_everything_and_starts_no_further_attempt(work: Path) -> None:
+def test_an_interrupt_in_the_export_ends_the_command_without_another_attempt(work: Path) -> None:
     fill = "head -c 300000000 /dev/urandom >big"
     process = begin(work, *ADHOC, "--attempts", "3", "--model", script(work, fill, SUBMIT))
     events = wait_for(work / "runs", '"type":"exit"')
@@ -97,7 +98,7 @@ def test_finished_attempts_are_reported_when_a_later_one_is_interrupted(work: Pa
     assert len(causes) < 10
 
 
-def test_a_progress_output_that_breaks_does_not_touch_the_trial(work: Path) -> None:
+def test_a_trial_is_not_affected_by_progress_output_that_cannot_be_written(work: Path) -> None:
     with Path("/dev/full").open("w") as full:
         process = begin(work, *ADHOC, "--model", script(work, "echo one", SUBMIT), stderr=full.fileno())
         out, _ = process.communicate(timeout=120)
@@ -105,7 +106,7 @@ def test_a_progress_output_that_breaks_does_not_touch_the_trial(work: Path) -> N
     assert json.loads(out)["exit"]["cause"] == "submitted"
 
 
-def test_under_nohup_a_hangup_is_ignored(work: Path) -> None:
+def test_a_hangup_under_nohup_is_ignored(work: Path) -> None:
     argv = ["nohup", *AGENT, *ADHOC, "--model", script(work, "sleep 1", SUBMIT)]
     process = subprocess.Popen(
         argv, cwd=work, env=environment(work), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

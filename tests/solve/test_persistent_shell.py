@@ -1,4 +1,4 @@
-"""`agent solve --shell persistent`: the model is told, state lives on, and the record says when it was lost."""
+"""`agent solve --shell persistent`: the prompt describes the shell, its state persists, and its loss is recorded."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
 
 
-def test_a_trial_in_one_shell(tmp_path: Path) -> None:
+def test_the_commands_of_a_trial_share_one_shell_until_it_exits(tmp_path: Path) -> None:
     (tmp_path / "start").mkdir()
     model = script(
         tmp_path, "cd /; x=1", "echo $PWD $x", "read y; sleep 100", "echo $x", "exit 4", "echo ${x-gone}", SUBMIT
     )
-    where = ("--instruction", "Say hello.", "--workspace", "start", "--env", "local")
-    done = agent(
-        tmp_path, "solve", *where, "--model", model, "--shell", "persistent", "--command-timeout", "1s", "--json"
+    options = ("--instruction", "Say hello.", "--workspace", "start", "--env", "local")
+    result = agent(
+        tmp_path, "solve", *options, "--model", model, "--shell", "persistent", "--command-timeout", "1s", "--json"
     )
-    assert done.status == 0, done.err
-    finished = [event for event in done.events if event.type == "action_finished"]
+    assert result.status == 0, result.err
+    finished = [event for event in result.events if event.type == "action_finished"]
     assert [event.output.text for event in finished] == ["", "/ 1\n", "", "1\n", "", "gone\n"]
     assert [event.shell_lost is not None for event in finished] == [False, False, False, False, True, False]
     assert finished[2].ended == "deadline"
-    start = next(event for event in done.events if event.type == "trial_started")
+    start = next(event for event in result.events if event.type == "trial_started")
     assert start.environment_spec["shell"] == "persistent"
-    started = next(event for event in done.events if event.type == "env_started")
+    started = next(event for event in result.events if event.type == "env_started")
     assert "persistent-shell" in started.promises
-    said = [event.content for event in done.events if event.type == "message"]
-    assert "one shell" in said[1]
-    assert any("variables and functions are gone" in text for text in said)
+    messages = [event.content for event in result.events if event.type == "message"]
+    assert "one shell" in messages[1]
+    assert any("variables and functions are gone" in text for text in messages)

@@ -1,4 +1,4 @@
-"""The recordings in the repository, solved again with `--model replay:`: the same verdict, case by case."""
+"""The recordings in the repository, solved again with `--model replay:`, have the same verdict, case by case."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def verdict_of(trial: Path) -> dict[str, str]:
 )
 def test_the_ledger_recording_passes_again_in_every_environment(tmp_path: Path, env: str) -> None:
     recording = RECORDINGS / "ledger"
-    done = agent(tmp_path, "solve", "--task", "demo/ledger", "--env", env, "--model", f"replay:{recording}", "--json")
-    assert done.status == 0, done.err
-    assert done.json["verdict"]["passed"]
-    assert verdict_of(done.trial) == verdict_of(recording)
+    result = agent(tmp_path, "solve", "--task", "demo/ledger", "--env", env, "--model", f"replay:{recording}", "--json")
+    assert result.status == 0, result.err
+    assert result.json["verdict"]["passed"]
+    assert verdict_of(result.trial) == verdict_of(recording)
 
 
 @pytest.mark.docker
@@ -44,12 +44,12 @@ def test_the_ledger_recording_passes_again_in_every_environment(tmp_path: Path, 
 @pytest.mark.timeout(900)
 def test_the_rebuild_of_a_real_program_replays_to_the_same_verdict(tmp_path: Path) -> None:
     recording = RECORDINGS / "figlet"
-    done = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", f"replay:{recording}", "--json", timeout=880)
-    assert done.status == 0, done.err
-    assert done.json["verdict"]["quality"] == json.loads((recording / "verdict.json").read_text())["quality"] > 0.8
-    assert verdict_of(done.trial) == verdict_of(recording)
+    result = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", f"replay:{recording}", "--json", timeout=880)
+    assert result.status == 0, result.err
+    assert result.json["verdict"]["quality"] == json.loads((recording / "verdict.json").read_text())["quality"] > 0.8
+    assert verdict_of(result.trial) == verdict_of(recording)
     recorded = [event for event in read_events(recording) if isinstance(event, ActionFinished)]
-    repeated = [event for event in done.events if isinstance(event, ActionFinished)]
+    repeated = [event for event in result.events if isinstance(event, ActionFinished)]
     assert [event.exit_code for event in repeated] == [event.exit_code for event in recorded]
 
 
@@ -65,13 +65,13 @@ def test_a_finished_or_interrupted_trial_leaves_no_container(tmp_path: Path) -> 
         text=True,
     )
     container = _container_of(tmp_path / "runs", '"action":"2.1"')
-    assert _known(container)
+    assert _exists(container)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert json.loads(out)["exit"]["cause"] == "interrupted"
     assert json.loads(out)["verdict"] is None
-    assert not _known(container)
+    assert not _exists(container)
 
 
 @pytest.mark.docker
@@ -90,16 +90,16 @@ def test_a_killed_harness_leaves_no_container_and_a_readable_record(tmp_path: Pa
     process.kill()
     process.wait()
     until = time.monotonic() + 60
-    while _known(container) and time.monotonic() < until:
+    while _exists(container) and time.monotonic() < until:
         time.sleep(0.1)
-    assert not _known(container)
+    assert not _exists(container)
     listing = agent(tmp_path, "trials", "--json").json
     assert listing["trials"][0]["steps"] == 2
     assert listing["trials"][0]["exit"] is None
 
 
-def _begun(folder: Path, *turns: str) -> subprocess.Popen[str]:
-    """A trial of these turns in Docker, under way."""
+def _begin(folder: Path, *turns: str) -> subprocess.Popen[str]:
+    """Start a trial of these turns in Docker."""
     return subprocess.Popen(
         [*AGENT, "solve", "--task", "demo/ledger", "--env", "docker", "--json", "--model", script(folder, *turns)],
         cwd=folder,
@@ -112,7 +112,7 @@ def _begun(folder: Path, *turns: str) -> subprocess.Popen[str]:
 
 @pytest.mark.docker
 def test_a_container_removed_under_a_trial_ends_it_as_infrastructure(tmp_path: Path) -> None:
-    process = _begun(tmp_path, "sleep 1000", SUBMIT)
+    process = _begin(tmp_path, "sleep 1000", SUBMIT)
     container = _container_of(tmp_path / "runs", '"action":"1.1"')
     subprocess.run(["docker", "rm", "-f", container], check=True, capture_output=True)
     out, _ = process.communicate(timeout=120)
@@ -123,8 +123,8 @@ def test_a_container_removed_under_a_trial_ends_it_as_infrastructure(tmp_path: P
 
 
 @pytest.mark.docker
-def test_a_lost_container_s_workspace_is_exported_if_it_still_can_be(tmp_path: Path) -> None:
-    process = _begun(tmp_path, "echo work >made", "sleep 1000", SUBMIT)
+def test_the_workspace_of_a_paused_container_is_exported(tmp_path: Path) -> None:
+    process = _begin(tmp_path, "echo work >made", "sleep 1000", SUBMIT)
     container = _container_of(tmp_path / "runs", '"action":"2.1"')
     subprocess.run(["docker", "pause", container], check=True, capture_output=True)
     out, _ = process.communicate(timeout=120)
@@ -134,11 +134,11 @@ def test_a_lost_container_s_workspace_is_exported_if_it_still_can_be(tmp_path: P
     (exported,) = [event for event in read_events(tmp_path / summary["trial"]) if event.type == "workspace_exported"]
     with zstandard.open(tmp_path / summary["trial"] / exported.path) as data:
         assert b"./made" in data.read()
-    assert not _known(container)
+    assert not _exists(container)
 
 
 def _container_of(runs: Path, text: str, seconds: float = 60) -> str:
-    """The container of the only trial under `runs`, once its record holds this text."""
+    """Wait until the record of the only trial under `runs` contains a text; return the container of the trial."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         for path in runs.glob("*/*/events.jsonl"):
@@ -147,9 +147,9 @@ def _container_of(runs: Path, text: str, seconds: float = 60) -> str:
                 assert started.container is not None
                 return started.container
         time.sleep(0.05)
-    raise AssertionError(f"{text} did not come")
+    raise AssertionError(f"no record contains {text}")
 
 
-def _known(container: str) -> bool:
-    done = subprocess.run(["docker", "inspect", container], capture_output=True, check=False)
-    return done.returncode == 0
+def _exists(container: str) -> bool:
+    result = subprocess.run(["docker", "inspect", container], capture_output=True, check=False)
+    return result.returncode == 0

@@ -1,4 +1,4 @@
-"""A trial whose harness died goes on where it was; a finished one says so; a fork has a life of its own."""
+"""A trial whose harness died continues where it stopped, and a fork continues from a step of another trial."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def options(work: Path, kind: str, model: str) -> list[str]:
 
 
 def killed(work: Path, *argv: str, when: str, after_s: float = 0.0) -> Path:
-    """A trial whose harness is killed once its events hold a text; its directory."""
+    """Kill a trial `after_s` seconds after its events contain the text `when`; return the trial."""
     process = subprocess.Popen(
         [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -47,17 +47,18 @@ def killed(work: Path, *argv: str, when: str, after_s: float = 0.0) -> Path:
                 return path.parent
         time.sleep(0.002)
     process.kill()
-    raise AssertionError(f"{when} did not come")
+    raise AssertionError(f"no record contains {when}")
 
 
-def final(done: CommandResult, work: Path) -> dict[str, str]:
+def files_at_end(result: CommandResult, work: Path) -> dict[str, str]:
+    """Return the text of each file of the trial's last workspace."""
     out = work / f"out-{time.monotonic_ns()}"
-    assert agent(work, "checkout", str(done.trial), str(out)).status == 0
+    assert agent(work, "checkout", str(result.trial), str(out)).status == 0
     return {str(path.relative_to(out)): path.read_text() for path in sorted(out.rglob("*")) if path.is_file()}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_trial_goes_on_where_it_was(work: Path, kind: str) -> None:
+def test_a_trial_that_was_killed_continues_where_it_stopped(work: Path, kind: str) -> None:
     turns = [
         "echo one >>log; (sleep 77 &)",
         ["echo two >>log", "echo more >new"],
@@ -68,14 +69,14 @@ def test_a_killed_trial_goes_on_where_it_was(work: Path, kind: str) -> None:
     model = script(work, *turns)
     trial = killed(work, *options(work, kind, model), when='"action":"3.1"', after_s=0.2)
     before = (trial / "events.jsonl").read_bytes()
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert done.json["exit"]["cause"] == "submitted"
-    assert (done.json["steps"], done.json["commands"]) == (5, 6)  # 3.1 was begun twice
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert result.json["exit"]["cause"] == "submitted"
+    assert (result.json["steps"], result.json["commands"]) == (5, 6)  # 3.1 was started twice
     assert (trial / "events.jsonl").read_bytes().startswith(before)
-    events = done.events
+    events = result.events
     assert [event.seq for event in events] == list(range(len(events)))
-    assert final(done, work)["log"] == "one\ntwo\nthree\n"
+    assert files_at_end(result, work)["log"] == "one\ntwo\nthree\n"
     shown = next(event for event in events if isinstance(event, Message) and event.action == "4.1")
     assert shown.content.endswith("one\ntwo\nthree\n")
     resumed = next(event for event in events if isinstance(event, Resumed))
@@ -87,23 +88,23 @@ def test_a_killed_trial_goes_on_where_it_was(work: Path, kind: str) -> None:
     assert agent(work, "show", str(trial), "--check").status == 0
 
 
-def test_the_time_it_was_down_counts_for_nothing(work: Path) -> None:
+def test_the_time_between_kill_and_resume_does_not_count(work: Path) -> None:
     began = time.monotonic()
     trial = killed(work, *options(work, "local", script(work, "echo a", "sleep 1", SUBMIT)), when='"action":"2.1"')
     time.sleep(3)
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert 1.0 <= done.json["wall_s"] < time.monotonic() - began - 3
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert 1.0 <= result.json["wall_s"] < time.monotonic() - began - 3
 
 
 def test_a_call_in_flight_is_made_again_and_its_usage_is_unknown(work: Path) -> None:
     slow = {"commands": ["echo late"], "reply_delay_s": 1.5}
     trial = killed(work, *options(work, "local", script(work, "echo a", slow, SUBMIT)), when='"call_started","step":2')
     assert summarize(trial, read_events(trial)).unmetered_calls == 1
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert done.json["steps"] == 3
-    lost = next(event for event in done.events if isinstance(event, CallFailed))
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert result.json["steps"] == 3
+    lost = next(event for event in result.events if isinstance(event, CallFailed))
     assert (lost.step, lost.error, lost.retry) == (2, "interrupted", True)
 
 
@@ -113,14 +114,14 @@ def test_a_command_that_finished_before_its_snapshot_is_run_again(work: Path) ->
         *options(work, "local", script(work, "echo a >>f", ["echo b >>f", "sleep 1"], SUBMIT)),
         when='"action":"2.2"',
     )
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert next(event for event in done.events if isinstance(event, Resumed)).rerun == ("2.1",)
-    assert final(done, work)["f"] == "a\nb\n"
-    assert sum(isinstance(event, ActionFinished) and event.action == "2.1" for event in done.events) == 1
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert next(event for event in result.events if isinstance(event, Resumed)).rerun == ("2.1",)
+    assert files_at_end(result, work)["f"] == "a\nb\n"
+    assert sum(isinstance(event, ActionFinished) and event.action == "2.1" for event in result.events) == 1
 
 
-def test_an_interrupted_trial_goes_on(work: Path) -> None:
+def test_an_interrupted_trial_is_resumed(work: Path) -> None:
     argv = options(work, "local", script(work, "echo a >f", "sleep 2; echo b >>f", SUBMIT))
     process = subprocess.Popen(
         [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -132,23 +133,23 @@ def test_an_interrupted_trial_goes_on(work: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(120) == 130
     (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert done.json["exit"]["cause"] == "submitted"
-    assert final(done, work)["f"] == "a\nb\n"
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert result.json["exit"]["cause"] == "submitted"
+    assert files_at_end(result, work)["f"] == "a\nb\n"
     assert agent(work, "show", str(trial), "--check").status == 0
 
 
-def test_a_finished_trial_says_so(work: Path) -> None:
-    done = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--json")
-    before = (done.trial / "events.jsonl").read_bytes()
-    again = agent(work, "resume", str(done.trial), "--json")
-    assert (again.status, again.json["exit"]["cause"]) == (0, "submitted")
-    assert "is finished" in again.err
-    assert (done.trial / "events.jsonl").read_bytes() == before
+def test_resuming_a_finished_trial_reports_that_it_is_finished(work: Path) -> None:
+    result = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--json")
+    before = (result.trial / "events.jsonl").read_bytes()
+    resumed = agent(work, "resume", str(result.trial), "--json")
+    assert (resumed.status, resumed.json["exit"]["cause"]) == (0, "submitted")
+    assert "is finished" in resumed.err
+    assert (result.trial / "events.jsonl").read_bytes() == before
 
 
-def test_two_processes_on_one_trial(work: Path) -> None:
+def test_a_trial_that_another_process_holds_is_not_resumed(work: Path) -> None:
     argv = options(work, "local", script(work, "sleep 60", SUBMIT))
     process = subprocess.Popen(
         [*AGENT, "solve", *argv], cwd=work, env=environment(work), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -159,30 +160,30 @@ def test_two_processes_on_one_trial(work: Path) -> None:
             assert time.monotonic() < until
             time.sleep(0.01)
         (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
-        refused = agent(work, "resume", str(trial))
-        assert refused.status == 2
-        assert "is at work on this trial" in refused.err
+        result = agent(work, "resume", str(trial))
+        assert result.status == 2
+        assert "is at work on this trial" in result.err
     finally:
         process.kill()
         process.wait(120)
 
 
-def test_a_script_that_changed_is_refused(work: Path) -> None:
+def test_a_trial_is_not_resumed_with_a_changed_script(work: Path) -> None:
     model = script(work, "echo a", "sleep 5", SUBMIT)
     trial = killed(work, *options(work, "local", model), when='"action":"2.1"')
     Path(model.partition(":")[2]).write_text(json.dumps(["echo other", SUBMIT]))
-    refused = agent(work, "resume", str(trial))
-    assert refused.status == 2
-    assert "has changed" in refused.err
+    result = agent(work, "resume", str(trial))
+    assert result.status == 2
+    assert "has changed" in result.err
 
 
-def test_a_torn_last_line_is_cut_off(work: Path) -> None:
+def test_a_trial_with_an_incomplete_last_line_is_resumed(work: Path) -> None:
     trial = killed(work, *options(work, "local", script(work, "echo a >f", "sleep 2", SUBMIT)), when='"action":"2.1"')
     with (trial / "events.jsonl").open("ab") as file:
         file.write(b'{"seq":99,"t":"2026')
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert [event.seq for event in done.events] == list(range(len(done.events)))
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert [event.seq for event in result.events] == list(range(len(result.events)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -212,9 +213,9 @@ def test_a_fork_begins_with_messages_and_workspace_of_its_step(work: Path, kind:
     first = child.events[0]
     assert (first.parent.trial, first.parent.step) == (parent.trial.name, 2)
     messages = [event for event in child.events if isinstance(event, Message)]
-    theirs = [event for event in parent.events if isinstance(event, Message)]
+    parent_messages = [event for event in parent.events if isinstance(event, Message)]
     inherited = [event.content for event in messages if event.inherited]
-    assert inherited == [event.content for event in theirs][: len(inherited)]
+    assert inherited == [event.content for event in parent_messages][: len(inherited)]
     assert [event.content for event in messages if event.why == "hint"] == ["look at the log"]
     assert agent(work, "show", str(child.trial), "--check").status == 0
     assert agent(work, "fork", str(child.trial), "--at", "1", "--model", other, "--no-evaluate").status == 0
@@ -234,42 +235,42 @@ def test_a_fork_s_limits_count_from_the_branch_point(work: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"), [(("--at", "9"), "has steps 0 to 2"), (("--at", "1", "--model", "script:none"), "cannot read")]
+    ("argv", "message"), [(("--at", "9"), "has steps 0 to 2"), (("--at", "1", "--model", "script:none"), "cannot read")]
 )
-def test_a_fork_that_cannot_be(work: Path, argv: tuple[str, ...], said: str) -> None:
+def test_an_impossible_fork_is_rejected_before_anything_starts(work: Path, argv: tuple[str, ...], message: str) -> None:
     parent = agent(work, "solve", *options(work, "local", script(work, "echo 1", SUBMIT)), "--json")
-    done = agent(work, "fork", str(parent.trial), *argv)
-    assert (done.status, said in done.err) == (2, True), done.err
+    result = agent(work, "fork", str(parent.trial), *argv)
+    assert (result.status, message in result.err) == (2, True), result.err
     assert len(list(work.glob("runs/single/*/events.jsonl"))) == 1
 
 
-def test_each_step_is_kept(work: Path) -> None:
-    done = agent(
+def test_the_changes_of_each_step_are_recorded(work: Path) -> None:
+    result = agent(
         work, "solve", *options(work, "local", script(work, "echo 1 >a", "true", "rm given", SUBMIT)), "--json"
     )
-    snapshots = [event for event in done.events if isinstance(event, Snapshot)]
-    said = {event.step: [(one.path, one.change) for one in event.changes] for event in snapshots}
-    assert said == {0: [("given", "created")], 1: [("a", "created")], 2: [], 3: [("given", "deleted")], 4: []}
+    snapshots = [event for event in result.events if isinstance(event, Snapshot)]
+    changes = {event.step: [(change.path, change.change) for change in event.changes] for event in snapshots}
+    assert changes == {0: [("given", "created")], 1: [("a", "created")], 2: [], 3: [("given", "deleted")], 4: []}
 
 
 @pytest.mark.docker
-def test_a_checkpoint_keeps_what_is_installed(work: Path) -> None:
+def test_a_trial_is_resumed_in_the_image_of_its_last_checkpoint(work: Path) -> None:
     turns = ["echo 1 >a", "sleep 3", SUBMIT]
     model = script(work, *turns)
     trial = killed(work, *options(work, "docker", model), "--checkpoint-every", "1", when='"action":"2.1"')
     events = list(read_events(trial))
     image = next(event.image for event in events if event.type == "checkpoint")
-    done = agent(work, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
-    assert [event.image for event in done.events if event.type == "env_started"][1] == image
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert [event.image for event in result.events if event.type == "env_started"][1] == image
     subprocess.run(
-        ["docker", "rmi", "-f", *{event.image for event in done.events if event.type == "checkpoint"}],
+        ["docker", "rmi", "-f", *{event.image for event in result.events if event.type == "checkpoint"}],
         check=True,
         stdout=subprocess.DEVNULL,
     )
 
 
-def test_checkpoints_are_refused_where_there_are_none(work: Path) -> None:
-    done = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--checkpoint-every", "2")
-    assert done.status == 2
-    assert "--checkpoint-every" in done.err
+def test_checkpoints_are_rejected_in_an_environment_without_them(work: Path) -> None:
+    result = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--checkpoint-every", "2")
+    assert result.status == 2
+    assert "--checkpoint-every" in result.err

@@ -1,4 +1,4 @@
-"""A fork whose harness died goes on to the same end, whatever of its beginning is recorded."""
+"""A fork whose harness died is resumed to the same end, no matter how much of its beginning is recorded."""
 
 from __future__ import annotations
 
@@ -27,34 +27,40 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / "start" / "given").write_text("given\n")
     (work / "plan.md").write_text("Count to four.")
     model = script(work, "echo one >>log", "echo two >>log", SUBMIT)
-    place = ["--instruction", "x", "--workspace", "start", "--env", "local", "--model", model]
-    parent = agent(work, "solve", *place, "--json").trial
+    options = ["--instruction", "x", "--workspace", "start", "--env", "local", "--model", model]
+    parent = agent(work, "solve", *options, "--json").trial
     other = script(work, "-", "-", "echo three >>log", "cat log", SUBMIT)
     branch = ["--at", "2", "--model", other, "--plan", "plan.md", "--inject", "Hurry."]
     child = agent(work, "fork", str(parent), *branch, "--json")
     assert child.status == 0, child.err
-    shutil.rmtree(work / "start")  # nothing of this is needed any more
+    shutil.rmtree(work / "start")  # a resumed fork needs none of these files
     (work / "plan.md").unlink()
     return child.trial
 
 
 def copy_cut(forked: Path, to: Path, lines: int) -> tuple[Path, Path]:
-    """The fork, dead after so many lines, and its parent beside it."""
+    """Copy the fork as if its harness had died after so many lines, and its parent beside it; return both copies."""
     (parent,) = (path.parent for path in forked.parent.glob("*/events.jsonl") if path.parent != forked)
     trial = cut(forked, to, lines)
     return trial, Path(shutil.copytree(parent, trial.parent / parent.name))
 
 
 def messages(trial: Path) -> list[tuple[str, str, str]]:
-    found = [event for event in read_events(trial) if isinstance(event, Message) and event.why != "notice"]
-    return [(one.role, one.content, one.why) for one in found]
+    """Return role, content and reason of each message of a trial, except notices."""
+    return [
+        (event.role, event.content, event.why)
+        for event in read_events(trial)
+        if isinstance(event, Message) and event.why != "notice"
+    ]
 
 
 def kinds(trial: Path) -> list[str | None]:
     return [kind_of(line) for line in (trial / "events.jsonl").read_bytes().splitlines()]
 
 
-def test_after_every_event_of_its_beginning(forked: Path, tmp_path: Path) -> None:
+def test_a_fork_cut_off_after_any_event_of_its_beginning_is_resumed_to_the_same_end(
+    forked: Path, tmp_path: Path
+) -> None:
     answered = kinds(forked).index("call_finished") + 1
     for lines in [*range(1, answered + 2), len(kinds(forked)) - 3]:
         trial, _ = copy_cut(forked, tmp_path / str(lines), lines)
@@ -65,7 +71,9 @@ def test_after_every_event_of_its_beginning(forked: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("lost", ["parent", "hint"])
-def test_without_its_parent_or_its_hint(forked: Path, tmp_path: Path, lost: str) -> None:
+def test_a_fork_that_lost_its_parent_or_its_hint_is_not_resumed_and_the_error_names_the_loss(
+    forked: Path, tmp_path: Path, lost: str
+) -> None:
     trial, parent = copy_cut(forked, tmp_path, kinds(forked).index("inherited_reply") + 1)
     if lost == "parent":
         shutil.rmtree(parent)

@@ -1,4 +1,4 @@
-"""Whole trials over a real wire: the real command, litellm's client, an HTTP server in a provider's place."""
+"""Whole trials with the real command and litellm's client, against an HTTP server in place of a provider."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def test_a_trial_over_each_protocol_is_recorded_metered_and_priced(work: Path, p
         Turn(commands=(SUBMIT,)),
     ]
     with WireServer(turns) as server:
-        done = solve(work, server, protocol)
-    assert done.status == 0, done.err
-    assert done.json["exit"]["cause"] == "submitted"
-    assert (done.json["steps"], done.json["commands"]) == (3, 3)
-    finished = [event for event in done.events if isinstance(event, CallFinished)]
+        result = solve(work, server, protocol)
+    assert result.status == 0, result.err
+    assert result.json["exit"]["cause"] == "submitted"
+    assert (result.json["steps"], result.json["commands"]) == (3, 3)
+    finished = [event for event in result.events if isinstance(event, CallFinished)]
     counted = [request.counted for request in server.requests]
     assert [event.usage.prompt for event in finished] == [count.prompt for count in counted]
-    assert done.json["usage"]["cache_read"] == sum(count.read for count in counted)
-    assert done.json["unmetered_calls"] == 0
+    assert result.json["usage"]["cache_read"] == sum(count.read for count in counted)
+    assert result.json["unmetered_calls"] == 0
     priced = protocol != "chat"  # its model's name is made up
-    assert (done.json["cost_usd"]["computed"] is not None) == priced
+    assert (result.json["cost_usd"]["computed"] is not None) == priced
     if priced:
-        assert 0 < done.json["cost_usd"]["computed"] <= done.json["cost_usd"]["list"] * 1.25
-    results = [event.exit_code for event in done.events if event.type == "action_finished"]
+        assert 0 < result.json["cost_usd"]["computed"] <= result.json["cost_usd"]["list"] * 1.25
+    results = [event.exit_code for event in result.events if event.type == "action_finished"]
     assert results == [0, 4, 1]
 
 
@@ -63,85 +63,85 @@ def test_a_trial_over_each_protocol_is_recorded_metered_and_priced(work: Path, p
 def test_call_ids_with_a_secret_are_masked_in_the_record_and_sent_back_as_they_came(work: Path, protocol: str) -> None:
     secret = "sk-verysecret-123"
     turns = [reply_with_ids(protocol, f"call_{secret}", "other"), Turn(commands=(SUBMIT,))]
-    with WireServer(turns) as server:  # refuses a result whose id no call of the conversation has
-        done = solve(work, server, protocol, SOME_API_KEY=secret)
-    assert (done.status, done.json["exit"]["cause"], done.json["steps"]) == (0, "submitted", 2), done.err
-    assert secret not in (done.trial / "events.jsonl").read_text()
+    with WireServer(turns) as server:  # rejects a result with an id that no call of the conversation has
+        result = solve(work, server, protocol, SOME_API_KEY=secret)
+    assert (result.status, result.json["exit"]["cause"], result.json["steps"]) == (0, "submitted", 2), result.err
+    assert secret not in (result.trial / "events.jsonl").read_text()
     masked = "call_[secret:SOME_API_KEY]"
-    assert [event.tool_call_id for event in done.events if event.type == "action_finished"][:2] == [masked, "other"]
-    assert check(done.trial).consistent
+    assert [event.tool_call_id for event in result.events if event.type == "action_finished"][:2] == [masked, "other"]
+    assert check(result.trial).consistent
 
 
-def test_failed_tries_are_recorded_one_by_one_and_are_no_steps(work: Path) -> None:
+def test_each_failed_try_is_recorded_and_is_not_a_step(work: Path) -> None:
     turns = [rate_limited("1"), server_error(500), Turn(commands=(SUBMIT,))]
     with WireServer(turns) as server:
-        done = solve(work, server, "chat")
-    assert done.json["exit"]["cause"] == "submitted"
-    assert (done.json["steps"], done.json["failed_calls"]) == (1, 2)
-    failed = [event for event in done.events if isinstance(event, CallFailed)]
+        result = solve(work, server, "chat")
+    assert result.json["exit"]["cause"] == "submitted"
+    assert (result.json["steps"], result.json["failed_calls"]) == (1, 2)
+    failed = [event for event in result.events if isinstance(event, CallFailed)]
     assert [(event.error, event.status, event.try_, event.retry) for event in failed] == [
         ("rate_limit", 429, 1, True),
         ("server_error", 500, 2, True),
     ]
-    assert done.json["working_s"] < done.json["wall_s"] - sum(event.wait_s for event in failed) + 0.5
+    assert result.json["working_s"] < result.json["wall_s"] - sum(event.wait_s for event in failed) + 0.5
     assert len(server.requests) == 3
 
 
-def test_a_bad_key_is_not_tried_again_and_ends_as_infrastructure(work: Path) -> None:
+def test_a_bad_key_is_not_tried_again_and_ends_the_trial_as_infrastructure(work: Path) -> None:
     with WireServer([bad_key()]) as server:
-        done = solve(work, server, "chat")
-    assert done.status == 1
-    assert done.json["exit"]["reason"] == "infrastructure"
-    assert done.json["exit"]["cause"] == "model_unavailable"
+        result = solve(work, server, "chat")
+    assert result.status == 1
+    assert result.json["exit"]["reason"] == "infrastructure"
+    assert result.json["exit"]["cause"] == "model_unavailable"
     assert len(server.requests) == 1
-    assert (done.trial / "workspace.tar.zst").exists()
+    assert (result.trial / "workspace.tar.zst").exists()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_prompt_that_does_not_fit_is_a_limit_not_an_error(work: Path, protocol: str) -> None:
+def test_a_prompt_longer_than_the_context_ends_the_trial_as_a_limit(work: Path, protocol: str) -> None:
     with WireServer([Turn(commands=("ls",)), too_long(protocol)]) as server:
-        done = solve(work, server, protocol)
-    assert done.status == 0, done.err
-    assert (done.json["exit"]["reason"], done.json["exit"]["cause"]) == ("limit", "context")
+        result = solve(work, server, protocol)
+    assert result.status == 0, result.err
+    assert (result.json["exit"]["reason"], result.json["exit"]["cause"]) == ("limit", "context")
 
 
 def test_a_refusal_ends_the_trial(work: Path) -> None:
     with WireServer([Turn(refusal="I cannot help with that.")]) as server:
-        done = solve(work, server, "chat")
-    assert done.json["exit"]["cause"] == "refusal"
+        result = solve(work, server, "chat")
+    assert result.json["exit"]["cause"] == "refusal"
 
 
-def test_the_cost_limit_is_kept_on_a_priced_model(work: Path) -> None:
+def test_a_cost_limit_ends_the_trial_of_a_priced_model(work: Path) -> None:
     with WireServer([Turn(commands=("true",), usage={"input_tokens": 100_000})] * 9) as server:
-        done = solve(work, server, "anthropic", "--cost-limit", "0.9")
-    assert (done.json["exit"]["reason"], done.json["exit"]["cause"]) == ("limit", "cost")
-    assert done.json["steps"] == 2
-    assert done.json["cost_usd"]["computed"] >= 0.9
+        result = solve(work, server, "anthropic", "--cost-limit", "0.9")
+    assert (result.json["exit"]["reason"], result.json["exit"]["cause"]) == ("limit", "cost")
+    assert result.json["steps"] == 2
+    assert result.json["cost_usd"]["computed"] >= 0.9
 
 
 @pytest.mark.parametrize("limit", [("--token-limit", "1000"), ("--cost-limit", "1")])
-def test_a_limit_that_cannot_be_kept_is_said(work: Path, limit: tuple[str, str]) -> None:
+def test_a_limit_that_cannot_be_kept_without_usage_is_recorded_as_a_warning(work: Path, limit: tuple[str, str]) -> None:
     with WireServer([Turn(commands=("true",), no_usage=True), Turn(commands=(SUBMIT,))]) as server:
-        done = solve(work, server, "anthropic", *limit)
-    assert done.json["unmetered_calls"] == 1
-    assert done.json["cost_usd"]["computed"] is None
-    warnings = [event for event in done.events if event.type == "warning" and event.kind == "limit_not_kept"]
+        result = solve(work, server, "anthropic", *limit)
+    assert result.json["unmetered_calls"] == 1
+    assert result.json["cost_usd"]["computed"] is None
+    warnings = [event for event in result.events if event.type == "warning" and event.kind == "limit_not_kept"]
     assert len(warnings) == 1
     assert limit[0].split("-")[2] in warnings[0].text
 
 
 def test_a_call_that_hangs_ends_at_the_time_limit_with_its_cost_unknown(work: Path) -> None:
     with WireServer([Turn(commands=("true",), delay_s=20.0)]) as server:
-        done = solve(work, server, "anthropic", "--time-limit", "2s")
-    assert (done.json["exit"]["reason"], done.json["exit"]["cause"]) == ("limit", "time")
-    assert done.json["wall_s"] < 10, "half of the reply's delay"
-    assert done.json["unmetered_calls"] == 1
-    assert done.json["cost_usd"]["computed"] is None
+        result = solve(work, server, "anthropic", "--time-limit", "2s")
+    assert (result.json["exit"]["reason"], result.json["exit"]["cause"]) == ("limit", "time")
+    assert result.json["wall_s"] < 10, "half of the reply's delay"
+    assert result.json["unmetered_calls"] == 1
+    assert result.json["cost_usd"]["computed"] is None
 
 
-def test_fenced_blocks_over_the_wire(work: Path) -> None:
+def test_a_trial_with_fenced_blocks_sends_no_tools(work: Path) -> None:
     turns = [Turn(text="```bash\necho hi\n```"), Turn(text=f"```bash\n{SUBMIT}\n```")]
     with WireServer(turns) as server:
-        done = solve(work, server, "chat", "--model-setting", "action=fenced")
-    assert done.json["exit"]["cause"] == "submitted"
+        result = solve(work, server, "chat", "--model-setting", "action=fenced")
+    assert result.json["exit"]["cause"] == "submitted"
     assert "tools" not in server.requests[0].body

@@ -1,4 +1,4 @@
-"""A start may hand over an environment that runs. Its owner goes on using it after the trial."""
+"""A start may hand over an environment that already runs; its owner keeps it after the trial."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trajectories.record.events import ActionFinished, EnvStarted
 
 @dataclass(frozen=True)
 class InLiveEnvironment(Fresh):
-    """A fresh trial in an environment that runs."""
+    """A fresh trial in an environment that already runs."""
 
     live: tuple[Environment, Started] | None = None
 
@@ -44,7 +44,7 @@ def order(tmp_path: Path) -> Order:
     return resolve(options)
 
 
-def test_its_owner_releases_it(order: Order) -> None:
+def test_two_trials_run_in_the_environment_of_their_owner_which_survives_them(order: Order) -> None:
     environment = order.make_environment("kept")
     started = environment.start()
     start = InLiveEnvironment(live=(environment, started))
@@ -55,7 +55,7 @@ def test_its_owner_releases_it(order: Order) -> None:
             outcome, _ = run_new(order, start, LoopWorker(order))
             events = list(read_events(outcome.directory))
             assert str(outcome.exit) == "agent: submitted"
-            assert not any(isinstance(event, EnvStarted) for event in events), "it was started by its owner"
+            assert not any(isinstance(event, EnvStarted) for event in events), "its owner started it"
             outputs += [event.output.text for event in events if isinstance(event, ActionFinished)]
         assert [text.split() for text in outputs] == [["again"], ["again", "again"]]
         assert environment.execute("true", deadline_s=60).exit_code == 0

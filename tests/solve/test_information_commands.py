@@ -1,4 +1,4 @@
-"""The commands that only print: tasks, models, doctor, schema."""
+"""The commands that print information and start nothing: tasks, models, doctor, schema."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def test_the_demos_are_listed_and_shown(tmp_path: Path) -> None:
     assert {"demo/cronwhen", "demo/figlet", "demo/ledger", "demo/spans"} <= rows.keys()
     assert rows["demo/figlet"]["environments"] == ["docker"]
     assert rows["demo/figlet"]["tests"] >= 150
-    shown = agent(tmp_path, "tasks", "show", "ledger", "--json").json
-    assert shown["id"] == "demo/ledger"
-    assert "keeps a cash book" in shown["instruction"]
+    task = agent(tmp_path, "tasks", "show", "ledger", "--json").json
+    assert task["id"] == "demo/ledger"
+    assert "keeps a cash book" in task["instruction"]
     unknown = agent(tmp_path, "tasks", "show", "ledgr")
     assert unknown.status == 2
     assert "demo/ledger" in unknown.err
@@ -51,9 +51,9 @@ def test_the_doctor_names_variables_of_keys_and_never_shows_the_keys(tmp_path: P
 
 def test_the_doctor_gives_the_reason_why_docker_does_not_work(tmp_path: Path) -> None:
     result = agent(tmp_path, "doctor", "--json", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
-    state = result.json["environments"]["docker"]
-    assert not state["works"]
-    assert state["trouble"]
+    docker = result.json["environments"]["docker"]
+    assert not docker["works"]
+    assert docker["trouble"]
 
 
 @pytest.mark.parametrize("recording", ["figlet", "ledger"])
@@ -70,14 +70,14 @@ def test_recorded_events_match_the_printed_schema(tmp_path: Path, recording: str
     assert not validator.is_valid({"type": "exit", "seq": 1})
 
 
-def test_without_docker_a_task_runs_in_the_sandbox_or_the_error_names_the_way_out(tmp_path: Path) -> None:
+def test_without_docker_a_task_that_needs_it_ends_with_an_error_that_names_it(tmp_path: Path) -> None:
     nowhere = f"unix://{tmp_path}/nothing.sock"
     model = script(tmp_path, SUBMIT)
-    only_docker = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", model, DOCKER_HOST=nowhere)
-    assert only_docker.status == 1
-    assert "docker" in only_docker.err.lower()
-    asked = agent(tmp_path, "solve", "--task", "demo/ledger", "--env", "docker", "--model", model, DOCKER_HOST=nowhere)
-    assert asked.status == 1
+    result = agent(tmp_path, "solve", "--task", "demo/figlet", "--model", model, DOCKER_HOST=nowhere)
+    assert result.status == 1
+    assert "docker" in result.err.lower()
+    options = ("--task", "demo/ledger", "--env", "docker", "--model", model)
+    assert agent(tmp_path, "solve", *options, DOCKER_HOST=nowhere).status == 1
 
 
 @pytest.mark.parametrize("group", [(), ("tasks",), ("models",), ("prices",)])
