@@ -31,7 +31,7 @@ def tally(*events: BaseEvent) -> Tally:
     return counted
 
 
-def test_a_call_without_an_outcome_makes_costs_unknown_and_never_zero() -> None:
+def test_a_call_without_an_outcome_makes_the_costs_unknown_instead_of_zero() -> None:
     counted = tally(STARTED, finished(11.0, Costs(computed=1.0, list=1.0)), STARTED)
     assert counted.costs == Costs()
     assert counted.unmetered_calls == counted.unpriced_calls == 1

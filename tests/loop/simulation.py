@@ -1,4 +1,4 @@
-"""A hand-cranked loop: plays model and environment with plain data, no mocks of our code."""
+"""A simulated trial: plain data takes the place of model and environment, and the loop is the real one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FREE = Costs(billed=0.0, computed=0.0, list=0.0)
 
 
 def calls(*commands: str) -> Reply:
-    """A reply with one bash call a command."""
+    """Return a reply with a call of bash for each command."""
     return Reply(
         tool_calls=tuple(
             ToolCall(id=f"c{i}", name="bash", arguments=json.dumps({"command": command}))
@@ -49,8 +49,8 @@ def output(text: str = "") -> Output:
 
 
 @dataclass
-class Crank:
-    """Feeds a loop with replies and results, and keeps everything that it said."""
+class Simulation:
+    """Answers the instructions of a loop with replies and results, and keeps the events."""
 
     replies: list[Reply | CallFailed]
     limits: Limits = Limits()
@@ -63,7 +63,7 @@ class Crank:
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     events: list[BaseEvent] = field(default_factory=list)
     now_s: float = 0.0
-    asked: int = 0
+    calls_made: int = 0
 
     def __post_init__(self) -> None:
         self.loop = self.new_loop()
@@ -77,6 +77,7 @@ class Crank:
         return Loop(OPENING, self.check, self.action_format, PromptTexts(load("default")))
 
     def run(self) -> Exit:
+        """Follow the instructions of the loop until it stops; return its exit."""
         while True:
             instruction = self.loop.next(self.now_s)
             match instruction:
@@ -99,7 +100,7 @@ class Crank:
                     return instruction.exit
 
     def _ask(self, ask: Ask) -> None:
-        self.asked += 1
+        self.calls_made += 1
         self._feed(CallStarted(step=ask.step, try_=ask.try_, message_ids=(), messages=0, messages_sha256=""))
         self.now_s += self.call_s
         answer = self.replies.pop(0)
@@ -143,8 +144,8 @@ class Crank:
         self.events.append(event)
         self.loop.feed(event)
 
-    def messages(self, why: str) -> list[Message]:
-        return [event for event in self.events if isinstance(event, Message) and event.why == why]
+    def messages(self, reason: str) -> list[Message]:
+        return [event for event in self.events if isinstance(event, Message) and event.why == reason]
 
-    def ran(self) -> list[str]:
+    def scripts_run(self) -> list[str]:
         return [event.script for event in self.events if isinstance(event, ActionStarted)]
