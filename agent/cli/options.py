@@ -17,7 +17,7 @@ TrialArgument = Annotated[str, typer.Argument(metavar="TRIAL", help="Trial: a di
 
 TrialsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="TRIAL...", help="Trials (directories or beginnings of ids), or directories of batches."),
+    typer.Argument(metavar="TRIAL", help="Trials (directories or beginnings of ids), or directories of batches."),
 ]
 
 RunsOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory under which trials are kept [runs].")]

@@ -66,11 +66,11 @@ def resolve(
         limits = _limits(options, task.limits)
         prices = find_prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
-            why = price_problem(prices, model.info.ref.name)
-            if why:
+            problem = price_problem(prices, model.info.ref.name)
+            if problem:
                 raise UserError(
-                    f"--cost-limit {limits.cost_usd:g}: {why}, so a cost limit could not be kept; leave it out and set "
-                    "--token-limit instead"
+                    f"--cost-limit {limits.cost_usd:g}: {problem}, so a cost limit could not be kept; leave it out and "
+                    "set --token-limit instead"
                 )
         model.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)

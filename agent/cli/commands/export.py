@@ -29,7 +29,7 @@ def export(
     trials: Annotated[
         list[str],
         typer.Argument(
-            metavar="TRIAL...",
+            metavar="TRIAL",
             help="Trial: a directory, or the beginning of an id; for programbench also several, or batches.",
         ),
     ],
