@@ -1,4 +1,4 @@
-"""Containers of ours whose owner is not alive: finding, judging and removing them."""
+"""Our containers whose owner is not alive: finding, judging and removing them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RUNS = ("running", "paused", "restarting")
 
 
 def leftovers(api: APIClient) -> list[Leftover]:
-    """Return the containers of ours whose owner is not alive.
+    """Return our containers whose owner is not alive.
 
     Raises: EnvironmentUnavailable.
     """

@@ -23,6 +23,8 @@ PAIRS = [
 
 @pytest.mark.parametrize(("check", "name"), PAIRS)
 def test_a_broken_environment_fails(check: Check, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if check.id == "limits-cpus" and os.getloadavg()[0] > 4 * len(os.sched_getaffinity(0)):
+        pytest.skip("on such a busy machine, no process gets more than the limit anyway")
     wrapper = broken.WRAPPERS.get(name)
     if wrapper and wrapper.needs_root and os.geteuid():
         pytest.skip(f"{name} is broken only for root")
