@@ -245,7 +245,7 @@ def test_an_interrupt_keeps_the_votes_that_came_and_leaves_nothing(work: Path) -
         (("--judges", "3"), "give --integrity as well"),
         (("--integrity", "--judges", "3"), "does not apply without judges"),
         (("--integrity", "--judge-model", "opuss"), "unknown model 'opuss'"),
-        (("--integrity", "--judge-model", "human"), "judges are models"),
+        (("--integrity", "--judge-model", "human"), "a judge is a model"),
         (("--integrity", "--judge-model", "openai/none-such", "--judge-cost-limit", "1"), "none-such"),
         (("--integrity", "--judge-model", "script:none.json"), "none.json"),
         (("--integrity", "--judge-model", "opus", "--judge-cost-limit", "much"), "is not an amount"),

@@ -282,7 +282,7 @@ def test_a_usage_error_is_reported_in_a_single_line(work: Path) -> None:
         ("torn.tar.gz", "--task", "mine", "--env", "local"): "not a complete tar.gz",
         ("mine", "--task", "mine", "--env", "docker"): "allows: sandbox, local",
         ("mine", "--task", "mine", "--env", "cloud"): "is not one of",
-        (str(trial), "--output", "out"): "leave it out",
+        (str(trial), "--output", "out"): "leave the option out",
     }
     for argv, message in cases.items():
         assert message in refused(agent(work, "evaluate", *argv)), argv
