@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -25,8 +27,8 @@ LIFE_S = 300
 START_S = 60
 
 
-def left_out(why: str) -> None:
-    pytest.skip(f"{LEFT_OUT}podman: {why}")
+def left_out(reason: str) -> NoReturn:
+    pytest.skip(f"{LEFT_OUT}podman: {reason}")
 
 
 class Service:
@@ -80,33 +82,37 @@ def image(place: Path) -> Path:
 def service() -> Iterator[Service]:
     with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
         place = Path(name)
-        tar = image(place)
-        made = None
-        said = ""
-        for runtime in ("crun", "runc"):  # crun refuses a hybrid of cgroups v1 and v2
-            made = Service(place, runtime, "overlay")
-            loaded = made.podman("load", "-i", str(tar))
-            tag = loaded.stdout.decode().split()[-1] if loaded.stdout else "none"
-            tried = made.podman(
-                *("run", "--rm", "--network=none", "--ulimit=nofile=1024", "--ulimit=nproc=1024"),
-                *("--entrypoint=true", tag),
-            )
-            if tried.returncode == 0:
-                break
-            said = tried.stderr.decode()[-300:]
-            made.end()
-            (place / "sock").unlink(missing_ok=True)
-        else:
-            left_out(f"it runs no container here ({said.strip()})")
-        assert made is not None
-        made.image = tag  # type: ignore[attr-defined]
+        running = None
         try:
-            yield made
+            running = working_service(place)
+            yield running
         finally:
-            made.end()
+            if running is not None:
+                running.end()
             for mount in [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()][::-1]:
                 if mount.startswith(f"{place}/"):
                     subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
+
+
+def working_service(place: Path) -> Service:
+    """Return a service that runs the test image, with the first runtime that can; leave the tests out if none can."""
+    tar = image(place)
+    reason = "neither crun nor runc is installed"
+    for runtime in filter(shutil.which, ("crun", "runc")):  # crun refuses a hybrid of cgroups v1 and v2
+        service = Service(place, runtime, "overlay")
+        loaded = service.podman("load", "-i", str(tar))
+        tag = loaded.stdout.decode().split()[-1] if loaded.stdout else "none"
+        tried = service.podman(
+            *("run", "--rm", "--network=none", "--ulimit=nofile=1024", "--ulimit=nproc=1024"),
+            *("--entrypoint=true", tag),
+        )
+        if tried.returncode == 0:
+            service.image = tag  # type: ignore[attr-defined]
+            return service
+        reason = f"it runs no container here ({tried.stderr.decode()[-300:].strip()})"
+        service.end()
+        (place / "sock").unlink(missing_ok=True)
+    left_out(reason)
 
 
 @pytest.fixture
