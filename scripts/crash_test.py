@@ -31,6 +31,7 @@ from trajectories.processes import start_time
 from trajectories.reading.lines import kind_of
 
 AT_A_TIME = 2
+"""Number of rounds that run at the same time."""
 TRIAL_S = 120.0
 """Longest time of one of these trials, with room for a busy machine."""
 MOST_RESUMES = 4
@@ -79,7 +80,7 @@ class Crash:
         self.folder, self.env, self.random = folder, env, moments
         self.temporary = folder / "tmp"
         self.temporary.mkdir(parents=True)
-        self.temporary.chmod(0o1777)  # a sandbox that root starts is another user's
+        self.temporary.chmod(0o1777)  # a sandbox that root starts runs as another user
         self.options = ["--task", "demo/ledger", "--env", env, "--model", f"script:{model}"]
         self.longest_s = longest_s
         often = env == "docker" and moments.random() < 0.3
@@ -219,7 +220,7 @@ def remove_checkpoints(trial: str) -> None:
 
 
 def crash_test(
-    folder: Path, env: str, rounds: int, seed: int, say: Callable[[str], None] = print
+    folder: Path, env: str, rounds: int, seed: int, report: Callable[[str], None] = print
 ) -> tuple[Counter[str], list[Round]]:
     """Run rounds in one kind of environment; return the kills by moment, and the rounds that lost something."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -237,7 +238,7 @@ def crash_test(
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         for number, finished in enumerate(pool.map(run_round, range(rounds))):
             moments.update(finished.moments)
-            say(f"{env} {number}: {', '.join(finished.moments)}: {'; '.join(finished.troubles) or 'nothing lost'}")
+            report(f"{env} {number}: {', '.join(finished.moments)}: {'; '.join(finished.troubles) or 'nothing lost'}")
             if finished.troubles:
                 bad.append(finished)
     return moments, bad
@@ -246,10 +247,10 @@ def crash_test(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the rounds and print a summary; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--env", default="all", choices=(*ENVIRONMENTS, "all"))
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--keep", type=Path, help="Keep all files of the rounds in this new directory.")
+    parser.add_argument("--env", default="all", choices=(*ENVIRONMENTS, "all"), help="kind of environment")
+    parser.add_argument("--rounds", type=int, default=300, help="number of trials, shared by the kinds of environment")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of the random moments")
+    parser.add_argument("--keep", type=Path, help="new directory that keeps all files of the rounds")
     options = parser.parse_args(argv)
     kinds = ENVIRONMENTS if options.env == "all" else (options.env,)
     print(f"seed {options.seed}", flush=True)

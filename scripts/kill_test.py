@@ -52,7 +52,7 @@ def kill_trial(folder: Path, env: str, after_s: float, number: signal.Signals = 
     """Start a trial in `folder`, kill it `after_s` seconds later, clean up, and look for leftovers."""
     temporary = folder / "tmp"
     temporary.mkdir(parents=True)
-    temporary.chmod(0o1777)  # a sandbox that root starts is another user's
+    temporary.chmod(0o1777)  # a sandbox that root starts runs as another user
     variables = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "agent.cli.main"]
     with (folder / "log").open("wb") as log:
@@ -123,9 +123,9 @@ def _last_event(folder: Path) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the rounds and print a summary; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--env", default="docker", choices=("docker", "sandbox", "local"))
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--env", default="docker", choices=("docker", "sandbox", "local"), help="kind of environment")
+    parser.add_argument("--rounds", type=int, default=100, help="number of trials to kill")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of the random moments")
     options = parser.parse_args(argv)
     print(f"seed {options.seed}")
     moments = random.Random(options.seed)

@@ -1,4 +1,7 @@
-"""`agent clean` looks at the whole machine: tests that run it, or make things for it to find, do so one at a time."""
+"""A lock for tests that run `agent clean`, or leave things that it removes.
+
+The command examines the whole machine, so such tests run one at a time.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ _LOCK = Path("/tmp/retrace-tests-that-clean.lock")
 
 @contextmanager
 def alone() -> Iterator[None]:
+    """Hold the lock, also against other runs of the tests on this machine."""
     with _LOCK.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -52,8 +52,8 @@ def sandbox_problem() -> str | None:
     if shutil.which("bwrap") is None:
         return "bubblewrap (bwrap) is not installed"
     command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
-    ran = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
-    return None if ran.returncode == 0 else f"bubblewrap makes no sandbox here ({ran.stderr.strip()})"
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
+    return None if result.returncode == 0 else f"bubblewrap cannot make a sandbox here ({result.stderr.strip()})"
 
 
 def podman_problem() -> str | None:
@@ -73,11 +73,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # where nohup or & had turned them off, what the tests
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # start would have them off, too
+    # nohup and & may have turned these signals off, and the processes of the tests would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         del os.environ[name]
-    if hasattr(config, "workerinput"):  # a pytest-xdist worker; the process that started it has looked
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist; the process that started it has probed the machine
         config.stash[PROBLEMS] = config.workerinput["problems"]
         return
     problems = {mark: problem for mark, probe in PROBES.items() if (problem := probe())}
@@ -88,6 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def required(mark: str) -> bool:
+    """Return True if a machine that lacks this ability is an error."""
     return os.environ.get(f"RETRACE_REQUIRE_{mark.upper()}", "") not in ("", "0")
 
 
@@ -147,7 +149,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def workbench_image() -> str:
-    """An image with bash, git, Python, pytest and the user `agent`: that of the demos that bring no program."""
+    """The image of the demos without a program of their own: bash, git, Python, pytest and the user `agent`."""
     from tests.demo_images import demo_image
 
     image = demo_image("ledger")

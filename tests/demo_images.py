@@ -1,8 +1,7 @@
-"""The images of the embedded demos, made where they are missing.
+"""The images of the embedded demos, made if they are missing.
 
-`python -m tests.demo_images` makes them all, and those of the tests of ProgramBench.
-
-Our own code makes them, one process at a time; a test that asks for one waits while another makes it.
+`python -m tests.demo_images` makes them all, and those of the tests of ProgramBench. The project's own code makes an
+image in one process at a time; a test that needs it waits until another process has made it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from environments.docker import daemon, images
 
 
 def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -> str | None:
-    """A reference to the image of `demo/NAME`; None if that demo needs no image.
+    """Return a reference to the image of `demo/NAME`; None if that demo needs no image.
 
     Raises: EnvironmentUnavailable.
     """
@@ -31,7 +30,7 @@ def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -
 
 
 def programbench_images() -> tuple[str, str]:
-    """References to the images that the tests of ProgramBench begin with: of its fixture, and of a real program."""
+    """Return references to the images of the ProgramBench tests: that of the fixture, and that of a real program."""
     from scripts.rebuild import image
     from tests.programbench import clean_room
 

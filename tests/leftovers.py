@@ -16,15 +16,17 @@ import pytest
 from environments.leftovers import owner
 
 GRACE_S = 60.0
-"""Time for containers whose owner was killed to remove themselves."""
+"""Longest time that the containers of a killed owner may take to disappear."""
 RUN = "RETRACE_TEST_RUN"
+"""Environment variable with the id of the run, which every process of the run inherits."""
 BEFORE = pytest.StashKey[set[str]]()
+"""Ids of the containers that existed before the run."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     if hasattr(session.config, "workerinput"):
         return
-    os.environ[RUN] = uuid.uuid4().hex  # every process of the run inherits it
+    os.environ[RUN] = uuid.uuid4().hex
     session.config.stash[BEFORE] = set(_containers())
 
 
@@ -48,7 +50,7 @@ def _report(session: pytest.Session, left: list[str]) -> None:
         location=("tests/leftovers.py", None, "containers left behind"),
         keywords={},
         outcome="failed",
-        longrepr="Still there at the end of the run:\n" + "\n".join(left),
+        longrepr="These containers still exist at the end of the run:\n" + "\n".join(left),
         when="teardown",
     )
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
@@ -80,7 +82,7 @@ def _may_be_ours(process: owner.Owner | None) -> bool:
     try:
         environment = Path(f"/proc/{process.pid}/environ").read_bytes()
     except PermissionError:
-        return False  # another user's
+        return False  # a process of another user
     except OSError:
-        return True  # it died just now
+        return True  # the process has just died
     return f"{RUN}={os.environ[RUN]}".encode() in environment.split(b"\0")

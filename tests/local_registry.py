@@ -23,11 +23,11 @@ log: {{level: error}}
 
 @contextmanager
 def local_registry(folder: Path) -> Iterator[str]:
-    """The address of an empty registry, which keeps its images in `folder`."""
+    """Run an empty registry that keeps its images in `folder`; yield its address."""
     program = shutil.which("docker-registry")
     if program is None:
         if os.environ.get("RETRACE_REQUIRE_DOCKER"):
-            pytest.fail("docker-registry is not installed, and Docker's tests are required")
+            pytest.fail("docker-registry is not installed, and RETRACE_REQUIRE_DOCKER requires the tests of Docker")
         pytest.skip("Debian's docker-registry is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -38,8 +38,8 @@ def local_registry(folder: Path) -> Iterator[str]:
     try:
         until = time.monotonic() + 60
         while time.monotonic() < until:
-            with socket.socket() as knock:
-                if knock.connect_ex(("127.0.0.1", port)) == 0:
+            with socket.socket() as connection:
+                if connection.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
         yield f"127.0.0.1:{port}"
