@@ -1,4 +1,4 @@
-"""constraints.txt pins all of what is installed, by name and version and nothing else."""
+"""`constraints.txt` pins every package that gets installed, by its name and version and nothing else."""
 
 import re
 import tomllib
@@ -26,9 +26,9 @@ def declared() -> list[str]:
 
 
 def test_every_line_is_a_name_and_a_version() -> None:
-    """No address, option, path or local version: those hold only on the machine that wrote them."""
+    """Addresses, options, paths and local versions are valid only on the machine that wrote them."""
     assert [line for line in LINES if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9A-Za-z.]*", line)] == []
-    assert len(PINS) == len(LINES), "a name stands there twice"
+    assert len(PINS) == len(LINES), "a name is pinned twice"
 
 
 def test_pins_meet_the_declared_requirements() -> None:
@@ -36,11 +36,11 @@ def test_pins_meet_the_declared_requirements() -> None:
         requirement = Requirement(text)
         pinned = PINS.get(canonicalize_name(requirement.name))
         assert pinned is not None, f"{text} has no pin"
-        assert requirement.specifier.contains(pinned), f"{text} refuses its pin {pinned}"
+        assert requirement.specifier.contains(pinned), f"{text} does not allow its pin {pinned}"
 
 
 def test_everything_that_gets_installed_is_pinned() -> None:
-    """The closure over what the requirements of the requirements say, as installed here."""
+    """Follow the requirements of the requirements, as installed here."""
     waiting = [Requirement(text) for text in declared()]
     seen: set[tuple[str, frozenset[str]]] = set()
     unpinned = set()

@@ -1,4 +1,4 @@
-"""Links of the documentation lead somewhere, and its examples use commands and options that exist."""
+"""Links of the documentation have a target, and its examples use commands and options that exist."""
 
 import functools
 import os
@@ -60,14 +60,14 @@ def examples() -> list[str]:
 @functools.cache
 def help_of(*words: str) -> str | None:
     """Return the help text of a command; None if there is no such command."""
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", AGENT, *words, "--help"],
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
         cwd=ROOT,
     )
-    return ran.stdout if ran.returncode == 0 else None
+    return result.stdout if result.returncode == 0 else None
 
 
 @pytest.mark.parametrize("line", examples())

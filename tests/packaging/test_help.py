@@ -11,7 +11,7 @@ import typer
 from agent.cli.main import app
 
 _FRAGMENT = re.compile(r"(Of|From|To|With|The same|Another|Others?|Instead|Only|What|Where|Whether|Which|How)\b")
-"""Beginnings of a text that continues the text of another option, or asks instead of telling."""
+"""Beginnings of a text that continues the text of another option, or that is a question."""
 
 
 def texts() -> Iterator[tuple[str, str]]:

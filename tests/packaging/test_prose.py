@@ -1,4 +1,4 @@
-"""`scripts/prose` counts the words that the project avoids, and prints where they stand."""
+"""`scripts/prose` counts the words that the project avoids, and prints their places."""
 
 import ast
 import subprocess
@@ -104,5 +104,5 @@ def test_the_list_names_places_below_a_path(project: Path, capsys: pytest.Captur
 
 
 def test_the_list_of_phrases_does_not_match_itself() -> None:
-    ran = subprocess.run([ROOT / "scripts/prose", "--list", "scripts/prose.py"], capture_output=True, text=True)
-    assert (ran.returncode, ran.stdout) == (0, "")
+    result = subprocess.run([ROOT / "scripts/prose", "--list", "scripts/prose.py"], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "")

@@ -1,4 +1,4 @@
-"""The scripts of the checkout: they parse, may be run, and say clearly what is wrong."""
+"""The scripts of the checkout are executable and free of syntax errors, and their errors name the cause."""
 
 import os
 import shutil
@@ -28,40 +28,40 @@ def setup(copy: Path, *arguments: str, **env: str) -> subprocess.CompletedProces
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_script_parses_and_may_be_run(script: str) -> None:
+def test_a_script_is_executable_and_has_no_syntax_error(script: str) -> None:
     path = CHECKOUT / script
     assert os.access(path, os.X_OK)
     assert subprocess.run(["bash", "-n", path], capture_output=True, text=True).stderr == ""
 
 
-def test_setup_without_a_python_says_what_to_install(copy: Path, tmp_path: Path) -> None:
+def test_setup_without_python_names_the_packages_to_install(copy: Path, tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("bash", "env", "dirname", "mktemp", "rm", "cat", "sha256sum", "flock", "tail"):
         (tools / tool).symlink_to(shutil.which(tool) or tool)
-    done = setup(copy, PATH=str(tools))
-    assert done.returncode == 1
-    assert "no Python 3.11 or newer on PATH" in done.stderr
-    assert "apt-get install" in done.stderr
+    result = setup(copy, PATH=str(tools))
+    assert result.returncode == 1
+    assert "no Python 3.11 or newer on PATH" in result.stderr
+    assert "apt-get install" in result.stderr
     assert not (copy / ".venv").exists()
 
 
-def test_setup_refuses_a_python_that_does_not_run(copy: Path) -> None:
-    done = setup(copy, PYTHON="/bin/false")
-    assert done.returncode == 1
-    assert done.stderr == "setup: PYTHON=/bin/false is not a Python 3.11 or newer that runs\n"
+def test_setup_rejects_a_python_that_does_not_run(copy: Path) -> None:
+    result = setup(copy, PYTHON="/bin/false")
+    assert result.returncode == 1
+    assert result.stderr == "setup: PYTHON=/bin/false is not a Python 3.11 or newer that runs\n"
 
 
-def test_setup_refuses_an_unknown_set_of_packages(copy: Path) -> None:
-    done = setup(copy, "everything")
-    assert done.returncode == 2
-    assert "'everything' is not a set of packages" in done.stderr
+def test_setup_rejects_an_unknown_set_of_packages(copy: Path) -> None:
+    result = setup(copy, "everything")
+    assert result.returncode == 2
+    assert "'everything' is not a set of packages" in result.stderr
 
 
-def test_failed_installation_shows_why_and_is_tried_again(copy: Path) -> None:
-    """An index that has nothing stands for a machine that is off the network."""
+def test_a_failed_installation_shows_the_error_and_is_tried_again(copy: Path) -> None:
+    """An empty index takes the place of a machine without a network."""
     for _ in range(2):
-        done = setup(copy, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(copy), PIP_CONFIG_FILE=os.devnull)
-        assert done.returncode == 1
-        assert "ERROR: " in done.stderr, "pip's own words"
-        assert done.stderr.splitlines()[-1].startswith("setup: the installation failed")
+        result = setup(copy, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(copy), PIP_CONFIG_FILE=os.devnull)
+        assert result.returncode == 1
+        assert "ERROR: " in result.stderr, "the error of pip"
+        assert result.stderr.splitlines()[-1].startswith("setup: the installation failed")

@@ -1,4 +1,4 @@
-"""`agent --help` loads nothing slow: each of these costs more than the whole of what it may take."""
+"""`agent --help` loads no slow package: to import any of these takes longer than the help may take as a whole."""
 
 import subprocess
 import sys
@@ -18,16 +18,16 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr
 
 
 def loaded_by(*arguments: str) -> set[str]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "Usage: agent" in done.stdout
-    return set(done.stderr.split())
+    result = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "Usage: agent" in result.stdout
+    return set(result.stderr.split())
 
 
-def test_help_loads_nothing_slow() -> None:
+def test_help_loads_no_slow_package() -> None:
     assert sorted(loaded_by("--help") & set(SLOW)) == []
 
 
-def test_help_of_a_command_loads_nothing_slow() -> None:
-    """But pydantic, with which typer reads the values of options."""
+def test_help_of_a_command_loads_no_slow_package_except_pydantic() -> None:
+    """The options of a command need pydantic, because typer reads their values with it."""
     assert sorted(loaded_by("solve", "--help") & set(SLOW) - {"pydantic"}) == []

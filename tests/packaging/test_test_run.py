@@ -39,25 +39,25 @@ def test_that_is_slow() -> None:
     [((), "1 slow test left out"), (("--slow",), "1 passed, 1 deselected")],
     ids=["plain", "--slow"],
 )
-def test_slow_tests_run_only_when_they_are_asked_for(options: tuple[str, ...], expected: str) -> None:
+def test_slow_tests_run_only_with_their_option(options: tuple[str, ...], expected: str) -> None:
     wanted = [f"{THIS}::test_that_is_slow", f"{THIS}::test_docker_answers"]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *wanted]
-    ran = subprocess.run(
+    result = subprocess.run(
         command, env={**os.environ, "DOCKER_HOST": NOWHERE}, capture_output=True, text=True, cwd=THIS.parents[2]
     )
-    assert expected in ran.stdout
+    assert expected in result.stdout
 
 
-def test_without_docker_the_summary_says_what_was_left_out() -> None:
-    done = run()
-    assert done.returncode == 0, done.stdout
-    assert "1 docker test left out" in done.stdout
-    assert f"no Docker daemon answers at {NOWHERE}" in done.stdout
-    assert "1 in tests/packaging/test_test_run.py" in done.stdout
-    assert "1 skipped in" in done.stdout.splitlines()[-1]
+def test_without_docker_the_summary_lists_the_tests_that_were_left_out() -> None:
+    result = run()
+    assert result.returncode == 0, result.stdout
+    assert "1 docker test left out" in result.stdout
+    assert f"no Docker daemon answers at {NOWHERE}" in result.stdout
+    assert "1 in tests/packaging/test_test_run.py" in result.stdout
+    assert "1 skipped in" in result.stdout.splitlines()[-1]
 
 
 def test_required_docker_that_is_missing_fails_the_run() -> None:
-    done = run(RETRACE_REQUIRE_DOCKER="1")
-    assert done.returncode == 4
-    assert f"RETRACE_REQUIRE_DOCKER=1, but no Docker daemon answers at {NOWHERE}" in done.stderr
+    result = run(RETRACE_REQUIRE_DOCKER="1")
+    assert result.returncode == 4
+    assert f"RETRACE_REQUIRE_DOCKER=1, but no Docker daemon answers at {NOWHERE}" in result.stderr

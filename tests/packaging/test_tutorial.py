@@ -25,7 +25,7 @@ def test_the_commands_of_the_tutorial_work_in_order(tmp_path: Path) -> None:
     program.chmod(0o755)
     variables = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     command = ["bash", "-euo", "pipefail", "-c", "\n".join(blocks)]
-    ran = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout.count("verdict: passed, quality 1.000") >= 2
-    assert "the workspace is equal" in ran.stdout
+    result = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("verdict: passed, quality 1.000") >= 2
+    assert "the workspace is equal" in result.stdout
