@@ -142,7 +142,7 @@ def test_a_damaged_record_is_neither_resumed_nor_forked(work: Path) -> None:
     for argv in (["resume", str(trial)], ["fork", str(trial), "--at", "1"]):
         result = agent(work, *argv)
         assert (result.status, "Traceback" in result.err) == (2, False)
-        assert "'1.1' finished and was not started" in " ".join(result.err.split())
+        assert "'1.1' finished but was not started" in " ".join(result.err.split())
 
 
 @pytest.mark.docker
