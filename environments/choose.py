@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from environments.protocol import Environment, EnvironmentSpec, EnvironmentUnavailable, Kind, MachineLacks
+from environments.reporting import Reporter
 
 
 def choose(kinds_allowed: Sequence[Kind], has_image: bool, requested: Kind | None) -> Kind:
@@ -43,12 +44,12 @@ def choose(kinds_allowed: Sequence[Kind], has_image: bool, requested: Kind | Non
     raise EnvironmentUnavailable(f"this task allows only: {allowed}; choose one with --env")
 
 
-def make(spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> Environment:
-    """Return an environment of the spec's kind, not yet started; `progress` receives the lines of a pull or a build."""
+def make(spec: EnvironmentSpec, reporter: Reporter | None = None) -> Environment:
+    """Return an environment of the spec's kind, not yet started; `reporter` shows the lines of a pull or a build."""
     if spec.kind == "docker":
         from environments.docker.environment import DockerEnvironment
 
-        return DockerEnvironment(spec, progress)
+        return DockerEnvironment(spec, reporter)
     if spec.kind == "sandbox":
         from environments.sandbox.environment import SandboxEnvironment
 

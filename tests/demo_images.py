@@ -7,14 +7,13 @@ image in one process at a time; a test that needs it waits until another process
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable
 
 from benchmarks.task.registry import benchmark
 from environments.docker import daemon, images
+from environments.reporting import LogReporter, PrintReporter, Reporter
 
 
-def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -> str | None:
+def demo_image(name: str, reporter: Reporter | None = None) -> str | None:
     """Return a reference to the image of `demo/NAME`; None if that demo needs no image.
 
     Raises: EnvironmentUnavailable.
@@ -24,7 +23,7 @@ def demo_image(name: str, progress: Callable[[str], None] = lambda line: None) -
         return None
     api = daemon.connect()
     try:
-        return images.make_available(api, task.spec, progress).reference
+        return images.make_available(api, task.spec, reporter or LogReporter()).reference
     finally:
         api.close()
 
@@ -41,7 +40,7 @@ def programbench_images() -> tuple[str, str]:
 
 if __name__ == "__main__":
     for name in benchmark("demo").ids():
-        image = demo_image(name, lambda line: print(f"  {line}", file=sys.stderr))
+        image = demo_image(name, PrintReporter())
         print(f"demo/{name}: {image or 'needs no image'}")
     for reference in programbench_images():
         print(f"programbench: {reference}")

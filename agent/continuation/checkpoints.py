@@ -8,6 +8,7 @@ from agent.continuation.standing import Standing
 from agent.trial.order import Order
 from environments.docker.environment import CHECKPOINT
 from environments.protocol import Environment, EnvironmentUnavailable, Kind
+from environments.reporting import Reporter
 
 
 @dataclass(frozen=True)
@@ -17,11 +18,11 @@ class CheckpointImage:
     image: str | None = None
     lost: tuple[str, ...] = ()
 
-    def make_environment(self, order: Order, trial: str) -> Environment:
+    def make_environment(self, order: Order, trial: str, reporter: Reporter | None) -> Environment:
         """Return the order's environment, not yet started, in this image."""
         if self.image is not None:
             order = replace(order, spec=replace(order.spec, image=self.image, build=None))
-        return order.make_environment(trial)
+        return order.make_environment(trial, reporter)
 
 
 def checkpoint_image(standing: Standing, kind: Kind) -> CheckpointImage:

@@ -29,7 +29,7 @@ def finish(order: Order, recorder: Recorder, standing: Standing) -> Outcome:
 
 
 def _export_again(order: Order, recorder: Recorder, standing: Standing, outcome: Outcome) -> WorkspaceExported | None:
-    lease = Lease(order.make_environment(recorder.directory.name))
+    lease = Lease(order.make_environment(recorder.directory.name, recorder.observer))
     try:
         with interruptible():
             place = start_environment(order, recorder, lease)

@@ -22,6 +22,7 @@ from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
 from agent.trial.start import Opening
 from agent.trial.workplace import Lease, Workplace
+from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps import until_step
 from trajectories.record.events import CallFinished, Parent, TextRef, TrialStarted, Warned
@@ -54,9 +55,9 @@ class Fork:
         """See `Start`."""
         return ((self.hint or "").encode(),)
 
-    def environment(self, order: Order, trial: str) -> Lease:
+    def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`; the image of the parent's last checkpoint, if there is one."""
-        return Lease(self.checkpoint.make_environment(order, trial))
+        return Lease(self.checkpoint.make_environment(order, trial, reporter))
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; a parent without workspaces is repeated command by command, which brings back everything."""

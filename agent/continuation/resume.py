@@ -32,6 +32,7 @@ from agent.trial.run import run_trial
 from agent.trial.session import LockedRecord, locked_record
 from agent.trial.start import Opening, Turn
 from agent.trial.workplace import Lease, Workplace
+from environments.reporting import Reporter
 from trajectories.reading.family import directory_of_parent
 from trajectories.reading.reader import first_event
 from trajectories.reading.summary import Summary, summarize
@@ -73,9 +74,9 @@ class Resume:
         """See `Start`; they are kept already."""
         return ()
 
-    def environment(self, order: Order, trial: str) -> Lease:
+    def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`; the image of the last checkpoint, if there is one."""
-        return Lease(self.checkpoint.make_environment(order, trial))
+        return Lease(self.checkpoint.make_environment(order, trial, reporter))
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; the last snapshot's state, or that of the parent for a fork that has no snapshot yet."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agent.trial.order import Order
 from agent.trial.start import Opening
 from agent.trial.workplace import Lease, Workplace
+from environments.reporting import Reporter
 from trajectories.record.events import TrialStarted
 
 
@@ -25,9 +26,9 @@ class Fresh:
         """See `Start`."""
         return ()
 
-    def environment(self, order: Order, trial: str) -> Lease:
+    def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`."""
-        return Lease(order.make_environment(trial))
+        return Lease(order.make_environment(trial, reporter))
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; the task's files are there already."""

@@ -16,6 +16,7 @@ from agent.models.retries import RetryPolicy
 from agent.trial.options import Options
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Environment, EnvironmentSpec, Started
+from environments.reporting import Reporter
 from scoring.pricing.tables import PriceTable
 from trajectories.record.events import Limits, TaskRef, TextRef, TrialStarted
 
@@ -77,11 +78,11 @@ class Order:
             limits=self.limits,
         )
 
-    def make_environment(self, trial: str) -> Environment:
-        """Return the environment of this trial, not yet started."""
+    def make_environment(self, trial: str, reporter: Reporter | None = None) -> Environment:
+        """Return the environment of this trial, not yet started; `reporter` shows the progress of a pull or a build."""
         from environments.choose import make
 
-        return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}))
+        return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}), reporter)
 
 
 def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
 def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) -> Outcome:
     """Run one trial whose record is open. Its environment is released before the evaluation begins."""
     worker.warm_up()
-    lease = start.environment(order, recorder.directory.name)
+    lease = start.environment(order, recorder.directory.name, recorder.observer)
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
     try:
         drive(order, start, worker, recorder, lease, outcome)

@@ -12,6 +12,7 @@ from typing import Protocol
 from agent.loop.instructions import Say
 from agent.trial.order import Order
 from agent.trial.workplace import Lease, Workplace
+from environments.reporting import Reporter
 from trajectories.record.events import BaseEvent, CallFinished, CallStarted, InheritedReply, Message, TrialStarted
 
 Turn = Say | Message | CallFinished | InheritedReply
@@ -51,8 +52,11 @@ class Start(Protocol):
     def inputs(self) -> tuple[bytes, ...]:
         """Return inputs of its own that are kept with the trial, beside the prompt and the plan."""
 
-    def environment(self, order: Order, trial: str) -> Lease:
-        """Return the environment of the trial: a new one, or one that runs and is handed over."""
+    def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
+        """Return the environment of the trial: a new one, or one that runs and is handed over.
+
+        `reporter` shows the progress of a pull or a build.
+        """
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """Bring the workspace to its first state, and return one line for each thing that is lost.

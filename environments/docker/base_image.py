@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from environments.docker import build_lock, daemon, stored_images
 from environments.leftovers import owner
 from environments.protocol import EnvironmentUnavailable
+from environments.reporting import Reporter
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -21,7 +21,7 @@ MADE = f"{REPOSITORY}:{TAG}"
 MAKE_S = 900
 
 
-def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable[[str], None]) -> str:
+def choose(api: APIClient, wanted: str, platform: str | None, reporter: Reporter) -> str:
     """Return the image to build on: `wanted` if it is here or can be pulled, otherwise a Debian made with mmdebstrap.
 
     Raises: EnvironmentUnavailable, DiskFull.
@@ -31,7 +31,7 @@ def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable
     if stored_images.look_up(api, MADE):
         return MADE
     try:
-        stored_images.pull(api, wanted, platform, progress)
+        stored_images.pull(api, wanted, platform, reporter)
         return wanted
     except EnvironmentUnavailable as error:
         if not shutil.which("mmdebstrap"):
@@ -40,19 +40,19 @@ def choose(api: APIClient, wanted: str, platform: str | None, progress: Callable
             ) from None
         if platform is not None:
             raise EnvironmentUnavailable(f"{error}; for {platform} no base image can be made here") from None
-        progress(str(error))
+        reporter.note(str(error))
     with build_lock.one_at_a_time("base"):
         if not stored_images.look_up(api, MADE):
-            make(api, progress)
+            make(api, reporter)
     return MADE
 
 
-def make(api: APIClient, progress: Callable[[str], None]) -> None:
+def make(api: APIClient, reporter: Reporter) -> None:
     """Import a minimal Debian as `MADE`.
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
-    progress(f"making {MADE} with mmdebstrap")
+    reporter.note(f"making {MADE} with mmdebstrap")
     with tempfile.TemporaryFile() as tree, tempfile.TemporaryFile() as errors:
         command = ["mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates", SUITE, "-"]
         try:

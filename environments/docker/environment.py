@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +21,7 @@ from environments.leftovers import owner
 from environments.link import AttachLink, Closing
 from environments.promises import Promise, supervised
 from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
+from environments.reporting import LogReporter, Reporter
 from environments.supervised import START_S, Supervised
 from environments.wire.channel import Channel, Ready
 from environments.wire.program import BOOT
@@ -49,10 +50,10 @@ _log = logging.getLogger(__name__)
 class DockerEnvironment(Supervised):
     """A container that lives from `start` to `stop`."""
 
-    def __init__(self, spec: EnvironmentSpec, progress: Callable[[str], None] | None = None) -> None:
-        """`progress` receives the lines of a pull or a build."""
+    def __init__(self, spec: EnvironmentSpec, reporter: Reporter | None = None) -> None:
+        """`reporter` shows the lines of a pull or a build."""
         super().__init__(spec)
-        self._progress = progress or _log.info
+        self._reporter = reporter or LogReporter()
         self._api: APIClient | None = None
         self._name = _new_name()
         """Chosen before the daemon is asked, so that nothing stays behind if its answer never comes."""
@@ -77,7 +78,7 @@ class DockerEnvironment(Supervised):
         self.check()
         assert self._api is not None
         api = self._api
-        image = self._image = images.make_available(api, self.spec, self._progress)
+        image = self._image = images.make_available(api, self.spec, self._reporter)
         user = self.spec.user or image.user or "0"
         home = self.spec.env.get("HOME") or image.env.get("HOME", "")
         text = channel.text(self._settings() | {"run": RUN, "drop": "user", "user": user, "home": home})

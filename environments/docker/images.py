@@ -18,12 +18,12 @@ from environments.docker.build_lock import one_at_a_time
 from environments.docker.stored_images import (
     BUILT_LABEL,
     Image as Image,
-    Progress,
     look_up as look_up,
     pull as pull,
 )
 from environments.leftovers import owner
 from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
+from environments.reporting import Reporter
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -32,31 +32,31 @@ BUILD_S = 3600
 BUILT = "retrace-build"
 
 
-def make_available(api: APIClient, spec: EnvironmentSpec, progress: Progress) -> Image:
+def make_available(api: APIClient, spec: EnvironmentSpec, reporter: Reporter) -> Image:
     """Return the image that a spec requests, after pulling or building it if necessary.
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
     if spec.build is not None:
-        return _built(api, spec, spec.build, progress)
+        return _built(api, spec, spec.build, reporter)
     assert spec.image is not None
     image = look_up(api, spec.image)
     if image is None:
-        pull(api, spec.image, spec.platform, progress)
+        pull(api, spec.image, spec.platform, reporter)
         image = look_up(api, spec.image)
     if image is None:
         raise EnvironmentUnavailable(f"image {spec.image} was pulled but is not there; look at the daemon's log")
     return image
 
 
-def _built(api: APIClient, spec: EnvironmentSpec, build: Build, progress: Progress) -> Image:
+def _built(api: APIClient, spec: EnvironmentSpec, build: Build, reporter: Reporter) -> Image:
     if not (build.context / build.dockerfile).is_file():
         raise EnvironmentUnavailable(f"no {build.dockerfile} in {build.context} to build an image from")
     content = content_hash(build, spec.platform)
     tag = f"{BUILT}:{content[:24]}"
     with one_at_a_time(content):
         if look_up(api, tag) is None:
-            _build(api, spec, build, content, tag, progress)
+            _build(api, spec, build, content, tag, reporter)
         image = look_up(api, tag)
     if image is None:
         raise EnvironmentUnavailable(f"image {tag} was built but is not there; look at the daemon's log")
@@ -67,12 +67,12 @@ def _built(api: APIClient, spec: EnvironmentSpec, build: Build, progress: Progre
     return Image(spec.image or tag, image.id, image.digest, image.user, image.env)
 
 
-def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, tag: str, progress: Progress) -> None:
+def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, tag: str, reporter: Reporter) -> None:
     args = dict(build.args)
     base = _declared_base(build)
     if base and "BASE" not in args:
-        args["BASE"] = base_image.choose(api, base, spec.platform, progress)
-    progress(f"building {spec.image or tag}")
+        args["BASE"] = base_image.choose(api, base, spec.platform, reporter)
+    reporter.note(f"building {spec.image or tag}")
     output: list[str] = []
     doing = f"building {spec.image or tag} from {build.context / build.dockerfile}"
     with daemon.reported(doing), daemon.patience(api, BUILD_S):
@@ -93,7 +93,7 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
             for text in line.get("stream", "").splitlines():
                 if text.strip() and not text.startswith((" ---> ", "Removing intermediate container")):
                     output.append(text.strip())
-                    progress(text.rstrip())
+                    reporter.note(text.rstrip())
 
 
 _BASE = re.compile(r"^\s*ARG\s+BASE=(\S+)\s*$", re.I | re.M)

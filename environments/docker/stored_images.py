@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from environments.docker import daemon
 from environments.protocol import EnvironmentUnavailable
+from environments.reporting import Reporter
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -18,9 +19,6 @@ PULL_SAID_EVERY_S = 5.0
 """Seconds between two lines about the progress of a pull."""
 BUILT_LABEL = "retrace.build"
 """Label with the hash of the files and settings that an image was built from."""
-
-Progress = Callable[[str], None]
-"""Receives the lines of a pull or a build."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,12 @@ def look_up(api: APIClient, reference: str) -> Image | None:
     return Image(reference, facts["Id"], digests[0].rpartition("@")[2], config.get("User") or "", env)
 
 
-def pull(api: APIClient, reference: str, platform: str | None, progress: Progress) -> None:
+def pull(api: APIClient, reference: str, platform: str | None, reporter: Reporter) -> None:
     """Pull an image, and report the progress every few seconds.
 
     Raises: EnvironmentUnavailable, DiskFull.
     """
-    progress(f"pulling {reference}")
+    reporter.note(f"pulling {reference}")
     name = reference if "@" in reference or ":" in reference.rpartition("/")[2] else f"{reference}:latest"
     downloaded = _Downloaded()
     try:
@@ -65,9 +63,9 @@ def pull(api: APIClient, reference: str, platform: str | None, progress: Progres
                 if "error" in line:
                     raise OSError(line["error"])
                 if line.get("status") and "progressDetail" not in line:
-                    progress(f"{reference}: {line['status']}")
+                    reporter.note(f"{reference}: {line['status']}")
                 elif text := downloaded.feed(line):
-                    progress(f"{reference}: {text}")
+                    reporter.note(f"{reference}: {text}")
     except EnvironmentUnavailable as error:
         raise EnvironmentUnavailable(
             f"{error}; pull it when a registry answers, load it with `docker load`, or build it"

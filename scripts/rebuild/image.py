@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from environments.protocol import Build, EnvironmentFault, EnvironmentSpec, EnvironmentUnavailable
+from environments.reporting import Reporter
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -28,20 +28,34 @@ class Mistake(Exception):
     """The requested image cannot be built, because of the arguments."""
 
 
+class _BuildReporter:
+    """Keeps the build's own errors, and prints its lines if the user wants to see them."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self.errors: list[str] = []
+        self._verbose = verbose
+
+    def note(self, line: str) -> None:
+        if line.startswith(MARK):
+            self.errors.append(line.removeprefix(MARK))
+        if self._verbose:
+            print(line, file=sys.stderr, flush=True)
+
+
 def default_tag(package: str, executable: str) -> str:
     """Return the image's name if the user gives none."""
     name = re.sub(r"[^a-z0-9.]+", "-", f"{package}-{PurePosixPath(executable).name}".lower()).strip("-.")
     return f"retrace-rebuild-{name}:latest"
 
 
-def have_base(api: APIClient, base: str, progress: Callable[[str], None]) -> None:
+def have_base(api: APIClient, base: str, reporter: Reporter) -> None:
     """Make a base image available, by pulling it if necessary. Raises: EnvironmentFault."""
     from environments.docker import images
 
     if images.look_up(api, base) is not None:
         return
     try:
-        images.pull(api, base, None, progress)
+        images.pull(api, base, None, reporter)
     except EnvironmentUnavailable as fault:
         problem = str(fault).partition(";")[0]
         raise EnvironmentUnavailable(
@@ -66,24 +80,17 @@ def build(options: argparse.Namespace) -> str:
         "DATA": " ".join(options.data),
         "DOCS_FROM": " ".join(options.docs_from),
     }
-    errors: list[str] = []
-
-    def progress(line: str) -> None:
-        if line.startswith(MARK):
-            errors.append(line.removeprefix(MARK))
-        if options.verbose:
-            print(line, file=sys.stderr, flush=True)
-
+    reporter = _BuildReporter(verbose=options.verbose)
     api = daemon.connect()
     try:
         if options.base:
-            have_base(api, options.base, progress)
+            have_base(api, options.base, reporter)
             arguments["BASE"] = options.base
         spec = EnvironmentSpec(kind="docker", image=tag, build=Build(context=CONTEXT, args=arguments))
-        return images.make_available(api, spec, progress).reference
+        return images.make_available(api, spec, reporter).reference
     except EnvironmentFault:
-        if errors:
-            raise Mistake(errors[-1]) from None
+        if reporter.errors:
+            raise Mistake(reporter.errors[-1]) from None
         raise
     finally:
         api.close()

@@ -146,11 +146,12 @@ def _id_of(image: str) -> str:
 
 def _make_image(base: str, reference: str) -> None:
     from environments.docker import daemon, images
+    from environments.reporting import LogReporter
 
     api = daemon.connect()
     try:
         spec = EnvironmentSpec(kind="docker", image=reference, build=Build(CLEANROOM, args={"BASE": base}))
-        images.make_available(api, spec, lambda line: None)
+        images.make_available(api, spec, LogReporter())
     finally:
         api.close()
 

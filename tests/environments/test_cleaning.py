@@ -21,6 +21,7 @@ from environments.docker.build_lock import one_at_a_time, unheld
 from environments.leftovers import cleaning, containers, images as scratch_images, temporary_files
 from environments.leftovers.owner import KEEP, Owner, State, boot_time, this_process
 from environments.local import pid_namespace
+from environments.reporting import LogReporter
 from tests.alone import alone
 from trajectories.processes import start_time
 
@@ -219,7 +220,7 @@ def test_one_at_a_time_holds_while_its_lock_file_is_removed_again_and_again(plac
 def make() -> Iterator[Callable[..., str]]:
     """A function that makes a container with these labels, in this state, and returns its name."""
     api = daemon.connect()
-    image = images.make_available(api, environment("docker").spec, print).id
+    image = images.make_available(api, environment("docker").spec, LogReporter()).id
     made = []
 
     def make_one(labels: dict[str, str], state: str = "created", of: str = image) -> str:

@@ -10,6 +10,8 @@ import pytest
 
 from environments.docker import base_image, daemon, images
 from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
+from environments.reporting import LogReporter
+from tests.environments.notes import Notes
 
 from .conftest import environment
 
@@ -29,7 +31,7 @@ def context(directory: Path, dockerfile: str = DOCKERFILE, **files: str) -> Path
 def available(directory: Path, image: str | None = None, **args: str) -> tuple[images.Image, list[str]]:
     said: list[str] = []
     spec = EnvironmentSpec(kind="docker", image=image, build=Build(directory, args=args))
-    return images.make_available(daemon.connect(), spec, said.append), said
+    return images.make_available(daemon.connect(), spec, Notes(said)), said
 
 
 def remove(*made: images.Image) -> None:
@@ -130,7 +132,7 @@ def test_an_image_without_setpriv_and_tar(tmp_path: Path) -> None:
 
 def test_a_base_is_declared_or_not(tmp_path: Path) -> None:
     api = daemon.connect()
-    assert base_image.choose(api, base_image.MADE, None, print) == base_image.MADE
+    assert base_image.choose(api, base_image.MADE, None, LogReporter()) == base_image.MADE
     remove(available(context(tmp_path / "c", f"FROM {base_image.MADE}\nRUN true\n"))[0])
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from environments.choose import make
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable
+from tests.environments.notes import Notes
 from tests.local_registry import local_registry
 
 pytestmark = pytest.mark.docker
@@ -33,7 +34,7 @@ def test_an_image_that_is_missing_is_pulled_with_progress(registry: str, workben
     docker("push", reference)
     docker("rmi", reference)
     said: list[str] = []
-    environment = make(EnvironmentSpec(kind="docker", image=reference, user="agent"), said.append)
+    environment = make(EnvironmentSpec(kind="docker", image=reference, user="agent"), Notes(said))
     try:
         started = environment.start()
         assert started.image == reference

@@ -20,6 +20,7 @@ import zstandard
 
 from environments.docker import daemon, images
 from environments.protocol import Build, EnvironmentSpec
+from environments.reporting import LogReporter
 
 IMAGE = Path(__file__).parent / "image"
 TAG = "task_cleanroom_v6"
@@ -64,7 +65,7 @@ def clean_room(id: str, docs: Mapping[str, str], program: Path, packages: str = 
         reference = f"{organization}/{id.replace('__', '_1776_')}:{TAG}"
         api = daemon.connect()
         try:
-            images.make_available(api, EnvironmentSpec("docker", reference, build), lambda line: None)
+            images.make_available(api, EnvironmentSpec("docker", reference, build), LogReporter())
         finally:
             api.close()
     return CleanRoom(organization, reference)

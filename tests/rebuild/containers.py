@@ -104,10 +104,11 @@ def cases() -> dict[str, list[dict]]:
 def task_image() -> str:
     """Build the task's image as a trial does, unless it exists; return its name."""
     from environments.docker import daemon, images
+    from environments.reporting import LogReporter
 
     spec = taskdir.load(TASK, benchmark="demo", root=BENCHMARKS).spec
     api = daemon.connect()
     try:
-        return images.make_available(api, spec, lambda line: None).reference
+        return images.make_available(api, spec, LogReporter()).reference
     finally:
         api.close()

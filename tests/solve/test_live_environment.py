@@ -16,6 +16,7 @@ from agent.trial.resolve import resolve
 from agent.trial.run import run_new
 from agent.trial.workplace import Lease
 from environments.protocol import Environment, Started
+from environments.reporting import Reporter
 from tests.solve.command import script
 from trajectories.checks.check import check
 from trajectories.reading.reader import read_events
@@ -28,7 +29,7 @@ class InLiveEnvironment(Fresh):
 
     live: tuple[Environment, Started] | None = None
 
-    def environment(self, order: Order, trial: str) -> Lease:
+    def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         assert self.live is not None
         environment, started = self.live
         return Lease(environment, started, released_by_session=False)

@@ -38,6 +38,9 @@ class Observer(Protocol):
     def feed(self, event: BaseEvent) -> None:
         """Take in one event. An exception ends the observing, never the trial."""
 
+    def note(self, line: str) -> None:
+        """Show a line that no event holds, such as the progress of a pull."""
+
 
 class Recorder:
     """The writer of one record, `<directory>/events.jsonl`.
@@ -63,7 +66,7 @@ class Recorder:
         self._folder = TrialFolder(directory)
         self._masker = masker or Masker()
         self.blobs = BlobStore(self._folder.blobs, pool)
-        self._observer = observer
+        self.observer = observer
         self._clock = clock or self._now
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
@@ -95,11 +98,11 @@ class Recorder:
             self._seq += 1
         if full is not None:
             raise full
-        if self._observer is not None:
+        if self.observer is not None:
             try:
-                self._observer.feed(event)
+                self.observer.feed(event)
             except Exception:  # a view that cannot be drawn, for example on a closed terminal, never ends a trial
-                self._observer = None
+                self.observer = None
         return event
 
     def _now(self) -> tuple[str, float]:

@@ -72,3 +72,8 @@ class _Progress:
             typer.echo(printable(event.text), err=True)
         elif isinstance(event, EvaluationStarted):
             typer.echo(f"evaluating with {printable(event.evaluator)}", err=True)
+
+    def note(self, line: str) -> None:
+        from trajectories.record.text import printable
+
+        typer.echo(printable(line), err=True)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.cli.progress.environment_log import environment_log
 from agent.cli.progress.lines import LineView
 from agent.cli.progress.live import LiveView
 from agent.cli.progress.state import ProgressState
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @contextmanager
 def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[ProgressView]:
     """Show the progress of a trial until the end of the `with`; `before` are the events of a trial that is resumed."""
-    with _view(order, before) as view, environment_log(view):
+    with _view(order, before) as view:
         yield view
 
 

@@ -46,4 +46,4 @@ class LineView(ProgressView):
 
     def note(self, line: str) -> None:
         """Print a line."""
-        print(line, file=sys.stderr, flush=True)
+        print(printable(line), file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ from agent.cli.output import stderr
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
 from trajectories.record.events import BaseEvent
+from trajectories.record.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,7 +43,7 @@ class LiveView(ProgressView):
 
     def note(self, line: str) -> None:
         """Show the line in place of the phase."""
-        self._state.phase = line
+        self._state.phase = printable(line)
 
     def _render(self) -> RenderableType:
         from rich.console import Group
