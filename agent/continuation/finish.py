@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from agent.continuation.restore import restore
 from agent.continuation.standing import Standing
-from agent.trial.evaluation import evaluate
 from agent.trial.export import export
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
+from agent.trial.verdict import evaluate
 from agent.trial.workplace import Lease, start_environment
 from environments.protocol import EnvironmentFault
 from trajectories.interrupts import interruptible

@@ -25,7 +25,7 @@ from agent.trial.workplace import Lease, Workplace
 from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps import until_step
-from trajectories.record.events import CallFinished, Parent, TextRef, TrialStarted, Warned
+from trajectories.record.events import BaseEvent, CallFinished, Parent, TextRef, TrialStarted, Warned
 from trajectories.record.identity import sha256_of
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import require_contents
@@ -72,6 +72,10 @@ class Fork:
         for line in lost:
             place.recorder.append(Warned(kind="not_restored", text=line))
         return lost
+
+    def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
+        """See `Start`; the child has no history of its own."""
+        return ()
 
     def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
         """See `Start`; the parent's conversation, then the notice of a move, the plan and the hint."""

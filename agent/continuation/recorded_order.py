@@ -33,7 +33,7 @@ def order_of(
     Raises: UserError if it cannot be made again (a task that changed, a script that is gone).
     """
     name = directory.name
-    if first.imported is not None and "task" not in changes:
+    if first.imported is not None:
         raise UserError(f"{name} was imported: its file does not hold what a trial needs (task, model, prompt)")
     options = dict(first.options) or {"task": first.task.id, "model": first.model.asked}
     instruction = options.get("instruction")

@@ -33,6 +33,7 @@ from agent.trial.session import LockedRecord, locked_record
 from agent.trial.start import Opening, Turn
 from agent.trial.workplace import Lease, Workplace
 from environments.reporting import Reporter
+from trajectories.interrupts import interruptible
 from trajectories.reading.family import directory_of_parent
 from trajectories.reading.reader import first_event
 from trajectories.reading.summary import Summary, summarize
@@ -90,23 +91,26 @@ class Resume:
             lost += restore(environment, state_at(self.unfinished.parent, self.unfinished.step))
         return tuple(lost)
 
-    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
-        """See `Start`; commands that the last snapshot lacks are run again first."""
+    def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
+        """See `Start`; commands that finished after the last snapshot are run again."""
         rerun(self.standing, place)
         actions = tuple(started.action for started, _ in self.standing.rerun)
         resumed = place.recorder.append(Resumed(lost=lost, restored_step=self.snapshot, rerun=actions))
-        place_changed = self.unfinished is None and moved(self.standing, place.started)
+        return (*self.history, resumed)
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """See `Start`; the part of the first opening that was not said, and a notice of the losses."""
+        is_elsewhere = self.unfinished is None and bool(moved(self.standing, place.started))
         notice = Say("user", place.order.texts.resumed(lost), "notice")
         return Opening(
-            history=(*self.history, resumed),
             inherited=self._still_to_inherit(place),
-            messages=tuple(self._still_to_say(place)),
+            messages=tuple(self._first_messages(place)),
             lost_call=self.standing.call,
-            notice=notice if self.steps or place_changed else None,
+            notice=notice if self.steps or is_elsewhere else None,
         )
 
-    def _still_to_say(self, place: Workplace) -> list[Say]:
-        """Return the messages before the first call; those that the record holds are not written again."""
+    def _first_messages(self, place: Workplace) -> list[Say]:
+        """Return the messages before the first call, also those that the history holds."""
         order, started = place.order, place.started
         if self.standing.start.parent is None:
             return order.opening(started)
@@ -162,29 +166,35 @@ class Resumption:
 
 @contextmanager
 def resuming(directory: Path, **changes: Unpack[OptionChanges]) -> Iterator[Resumption]:
-    """Lock a trial and resolve everything that it needs to continue; `changes` are options (api_base, keep).
+    """Lock a trial and resolve everything that it needs to continue; `changes` are options, such as `api_base`.
 
     Raises: UserError, RecordError, TrialInUse.
     """
     with locked_record(directory) as record:
-        first_event(directory)
-        events = record.read()
-        standing = standing_of(events)
-        if standing.finished and standing.evaluated is not None and standing.evaluated.verdict is not None:
-            yield Resumption(record, events, Resume(directory, standing, CheckpointImage()), None)
-            return
-        if standing.snapshot is not None and not standing.finished:
-            require_contents(state_at(directory, standing.snapshot))
-        hint, unfinished = _unfinished_fork(directory, standing)
-        kept = standing.snapshot is not None or unfinished is not None
-        order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
-        if standing.finished and not order.evaluate and standing.exported is not None:
-            yield Resumption(record, events, Resume(directory, standing, CheckpointImage()), None)
-            return
-        checkpoint = CheckpointImage()
-        if not standing.finished:
-            checkpoint = checkpoint_image(unfinished.standing if unfinished else standing, order.spec.kind)
-        yield Resumption(record, events, Resume(directory, standing, checkpoint, hint, unfinished), order)
+        with interruptible():
+            resumption = _resolve(record, changes)
+        yield resumption
+
+
+def _resolve(record: LockedRecord, changes: OptionChanges) -> Resumption:
+    directory = record.folder.path
+    first_event(directory)
+    events = record.read()
+    standing = standing_of(events)
+    nothing_to_do = Resumption(record, events, Resume(directory, standing, CheckpointImage()), None)
+    if standing.finished and standing.evaluated is not None and standing.evaluated.verdict is not None:
+        return nothing_to_do
+    if standing.snapshot is not None and not standing.finished:
+        require_contents(state_at(directory, standing.snapshot))
+    hint, unfinished = _unfinished_fork(directory, standing)
+    kept = standing.snapshot is not None or unfinished is not None
+    order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
+    if standing.finished and not order.evaluate and standing.exported is not None:
+        return nothing_to_do
+    checkpoint = CheckpointImage()
+    if not standing.finished:
+        checkpoint = checkpoint_image(unfinished.standing if unfinished else standing, order.spec.kind)
+    return Resumption(record, events, Resume(directory, standing, checkpoint, hint, unfinished), order)
 
 
 def _unfinished_fork(directory: Path, standing: Standing) -> tuple[str | None, Fork | None]:

@@ -15,9 +15,9 @@ from agent.errors import UserError
 from agent.evaluation.archives import exported_again, require_export
 from agent.evaluation.judged import kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
-from agent.trial.evaluation import evaluate
 from agent.trial.outcome import Outcome
 from agent.trial.session import locked_record
+from agent.trial.verdict import evaluate
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
 from trajectories.interrupts import interruptible

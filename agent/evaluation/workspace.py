@@ -9,7 +9,7 @@ from agent.errors import UserError
 from agent.evaluation.archives import as_workspace_archive
 from agent.evaluation.judged import kind_for, resolved_task
 from agent.evaluation.result import EvaluationResult, evaluated
-from agent.trial.evaluation import verdict_on
+from agent.trial.verdict import verdict_on
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
 from trajectories.interrupts import held, interruptible

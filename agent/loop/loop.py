@@ -13,14 +13,7 @@ from dataclasses import replace
 from typing import Literal
 
 from agent.loop.actions import Command, Malformed, parse
-from agent.loop.instructions import (
-    Ask as Ask,
-    Instruction as Instruction,
-    Run as Run,
-    Say as Say,
-    Stop as Stop,
-    Texts as Texts,
-)
+from agent.loop.instructions import Ask, Instruction, Run, Say, Stop, Texts
 from agent.models.protocol import ActionFormat
 from agent.trial.limits import LimitCheck
 from trajectories.record.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, CallFinished, Message, Why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agent.loop.actions import SUBMIT
-from agent.loop.loop import Say
+from agent.loop.instructions import Say
 from agent.models.protocol import ActionFormat
 from prompts import Prompt
 from trajectories.record.events import ActionFinished, Limits

@@ -32,7 +32,7 @@ class LoopWorker:
         opening = session.opening
         loop = Loop(opening.messages, session.limits, self._model.info.action_format, self._texts)
         driver = Driver(loop, self._model, session, self._retries)
-        driver.take_in(opening.history)
+        driver.take_in(session.history)
         driver.inherit(opening.inherited)
         if opening.lost_call is not None:
             driver.call_was_lost(opening.lost_call)

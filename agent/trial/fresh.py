@@ -8,7 +8,7 @@ from agent.trial.order import Order
 from agent.trial.start import Opening
 from agent.trial.workplace import Lease, Workplace
 from environments.reporting import Reporter
-from trajectories.record.events import TrialStarted
+from trajectories.record.events import BaseEvent, TrialStarted
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Fresh:
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; the task's files are there already."""
+        return ()
+
+    def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
+        """See `Start`; there is no history."""
         return ()
 
     def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.loop.loop import Say
+from agent.loop.instructions import Say
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy

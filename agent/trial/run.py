@@ -3,12 +3,11 @@
 An order (everything was resolved in `order`) and a start (`start`: fresh, fork or resume) become a session (`session`),
 in which a worker acts (`worker`; ours is in `agent.loop`). Whatever happens, the record is closed with a reason and the
 environment is released. Signals are raised only where work can be cut short: while the environment starts, during a
-call, a command, the export and the evaluation.
+call, the wait for a retry, a command, a snapshot, the export and the evaluation.
 """
 
 from __future__ import annotations
 
-from agent.trial.evaluation import evaluate
 from agent.trial.export import export
 from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
@@ -17,6 +16,7 @@ from agent.trial.priced import CallPricing
 from agent.trial.session import Session, locked_record
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Start
+from agent.trial.verdict import evaluate
 from agent.trial.worker import Worker
 from agent.trial.workplace import Lease, start_environment
 from benchmarks.task.task import TaskError
@@ -38,7 +38,7 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
     """
     first = start.first_event(order)
     configuration = configuration_hash(first)
-    model = first.model.name if ":" in first.model.asked else first.model.asked
+    model = first.model.name if ":" in first.model.asked else first.model.asked  # a path is no part of a folder's name
     directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
     identity = sha256_of([configuration, attempt])
     first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
@@ -61,7 +61,7 @@ def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) ->
     lease = start.environment(order, recorder.directory.name, recorder.observer)
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
     try:
-        drive(order, start, worker, recorder, lease, outcome)
+        work(order, start, worker, recorder, lease, outcome)
         exported = export(recorder, lease.environment, outcome)
     finally:
         lease.release()
@@ -70,7 +70,7 @@ def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) ->
     return outcome
 
 
-def drive(order: Order, start: Start, worker: Worker, recorder: Recorder, lease: Lease, outcome: Outcome) -> None:
+def work(order: Order, start: Start, worker: Worker, recorder: Recorder, lease: Lease, outcome: Outcome) -> None:
     """Let the worker act until the trial is over, and record its exit, whatever it is."""
     limits = LimitCheck(order.limits)
     try:
@@ -87,7 +87,8 @@ def drive(order: Order, start: Start, worker: Worker, recorder: Recorder, lease:
         outcome.exit = Exit.of("harness_defect", repr(error))
         raise
     finally:
-        recorder.append(Exited(exit=outcome.exit, steps=max(start.steps, limits.tally.steps)))
+        steps = max(start.steps, limits.tally.steps)  # a start that failed has counted nothing yet
+        recorder.append(Exited(exit=outcome.exit, steps=steps))
         recorder.sync()
 
 
@@ -98,11 +99,11 @@ def open_session(order: Order, start: Start, recorder: Recorder, lease: Lease, l
     """
     place = start_environment(order, recorder, lease)
     lost = start.restore(place)
-    snapshots = Snapshots(
-        place.environment, recorder, checkpoint_every=order.options.checkpoint_every, after=start.snapshot
-    )
+    every = order.options.checkpoint_every
+    snapshots = Snapshots(place.environment, recorder, checkpoint_every=every, after=start.snapshot)
     if start.snapshot is None:
         snapshots.keep_first()
+    history = start.catch_up(place, lost)
     return Session(
         order=order,
         recorder=recorder,
@@ -111,5 +112,6 @@ def open_session(order: Order, start: Start, recorder: Recorder, lease: Lease, l
         limits=limits,
         pricing=CallPricing(order.model.info, order.prices),
         snapshots=snapshots,
+        history=history,
         opening=start.opening(place, lost),
     )

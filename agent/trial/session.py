@@ -80,4 +80,6 @@ class Session(Workplace):
     limits: LimitCheck
     pricing: CallPricing
     snapshots: Snapshots
+    history: tuple[BaseEvent, ...]
+    """Events that the record holds already: the worker takes them in, and nothing of them is done again."""
     opening: Opening

@@ -1,7 +1,7 @@
 """The contract of a start: with what a trial begins.
 
-A fresh trial, a fork and a resumed trial differ only here. `run_trial` asks a start for everything in the order of the
-methods below, once.
+A fresh trial, a fork and a resumed trial differ only here. Each method is called once, in the order below: the first
+two by `run_new` for a new record, the others by `run_trial`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ Turn = Say | Message | CallFinished | InheritedReply
 
 @dataclass(frozen=True)
 class Opening:
-    """The conversation that a worker takes up, in this order."""
+    """The conversation that a worker takes up after the record's history, in this order."""
 
-    history: tuple[BaseEvent, ...] = ()
-    """Events that the record holds already: they are taken in, and nothing of them is done again."""
     inherited: tuple[Turn, ...] = ()
     """Turns of the parent's conversation, to be copied into this record."""
     messages: tuple[Say, ...] = ()
-    """Messages that are due before the first call."""
+    """Messages before the first call, also those that the history holds: taking in the history removes them."""
     lost_call: CallStarted | None = None
     """A request that left before the harness died, and has no outcome."""
     notice: Say | None = None
@@ -64,8 +62,13 @@ class Start(Protocol):
         Raises: EnvironmentFault, RecordError.
         """
 
-    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
-        """Return the conversation to take up; called when the workspace is restored and its snapshot is kept.
+    def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
+        """Bring the workspace from the last snapshot to the end of the record, and return the record's history.
+
+        Called after the first state has been restored, and kept if the record had no snapshot.
 
         Raises: EnvironmentFault, RecordFull.
         """
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """Return the conversation to take up after the history; nothing is written or run."""

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.loop.loop import Ask, Loop, Run, Say, Stop
+from agent.loop.instructions import Ask, Run, Say, Stop
+from agent.loop.loop import Loop
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import ActionFormat
 from agent.trial.limits import LimitCheck

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agent.loop.actions import SUBMIT
-from agent.loop.loop import Ask, Run, Say
+from agent.loop.instructions import Ask, Run, Say
 from tests.loop.simulation import Simulation, calls
 from trajectories.record.events import ActionFinished, CallFailed, CallFinished, Limits, Reply, ToolCall
 from trajectories.record.usage import Costs, Usage
