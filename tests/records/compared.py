@@ -1,6 +1,6 @@
-"""Facts of a record that every later release must find again: by the maker to write them down, by the test to compare.
+"""Facts of a record that must stay the same in every later release: `make.py` stores them, the test compares them.
 
-Texts that only people read are left out, so that they may be worded anew. Keys that a later release adds are ignored.
+Texts that only people read are left out, so that they may be reworded. Keys that a later release adds are ignored.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from trajectories import read_events, summarize
 
 HERE = Path(__file__).resolve().parent
 STUDY = HERE / "study"
-"""Scripts of models, tasks and texts that the records were made with."""
+"""The scripts of models, the tasks and the texts with which the records were made."""
 PLACE = Path("/srv/study")
-"""The directory that the records were made in, and name."""
+"""The directory in which the records were made, and which they name."""
 FORMATS = ("mini", "atif", "openai", "asciicast")
 _WORDS = ("notes", "method", "source", "label", "against_label")
 """Keys of a score whose values are worded for people."""
@@ -37,7 +37,7 @@ Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Ran:
+class ReadOnlyResult:
     """One finished `agent` command."""
 
     status: int
@@ -54,8 +54,8 @@ def _main() -> Any:
     return next(iter(importlib.metadata.entry_points(group="console_scripts", name="agent"))).load()
 
 
-def read_only(*argv: str) -> Ran:
-    """Run `agent ARGV`, a command that only reads, in this process: 300 processes of their own take minutes."""
+def read_only(*argv: str) -> ReadOnlyResult:
+    """Run `agent ARGV`, a command that only reads, in this process, because 300 processes would take minutes."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
     with _signals_kept(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         before, sys.argv = sys.argv, ["agent", *argv]
@@ -68,7 +68,7 @@ def read_only(*argv: str) -> Ran:
             sys.argv = before
     assert isinstance(status, int), status
     assert isinstance(out.buffer, io.BytesIO)
-    return Ran(status, out.buffer.getvalue(), err.getvalue())
+    return ReadOnlyResult(status, out.buffer.getvalue(), err.getvalue())
 
 
 @contextlib.contextmanager
@@ -82,13 +82,14 @@ def _signals_kept() -> Iterator[None]:
 
 
 def copy_of(version: str, folder: Path, *, moved: bool = False) -> Path:
-    """The records of a schema version below a copy of the study, as they were made; its runs directory.
+    """Copy the study and the records of a schema version into a folder; return the directory of the records.
 
-    `moved`: their first events name the copy instead of PLACE, so that a trial finds its script, task and workspace.
+    With `moved`, their first events name the copy instead of PLACE, so that a trial finds its script, task and
+    workspace.
     """
     place = folder / "study"
     shutil.copytree(STUDY, place)
-    for path in [place, *place.rglob("*")]:  # another umask would make other tasks of these
+    for path in [place, *place.rglob("*")]:  # modes are part of a task, and depend on the umask
         path.chmod(0o755 if path.is_dir() else 0o644)
     runs = Path(shutil.copytree(HERE / version, place / version))
     for path in runs.glob("*/*/events.jsonl") if moved else ():
@@ -98,13 +99,13 @@ def copy_of(version: str, folder: Path, *, moved: bool = False) -> Path:
 
 
 def trials_of(version: str) -> dict[str, str]:
-    """The directory of each record, by the name that says what it shows."""
+    """Return the directory of each record, by the name of what the record shows."""
     trials: dict[str, str] = json.loads((HERE / version / "trials.json").read_text())
     return trials
 
 
 def facts_of(trial: Path, scratch: Path) -> Facts:
-    """Facts of one record, found by reading alone."""
+    """Return the facts of a record, by commands that only read."""
     events = list(read_events(trial))
     summary = summarize(trial, events).model_dump(mode="json", exclude={"trial"})
     check = read_only("show", str(trial), "--check", "--json")
@@ -119,21 +120,21 @@ def facts_of(trial: Path, scratch: Path) -> Facts:
 
 
 def exported(trial: Path, format: str) -> str:
-    """sha256 of a trial in another format, or that it is refused."""
-    done = read_only("export", str(trial), "--format", format)
-    return hashlib.sha256(done.out).hexdigest() if done.status == 0 else f"refused with status {done.status}"
+    """Return the SHA-256 of a trial in another format, or the status with which the export is rejected."""
+    result = read_only("export", str(trial), "--format", format)
+    return hashlib.sha256(result.out).hexdigest() if result.status == 0 else f"refused with status {result.status}"
 
 
 def workspace_of(trial: Path, step: str, scratch: Path) -> str:
-    """sha256 over the checked-out workspace after a step, or that it is refused."""
+    """Return the hash of the workspace after a step, or the status with which the checkout is rejected."""
     place = scratch / f"{trial.name}-{step}"
     at = () if step == "last" else ("--step", step)
-    done = read_only("checkout", str(trial), str(place), *at)
-    return tree_hash(place) if done.status == 0 else f"refused with status {done.status}"
+    result = read_only("checkout", str(trial), str(place), *at)
+    return tree_hash(place) if result.status == 0 else f"refused with status {result.status}"
 
 
 def tree_hash(top: Path) -> str:
-    """sha256 over all paths with their modes and contents."""
+    """Return the SHA-256 of all paths below `top`, with their modes and contents."""
     total = hashlib.sha256()
     for folder, folders, files in os.walk(os.fsencode(top)):
         folders.sort()
@@ -150,10 +151,10 @@ def tree_hash(top: Path) -> str:
 
 
 def score_of(trials: list[Path]) -> Any:
-    """A score of trials of one benchmark, without words for people."""
-    done = read_only("score", *map(str, trials), "--json")
-    assert done.status == 0, done.err
-    return _without_words(done.json)
+    """Return the score of trials of one benchmark, without the texts that only people read."""
+    result = read_only("score", *map(str, trials), "--json")
+    assert result.status == 0, result.err
+    return _without_words(result.json)
 
 
 def _without_words(value: Any) -> Any:
@@ -163,23 +164,23 @@ def _without_words(value: Any) -> Any:
 
 
 def by_benchmark(facts: dict[str, Facts]) -> dict[str, list[str]]:
-    """Names of records, by the benchmark of their task."""
+    """Return the names of records, by the benchmark of their task."""
     groups: dict[str, list[str]] = {}
-    for name, one in facts.items():
-        groups.setdefault(one["summary"]["entry"]["benchmark"], []).append(name)
+    for name, facts_of_record in facts.items():
+        groups.setdefault(facts_of_record["summary"]["entry"]["benchmark"], []).append(name)
     return groups
 
 
-def differences(expected: Any, found: Any, place: str = "") -> list[str]:
-    """Where a value is not what is expected; a key that is not expected may be there."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        missing = [f"{place}.{key} is missing" for key in expected.keys() - found.keys()]
+def differences(expected: Any, actual: Any, path: str = "") -> list[str]:
+    """Return one line for each difference; keys that are not expected are ignored."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        missing = [f"{path}.{key} is missing" for key in expected.keys() - actual.keys()]
         return missing + [
             line
-            for key in expected.keys() & found.keys()
-            for line in differences(expected[key], found[key], f"{place}.{key}")
+            for key in expected.keys() & actual.keys()
+            for line in differences(expected[key], actual[key], f"{path}.{key}")
         ]
-    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        pairs = enumerate(zip(expected, found, strict=True))
-        return [line for number, (one, other) in pairs for line in differences(one, other, f"{place}[{number}]")]
-    return [] if expected == found else [f"{place}: {expected!r} expected, {found!r} found"]
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        pairs = enumerate(zip(expected, actual, strict=True))
+        return [line for number, (first, second) in pairs for line in differences(first, second, f"{path}[{number}]")]
+    return [] if expected == actual else [f"{path}: {expected!r} expected, {actual!r} found"]

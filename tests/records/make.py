@@ -1,8 +1,8 @@
-"""Makes the records anew, with the command line alone: `.venv/bin/python -m tests.records.make [NAME...]`.
+"""Make the records, with the command line alone: `.venv/bin/python -m tests.records.make [NAME...]`.
 
-Needs root (a small file system for the full disk), Docker with the image of demo/ledger, and bubblewrap. All work is
-done in PLACE, so that the records name no other path. Run it for a new schema version only: records of an older
-version are never made again, since that is what they are for.
+It needs root (to mount a small file system for the full disk), Docker with the image of demo/ledger, and bubblewrap.
+All work is done in PLACE, so that the records name no other path. Run it for a new schema version only: the records of
+an older version must stay as its code made them.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 LOCAL = ("--instruction", "Do it.", "--workspace", "start", "--env", "local")
 TASK = ("--task", "task", "--env")
 NOT_KEPT = (".pool", ".reserve", "lock")
-"""The pool only saves space, the reserve is what a killed harness left of its own, the lock is empty."""
+"""Files that are not stored: the pool only saves space, a killed harness leaves its reserve, the lock is empty."""
 WIRE = ("--instruction", "Work.", "--workspace", "start", "--env", "local")
 
 
 def version() -> str:
-    """The schema version of today's code."""
+    """Return the schema version of the current code."""
     return str(agent(PLACE, "schema").json["version"])
 
 
 def run(*argv: str, status: int = 0, **extra: str) -> CommandResult:
-    """Run `agent ARGV` in PLACE and insist on its exit status."""
-    done = agent(PLACE, *argv, **extra)
-    assert done.status == status, f"agent {' '.join(argv)}: {done.status}: {done.err}"
-    return done
+    """Run `agent ARGV` in PLACE and check its exit status."""
+    result = agent(PLACE, *argv, **extra)
+    assert result.status == status, f"agent {' '.join(argv)}: {result.status}: {result.err}"
+    return result
 
 
 def made(*argv: str, status: int = 0, **extra: str) -> Path:
-    """The trial that `agent ARGV` makes."""
+    """Run `agent ARGV`; return its trial."""
     return run(*argv, "--runs", RUNS, "--json", status=status, **extra).trial
 
 
@@ -56,8 +56,8 @@ def model(name: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def begun(*argv: str, text: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """A trial under way whose record holds a text."""
+def begin(*argv: str, text: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """Start a trial and wait until its record contains a text; yield its process and directory."""
     before = set((PLACE / RUNS).glob("*/*/events.jsonl"))
     process = subprocess.Popen(
         [*AGENT, *argv, "--runs", RUNS],
@@ -74,7 +74,7 @@ def begun(*argv: str, text: str) -> Iterator[tuple[subprocess.Popen[bytes], Path
                     time.sleep(0.2)
                     yield process, path.parent
                     return
-            assert time.monotonic() < until, f"{text} did not come"
+            assert time.monotonic() < until, f"no record contains {text}"
             time.sleep(0.01)
     finally:
         process.kill()
@@ -82,16 +82,16 @@ def begun(*argv: str, text: str) -> Iterator[tuple[subprocess.Popen[bytes], Path
 
 
 def killed(*argv: str, text: str) -> Path:
-    """A trial whose harness was killed."""
-    with begun(*argv, text=text) as (process, trial):
+    """Kill a trial once its record contains a text; return its directory."""
+    with begin(*argv, text=text) as (process, trial):
         process.kill()
         process.wait()
     return trial
 
 
 def interrupted(*argv: str, text: str) -> Path:
-    """A trial that was interrupted from the keyboard."""
-    with begun(*argv, text=text) as (process, trial):
+    """Interrupt a trial once its record contains a text; return its directory."""
+    with begin(*argv, text=text) as (process, trial):
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     return trial
@@ -125,7 +125,7 @@ def docker_killed() -> Path:
 
 def docker_lost() -> Path:
     argv = ("--task", "demo/ledger", "--env", "docker", "--no-evaluate")
-    with begun("solve", *argv, *model("lost"), text='"action_started","action":"2.1"') as (process, trial):
+    with begin("solve", *argv, *model("lost"), text='"action_started","action":"2.1"') as (process, trial):
         first = (json.loads(line) for line in (trial / "events.jsonl").read_text().splitlines())
         container = next(event["container"] for event in first if event["type"] == "env_started")
         subprocess.run(["docker", "rm", "-f", container], check=True, capture_output=True)
@@ -155,7 +155,7 @@ def evaluated_twice() -> Path:
 def killed_torn() -> Path:
     trial = killed("solve", *LOCAL, *model("torn"), text='"action_started","action":"2.1"')
     with (trial / "events.jsonl").open("ab") as file:
-        file.write(b'{"seq":17,"t":"2026-')  # a killed harness leaves this rarely, so it is put there
+        file.write(b'{"seq":17,"t":"2026-')  # added by hand, because a killed harness rarely leaves such a line
     return trial
 
 
@@ -197,8 +197,8 @@ def full_disk() -> Path:
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(small)], check=True)
     try:
-        done = run("solve", *LOCAL, *model("full"), "--runs", "small", "--json", status=1)
-        return Path(shutil.copytree(done.trial, PLACE / RUNS / "single" / done.trial.name))
+        result = run("solve", *LOCAL, *model("full"), "--runs", "small", "--json", status=1)
+        return Path(shutil.copytree(result.trial, PLACE / RUNS / "single" / result.trial.name))
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
 
@@ -300,7 +300,7 @@ def parent(name: str) -> str:
 
 
 def expected(version: str) -> dict[str, object]:
-    """What today's code finds in the records that were just made."""
+    """Return the facts and scores that the current code reads from the records that were just made."""
     with tempfile.TemporaryDirectory() as scratch:
         runs = copy_of(version, Path(scratch))
         trials = {name: runs / trial for name, trial in TRIALS.items()}
@@ -311,7 +311,7 @@ def expected(version: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Make all records, write down what is expected of them, and put both beside this file."""
+    """Make all records; store them beside this file, with the facts that are expected of them."""
     global RUNS
     os.umask(0o022)
     shutil.rmtree(PLACE, ignore_errors=True)
@@ -321,11 +321,11 @@ def main() -> None:
         trial = maker()
         TRIALS[name] = str(trial.relative_to(PLACE / RUNS))
         print(f"{name}: {TRIALS[name]}", file=sys.stderr)
-    kept = HERE / RUNS
-    shutil.rmtree(kept, ignore_errors=True)
-    shutil.copytree(PLACE / RUNS, kept, ignore=shutil.ignore_patterns(*NOT_KEPT))
-    (kept / "trials.json").write_text(json.dumps(TRIALS, indent=1) + "\n")
-    (kept / "expected.json").write_text(json.dumps(expected(RUNS), indent=1, sort_keys=True) + "\n")
+    stored = HERE / RUNS
+    shutil.rmtree(stored, ignore_errors=True)
+    shutil.copytree(PLACE / RUNS, stored, ignore=shutil.ignore_patterns(*NOT_KEPT))
+    (stored / "trials.json").write_text(json.dumps(TRIALS, indent=1) + "\n")
+    (stored / "expected.json").write_text(json.dumps(expected(RUNS), indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

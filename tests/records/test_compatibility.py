@@ -1,7 +1,7 @@
 """Every release reads, checks, replays, resumes, forks, exports and scores the records of all earlier ones.
 
-The records are in `v<schema>/`, made by `make.py` with the code of their time; `expected.json` beside them is what that
-code found in them. A test that fails here means that somebody's recorded trials would be read differently.
+The records are in `v<schema>/`. `make.py` made them with the code of their time, and stored in `expected.json` the
+facts that this code read from them. If a test fails here, recorded trials of users would be read differently.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ docker, sandbox = pytest.mark.docker, pytest.mark.sandbox
 
 
 def only(names: dict[str, Any] | list[str], **marks: pytest.MarkDecorator) -> list[Any]:
-    """Parameters (version, name) of the records with these names, marked where they need something."""
+    """Return parameters (version, name) of the records with these names, with the marks of some of them."""
     chosen = [(version, name) for version, name in RECORDS if name in names]
     assert {name for _, name in chosen} == set(names)
     return [pytest.param(*each, marks=marks.get(each[1].replace("-", "_"), ()), id="-".join(each)) for each in chosen]
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    """sha256 of each file."""
+    """Return the SHA-256 of each file."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """The runs directories of copies, by schema version; nothing that uses them may change them."""
+    """Directories of copied records, by schema version; the tests that share them must not change them."""
     copies = {version: copy_of(version, tmp_path_factory.mktemp(version)) for version in VERSIONS}
     before = {version: files_of(copy) for version, copy in copies.items()}
     yield copies
@@ -61,10 +61,10 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]
 
 
 @pytest.mark.parametrize(("version", "name"), RECORDS)
-def test_a_record_says_what_it_always_said(copies: dict[str, Path], tmp_path: Path, version: str, name: str) -> None:
-    """Events, summary, identity, check, exports and workspaces."""
-    found = facts_of(copies[version] / trials_of(version)[name], tmp_path)
-    assert differences(EXPECTED[version]["records"][name], json.loads(json.dumps(found))) == []
+def test_the_facts_of_a_record_are_unchanged(copies: dict[str, Path], tmp_path: Path, version: str, name: str) -> None:
+    """The facts are events, summary, identity, check, exports and workspaces."""
+    facts = facts_of(copies[version] / trials_of(version)[name], tmp_path)
+    assert differences(EXPECTED[version]["records"][name], json.loads(json.dumps(facts))) == []
 
 
 @pytest.mark.parametrize(("version", "name"), RECORDS)
@@ -79,10 +79,10 @@ def test_a_record_is_shown(copies: dict[str, Path], version: str, name: str) -> 
     if summary["exit"] is not None:
         assert summary["exit"]["cause"] in text
     for step in range(1, summary["steps"] + 1):
-        done = read_only("show", str(trial), "--step", str(step), "--json")
-        assert done.status == 0, done.err
-        assert done.json["step"] == step
-        assert any(event["type"] == "call_finished" for event in done.json["events"])
+        result = read_only("show", str(trial), "--step", str(step), "--json")
+        assert result.status == 0, result.err
+        assert result.json["step"] == step
+        assert any(event["type"] == "call_finished" for event in result.json["events"])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -97,7 +97,7 @@ def test_all_records_are_listed(copies: dict[str, Path], version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_family_is_still_one(copies: dict[str, Path], version: str) -> None:
+def test_parents_still_list_their_forks(copies: dict[str, Path], version: str) -> None:
     trials = {name: copies[version] / trial for name, trial in trials_of(version).items()}
     forks = {
         name: {fork["trial"] for fork in read_only("show", str(trials[name]), "--json").json["forks"]}
@@ -112,7 +112,7 @@ def test_a_family_is_still_one(copies: dict[str, Path], version: str) -> None:
 
 @pytest.mark.parametrize("derived", [True, False], ids=["with-trial.json", "from-events"])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_records_score_as_they_did(tmp_path: Path, version: str, derived: bool) -> None:
+def test_the_scores_of_records_are_unchanged(tmp_path: Path, version: str, derived: bool) -> None:
     expected = EXPECTED[version]
     runs = copy_of(version, tmp_path)
     for path in [] if derived else runs.glob("*/*/trial.json"):
@@ -121,18 +121,18 @@ def test_records_score_as_they_did(tmp_path: Path, version: str, derived: bool) 
     groups = by_benchmark(expected["records"])
     assert set(groups) == set(expected["scores"])
     for benchmark, names in groups.items():
-        found = score_of([trials[name] for name in names])
-        assert differences(expected["scores"][benchmark], found, benchmark) == []
+        score = score_of([trials[name] for name in names])
+        assert differences(expected["scores"][benchmark], score, benchmark) == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_panel_decides_as_it_did(copies: dict[str, Path], version: str) -> None:
-    done = read_only("analyze", str(copies[version] / trials_of(version)["judged"]), "--integrity", "--json")
-    assert done.status == 0, done.err
-    (trial,) = done.json["trials"]
+def test_the_decisions_of_a_panel_are_unchanged(copies: dict[str, Path], version: str) -> None:
+    result = read_only("analyze", str(copies[version] / trials_of(version)["judged"]), "--integrity", "--json")
+    assert result.status == 0, result.err
+    (trial,) = result.json["trials"]
     (panel,) = trial["panels"]
     decided = {kind: decision["violated"] for kind, decision in panel["decisions"].items()}
-    no_majority = None  # a judge without a valid vote speaks for neither side
+    no_majority = None  # an invalid vote counts for neither side
     assert decided == {"source_lookup": no_majority, "wrapping": False, "decompiling": no_majority, "tracing": False}
     assert [vote["outcome"] for vote in panel["votes"]] == ["valid", "valid", "valid", "invalid"]
     assert sum(vote["answers"].get("source_lookup", {}).get("violated", False) for vote in panel["votes"]) == 2
@@ -141,13 +141,13 @@ def test_a_panel_decides_as_it_did(copies: dict[str, Path], version: str) -> Non
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_actions_of_all_records_are_analyzed(copies: dict[str, Path], version: str) -> None:
     for batch in ("single", "imported"):
-        done = read_only("analyze", str(copies[version] / batch), "--json")
-        assert done.status == 0, done.err
-        assert done.json["trials"]
+        result = read_only("analyze", str(copies[version] / batch), "--json")
+        assert result.status == 0, result.err
+        assert result.json["trials"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_derived_is_made_again_from_the_events(tmp_path: Path, version: str) -> None:
+def test_derived_files_are_rebuilt_from_the_events(tmp_path: Path, version: str) -> None:
     runs = copy_of(version, tmp_path)
     for trial in runs.glob("*/*/trial.json"):
         before = {name: json.loads(path.read_text()) for name in DERIVED if (path := trial.parent / name).exists()}
@@ -156,7 +156,7 @@ def test_what_is_derived_is_made_again_from_the_events(tmp_path: Path, version: 
         assert read_only("show", str(trial.parent), "--rebuild").status == 0
         after = {name: json.loads((trial.parent / name).read_text()) for name in before}
         for content in (before, after):
-            for volatile in ("trial", "events_bytes"):  # the panel came after this file of its trial
+            for volatile in ("trial", "events_bytes"):  # the panel was recorded after this file was written
                 content["trial.json"].pop(volatile)
         assert differences(before, after, trial.parent.name) == []
 
@@ -166,11 +166,11 @@ DERIVED = ("trial.json", "verdict.json", "score.json")
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_records_need_no_pool(tmp_path: Path, version: str) -> None:
-    """Git keeps no hard links, so the copies have no pool: nothing of them may count as garbage."""
+    """Git does not keep hard links, so the copies have no pool, and none of their files may count as garbage."""
     runs = copy_of(version, tmp_path)
     before = files_of(runs)
-    done = agent(runs.parent, "gc", "--runs", str(runs))
-    assert done.status == 0, done.err
+    result = agent(runs.parent, "gc", "--runs", str(runs))
+    assert result.status == 0, result.err
     assert files_of(runs) == before
 
 
@@ -194,9 +194,9 @@ def test_a_record_is_replayed(request: pytest.FixtureRequest, tmp_path: Path, ve
     runs = copy_of(version, tmp_path, moved=True)
     image = ("--image", request.getfixturevalue("workbench_image")) if name == "docker-persistent" else ()
     require_same_demo(runs, version, name)
-    done = agent(runs.parent, "replay", str(runs / trials_of(version)[name]), *image, "--json")
-    assert done.status == 0, done.err
-    report = done.json
+    result = agent(runs.parent, "replay", str(runs / trials_of(version)[name]), *image, "--json")
+    assert result.status == 0, result.err
+    report = result.json
     summary = EXPECTED[version]["records"][name]["summary"]
     assert report["actions"] + len(report["not_replayed"]) == summary["commands"]
     assert report["not_replayed"] == (["2.1"] if name in ("killed-torn", "interrupted-only") else [])
@@ -208,14 +208,14 @@ def test_a_record_is_replayed(request: pytest.FixtureRequest, tmp_path: Path, ve
 
 
 def require_same_demo(runs: Path, version: str, name: str) -> None:
-    """Leave a test out whose task is a demo that has changed: its records cannot go on, as documented."""
+    """Skip a test whose task is a demo that has changed, because its trials cannot be continued."""
     task = EXPECTED[version]["records"][name]["summary"]["task"]
     if not task.startswith("demo/"):
         return
     first = next(iter(read_events(runs / trials_of(version)[name])))
     shown = read_only("tasks", "show", task, "--json")
     if shown.json["digest"] != first.task.digest:
-        pytest.skip(f"{task} is not what it was when the record was made")
+        pytest.skip(f"{task} has changed since the record was made")
 
 
 RESUMED = {
@@ -231,7 +231,7 @@ RESUMED = {
 
 
 @pytest.mark.parametrize(("version", "name"), only(RESUMED, docker_killed=docker, docker_lost=docker))
-def test_an_unfinished_trial_goes_on(tmp_path: Path, version: str, name: str) -> None:
+def test_an_unfinished_trial_is_resumed(tmp_path: Path, version: str, name: str) -> None:
     runs = copy_of(version, tmp_path, moved=True)
     require_same_demo(runs, version, name)
     trial = runs / trials_of(version)[name]
@@ -239,39 +239,39 @@ def test_an_unfinished_trial_goes_on(tmp_path: Path, version: str, name: str) ->
     turns = [Turn(text=f"```bash\n{line}\n```") for line in ("cat log", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")]
     with WireServer(turns) as server:
         base = ("--api-base", server.base("chat")) if name.startswith("wire-") else ()
-        done = agent(runs.parent, "resume", str(trial), *base, "--json")
+        result = agent(runs.parent, "resume", str(trial), *base, "--json")
     remove_checkpoints(trial, before)
-    assert done.status == 0, done.err
+    assert result.status == 0, result.err
     assert (trial / "events.jsonl").read_bytes().startswith(before)
     cause, steps, commands, log = RESUMED[name]
-    assert (done.json["exit"]["cause"], done.json["steps"], done.json["commands"]) == (cause, steps, commands)
-    assert done.json["entry"]["identity"] == EXPECTED[version]["records"][name]["summary"]["entry"]["identity"]
+    assert (result.json["exit"]["cause"], result.json["steps"], result.json["commands"]) == (cause, steps, commands)
+    assert result.json["entry"]["identity"] == EXPECTED[version]["records"][name]["summary"]["entry"]["identity"]
     assert read_only("show", str(trial), "--check").status == 0
     assert read_only("checkout", str(trial), str(tmp_path / "out")).status == 0
     assert (tmp_path / "out" / "log").read_text() == log
 
 
 def remove_checkpoints(trial: Path, before: bytes) -> None:
-    """Remove the images that a trial committed since its record was `before`."""
+    """Remove the images of checkpoints that the record did not name `before`."""
     images = {event.image for event in read_events(trial) if event.type == "checkpoint"}
     for image in sorted(image for image in images if image.encode() not in before):
         subprocess.run(["docker", "rmi", image], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize(("version", "name"), only(["solved-local", "gave-up", "resumed-after-kill"]))
-def test_a_finished_trial_is_not_gone_on_with(tmp_path: Path, version: str, name: str) -> None:
+def test_a_finished_trial_is_not_continued(tmp_path: Path, version: str, name: str) -> None:
     runs = copy_of(version, tmp_path, moved=True)
     trial = runs / trials_of(version)[name]
     before = (trial / "events.jsonl").read_bytes()
-    done = agent(runs.parent, "resume", str(trial), "--json")
-    assert done.status == 0, done.err
+    result = agent(runs.parent, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
     summary = EXPECTED[version]["records"][name]["summary"]
-    assert done.json["exit"]["cause"] == summary["exit"]["cause"]
+    assert result.json["exit"]["cause"] == summary["exit"]["cause"]
     assert (trial / "events.jsonl").read_bytes() == before
 
 
 FORKED = {
-    # the parent: the fork's record, the step, further options, whose records hold what they give
+    # the name of the parent: the name of the recorded fork, the step, further options, the script of the model
     "solved-local": ("forked", "1", ("--inject", "Write with care."), "fork"),
     "forked": ("forked-again", "2", ("--plan", "plan.md"), "fork-again"),
     "imported": (
@@ -284,28 +284,32 @@ FORKED = {
 
 
 @pytest.mark.parametrize(("version", "name"), only(FORKED))
-def test_a_fork_made_now_is_the_fork_that_was_made_then(tmp_path: Path, version: str, name: str) -> None:
-    """The same branch of the same record has the same configuration, messages and workspace; it is the next attempt."""
+def test_a_repeated_fork_equals_the_recorded_fork(tmp_path: Path, version: str, name: str) -> None:
+    """Both have the same configuration, messages and workspace; the repeated one is the next attempt."""
     runs = copy_of(version, tmp_path, moved=True)
     child, step, options, script = FORKED[name]
     argv = ("--at", step, *options, "--model", f"script:{STUDY}/models/{script}.json", "--runs", str(runs), "--json")
-    done = agent(runs.parent, "fork", str(runs / trials_of(version)[name]), *argv)
-    assert done.status == 0, done.err
+    result = agent(runs.parent, "fork", str(runs / trials_of(version)[name]), *argv)
+    assert result.status == 0, result.err
     expected = EXPECTED[version]["records"][child]
-    was, now = expected["summary"], done.json
-    assert (now["attempt"], now["entry"]["configuration"]) == (2, was["entry"]["configuration"])
-    assert now["entry"]["setup"] == was["entry"]["setup"]
-    assert (now["exit"], now["steps"], now["commands"]) == (was["exit"], was["steps"], was["commands"])
-    assert now["parent"] == was["parent"]
-    again = Path(now["trial"])
-    again = again if again.is_absolute() else runs.parent / again
-    assert inherited(again) == inherited(runs / trials_of(version)[child])
-    assert read_only("checkout", str(again), str(tmp_path / "out")).status == 0
+    recorded, summary = expected["summary"], result.json
+    assert (summary["attempt"], summary["entry"]["configuration"]) == (2, recorded["entry"]["configuration"])
+    assert summary["entry"]["setup"] == recorded["entry"]["setup"]
+    assert (summary["exit"], summary["steps"], summary["commands"]) == (
+        recorded["exit"],
+        recorded["steps"],
+        recorded["commands"],
+    )
+    assert summary["parent"] == recorded["parent"]
+    fork = Path(summary["trial"])
+    fork = fork if fork.is_absolute() else runs.parent / fork
+    assert inherited(fork) == inherited(runs / trials_of(version)[child])
+    assert read_only("checkout", str(fork), str(tmp_path / "out")).status == 0
     assert tree_hash(tmp_path / "out") == expected["workspaces"]["last"]
 
 
 def inherited(trial: Path) -> list[tuple[str, str]]:
-    """The messages and replies that a fork begins with."""
+    """Return the messages and replies with which a fork begins."""
     return [
         (event.type, event.content if event.type == "message" else event.reply.model_dump_json())
         for event in read_events(trial)
@@ -317,14 +321,14 @@ def inherited(trial: Path) -> list[tuple[str, str]]:
 def test_a_workspace_is_evaluated_again(tmp_path: Path, version: str, name: str) -> None:
     runs = copy_of(version, tmp_path, moved=True)
     trial = runs / trials_of(version)[name]
-    done = agent(runs.parent, "evaluate", str(trial), "--json")
-    assert done.status == 0, done.err
+    result = agent(runs.parent, "evaluate", str(trial), "--json")
+    assert result.status == 0, result.err
     summary = summarize(trial, read_events(trial))
     assert summary.verdict is not None
-    found = summary.verdict.model_dump(mode="json")
-    was = EXPECTED[version]["records"][name]["summary"]["verdict"]
-    assert {key: found[key] for key in ("status", "passed", "quality", "groups")} == {
-        key: was[key] for key in ("status", "passed", "quality", "groups")
+    verdict = summary.verdict.model_dump(mode="json")
+    recorded = EXPECTED[version]["records"][name]["summary"]["verdict"]
+    assert {key: verdict[key] for key in ("status", "passed", "quality", "groups")} == {
+        key: recorded[key] for key in ("status", "passed", "quality", "groups")
     }
 
 
@@ -333,10 +337,10 @@ def test_the_same_file_is_not_imported_twice(tmp_path: Path, version: str) -> No
     runs = copy_of(version, tmp_path)
     trial = trials_of(version)["imported"]
     before = files_of(runs)
-    done = agent(runs.parent, "import", "imported.traj.json", "--runs", str(runs), "--json")
-    assert done.status == 0, done.err
-    (again,) = done.json["trials"]
-    assert again["already"] is True
+    result = agent(runs.parent, "import", "imported.traj.json", "--runs", str(runs), "--json")
+    assert result.status == 0, result.err
+    (imported,) = result.json["trials"]
+    assert imported["already"] is True
     after = files_of(runs)
     assert {path for path in before | after if before.get(path) != after.get(path)} <= {f"{trial}/trial.json"}
     exported = read_only("export", str(runs / trial), "--format", "mini")
