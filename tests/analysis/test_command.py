@@ -95,7 +95,7 @@ def test_a_live_trial_with_a_torn_line_and_an_open_action(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"{}\n", ":1:"),
@@ -104,14 +104,14 @@ def test_a_live_trial_with_a_torn_line_and_an_open_action(tmp_path: Path) -> Non
         (None, "no trial"),
     ],
 )
-def test_a_bad_record_is_one_line_and_status_2(tmp_path: Path, content: bytes | None, says: str) -> None:
+def test_a_bad_record_is_one_line_and_status_2(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         (tmp_path / "bad").mkdir()
         (tmp_path / "bad" / "events.jsonl").write_bytes(content)
     run = agent(tmp_path, "analyze", "bad", "--json")
     assert (run.status, run.out) == (2, "")
     assert run.err.count("\n") == 1
-    assert says in run.err
+    assert message in run.err
 
 
 def test_a_bad_trial_in_a_batch_is_listed_and_the_others_are_analyzed(tmp_path: Path, batch: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_damaged_workspace_is_a_note(tmp_path: Path) -> None:
 
 
 def test_usage_errors_name_the_way_out(tmp_path: Path, batch: Path) -> None:
-    for arguments, says in (
+    for arguments, message in (
         ([str(batch), "--format", "svg"], "--plots"),
         ([str(batch), "--csv", "none/t.csv"], "none/t.csv"),
         ([str(batch), "--plots", str(batch / "trial.1" / "events.jsonl")], "events.jsonl"),
@@ -141,7 +141,7 @@ def test_usage_errors_name_the_way_out(tmp_path: Path, batch: Path) -> None:
     ):
         run = agent(tmp_path, "analyze", *arguments)
         assert run.status == 2, arguments
-        assert says in run.err
+        assert message in run.err
         assert run.err.count("\n") == 1
 
 

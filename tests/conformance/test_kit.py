@@ -25,7 +25,7 @@ def test_a_report_has_every_check_in_one_of_three_places() -> None:
     checks = [CHECKS[name] for name in ("exit_status-exit_codes", "network-loopback", "liveness-reason", "caps-flood")]
     report = run_checks(local, checks, name="mine")
     assert [check.id for check in report.passed] == ["exit_status-exit_codes", "caps-flood"]
-    assert [why for _, why in report.unpromised] == [
+    assert [reason for _, reason in report.unpromised] == [
         "mine does not promise network-off",
         "no way to sever it: mine needs a `sever` for this check",
     ]
@@ -67,13 +67,13 @@ def test_the_command(factory: str, status: int, tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "environments.conformance", factory, "--only", "exit_status-"]
     root = Path(__file__).parents[2]
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=root,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{tmp_path}:{root}"},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == status, done.stderr
-    assert ("FAILED" in done.stdout) == (status == 1)
-    assert done.stdout.endswith("0 failed, 0 not promised\n") == (status == 0)
+    assert result.returncode == status, result.stderr
+    assert ("FAILED" in result.stdout) == (status == 1)
+    assert result.stdout.endswith("0 failed, 0 not promised\n") == (status == 0)

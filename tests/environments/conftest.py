@@ -35,9 +35,9 @@ class Place:
         return self.environment.execute(script, deadline_s=deadline_s, **options)  # type: ignore[arg-type]
 
     def text(self, script: str, **options: object) -> str:
-        done = self.run(script, **options)
-        assert (done.ended, done.exit_code) == ("exited", 0), done
-        return done.output.decode("utf-8", "surrogateescape")
+        action = self.run(script, **options)
+        assert (action.ended, action.exit_code) == ("exited", 0), action
+        return action.output.decode("utf-8", "surrogateescape")
 
 
 def environment(label: str, **changes: object) -> Environment:

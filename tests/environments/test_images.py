@@ -29,9 +29,9 @@ def context(directory: Path, dockerfile: str = DOCKERFILE, **files: str) -> Path
 
 
 def available(directory: Path, image: str | None = None, **args: str) -> tuple[images.Image, list[str]]:
-    said: list[str] = []
+    lines: list[str] = []
     spec = EnvironmentSpec(kind="docker", image=image, build=Build(directory, args=args))
-    return images.make_available(daemon.connect(), spec, Notes(said)), said
+    return images.make_available(daemon.connect(), spec, Notes(lines)), lines
 
 
 def remove(*made: images.Image) -> None:
@@ -43,16 +43,16 @@ def remove(*made: images.Image) -> None:
 
 def test_a_build_is_found_again_by_its_content(tmp_path: Path) -> None:
     unique = str(time.time_ns())
-    first, said = available(context(tmp_path / "c", data=unique))
-    assert any(line.startswith("Step ") for line in said)
-    again, said = available(tmp_path / "c")
-    assert (again, said) == (first, [])
-    copied, said = available(context(tmp_path / "other", data=unique))
-    assert (copied.id, said) == (first.id, [])
+    first, lines = available(context(tmp_path / "c", data=unique))
+    assert any(line.startswith("Step ") for line in lines)
+    again, lines = available(tmp_path / "c")
+    assert (again, lines) == (first, [])
+    copied, lines = available(context(tmp_path / "other", data=unique))
+    assert (copied.id, lines) == (first.id, [])
     (tmp_path / "other" / "__pycache__").mkdir()
     (tmp_path / "other" / "__pycache__" / "x.pyc").write_text(unique)
-    cached, said = available(tmp_path / "other")
-    assert (cached.id, said) == (first.id, [])
+    cached, lines = available(tmp_path / "other")
+    assert (cached.id, lines) == (first.id, [])
     changed, _ = available(context(tmp_path / "c", data=unique + "x"))
     argument, _ = available(tmp_path / "other", MARK="a")
     (tmp_path / "other" / "data").chmod(0o755)
@@ -72,16 +72,16 @@ def test_a_build_under_a_name(tmp_path: Path) -> None:
 
 
 def _build(directory: Path) -> tuple[str, int]:
-    made, said = available(directory)
-    return made.id, len(said)
+    made, lines = available(directory)
+    return made.id, len(lines)
 
 
 def test_two_processes_that_want_the_same_image_build_it_once(tmp_path: Path) -> None:
     directory = context(tmp_path / "c", data=str(time.time_ns()))
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        (first, said), (second, also_said) = pool.map(_build, [directory] * 2)
+        (first, lines), (second, other_lines) = pool.map(_build, [directory] * 2)
     assert first == second
-    assert sorted(bool(lines) for lines in (said, also_said)) == [False, True]
+    assert sorted(map(bool, (lines, other_lines))) == [False, True]
     remove(images.Image("", first, "", "", {}))
 
 

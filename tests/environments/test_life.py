@@ -150,18 +150,18 @@ def test_an_interrupt_from_the_terminal_reaches_only_the_harness(label: str) -> 
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [("kill", "ended with status 137"), ("pause", "was paused"), ("remove_container", "was removed|ended")],
 )
-def test_the_reason_for_a_lost_container_is_reported(start: object, how: str, said: str) -> None:
+def test_the_reason_for_a_lost_container_is_reported(start: object, how: str, message: str) -> None:
     import threading
 
     place: Place = start("docker", keep=how == "kill")  # type: ignore[operator]
     options = {"force": True} if how == "remove_container" else {}
     threading.Timer(0.5, lambda: getattr(api(), how)(place.started.container, **options)).start()
-    with pytest.raises(EnvironmentLost, match=said):
+    with pytest.raises(EnvironmentLost, match=message):
         place.run("sleep 1000", deadline_s=1000)
-    with pytest.raises(EnvironmentLost, match=said):
+    with pytest.raises(EnvironmentLost, match=message):
         place.run("true")
     place.environment.stop()
     if how == "kill":

@@ -69,10 +69,10 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_a_change_is_seen(empty: Place, what: str) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen(empty: Place, change: str) -> None:
     empty.text("echo f >f; mkdir d; echo g >d/g; ln -s to1 link; mkfifo pipe; echo >/tmp/out; ln -s /tmp/out outside")
-    script, expected = CHANGES[what]
+    script, expected = CHANGES[change]
     assert changes(empty, script) == expected
 
 

@@ -58,12 +58,12 @@ WAYS: dict[str, tuple[Callable[[Place], object], str]] = {
 @pytest.mark.parametrize("how", WAYS)
 def test_the_ways_in_which_a_container_is_lost_are_distinguished(start: object, how: str, busy: bool) -> None:
     place: Place = start("docker")  # type: ignore[operator]
-    end, said = WAYS[how]
+    end, message = WAYS[how]
     if busy:
         threading.Timer(0.3, end, [place]).start()
     else:
         end(place)
-    with pytest.raises(EnvironmentLost, match=said) as first:
+    with pytest.raises(EnvironmentLost, match=message) as first:
         place.run("sleep 1000", deadline_s=1000)
     with pytest.raises(EnvironmentLost) as second:
         place.run("true")
@@ -135,7 +135,7 @@ def second() -> Iterator[SecondDaemon]:
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("how", "back", "said"),
+    ("how", "back", "message"),
     [
         (signal.SIGTERM, True, "the daemon was restarted|when the daemon was restarted"),
         (signal.SIGKILL, True, "the daemon was restarted|when the daemon was restarted"),
@@ -146,7 +146,7 @@ def second() -> Iterator[SecondDaemon]:
 )
 @pytest.mark.parametrize("busy", [True, False], ids=["in an action", "between actions"])
 def test_a_restarted_daemon_is_distinguished_from_a_missing_one(
-    second: SecondDaemon, monkeypatch: pytest.MonkeyPatch, how: int, back: bool, said: str, busy: bool
+    second: SecondDaemon, monkeypatch: pytest.MonkeyPatch, how: int, back: bool, message: str, busy: bool
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", second.host)
     made = environment("docker", build=None, image=second.image)  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ def test_a_restarted_daemon_is_distinguished_from_a_missing_one(
         thread.start()
         if not busy:
             thread.join()
-        with pytest.raises(EnvironmentLost, match=said):
+        with pytest.raises(EnvironmentLost, match=message):
             made.execute("sleep 1000", deadline_s=1000)
         thread.join()
     finally:

@@ -29,13 +29,13 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("what", ODD)
-def test_output_comes_back_byte_for_byte(place: Place, what: str) -> None:
-    script = "printf '" + "".join(f"\\{byte:03o}" for byte in ODD[what]) + "'"
+@pytest.mark.parametrize("name", ODD)
+def test_output_comes_back_byte_for_byte(place: Place, name: str) -> None:
+    script = "printf '" + "".join(f"\\{byte:03o}" for byte in ODD[name]) + "'"
     for separate in (False, True):
         action = place.run(script, separate=separate)
-        assert (action.output, action.counted) == (ODD[what], len(ODD[what]))
-    assert place.run(f"{script} >&2", separate=True).stderr == ODD[what]
+        assert (action.output, action.counted) == (ODD[name], len(ODD[name]))
+    assert place.run(f"{script} >&2", separate=True).stderr == ODD[name]
 
 
 @pytest.mark.parametrize("size", [65535, 65536, 65537, 131073, 1_000_000])

@@ -33,8 +33,8 @@ def test_an_image_that_is_missing_is_pulled_with_progress(registry: str, workben
     docker("tag", workbench_image, reference)
     docker("push", reference)
     docker("rmi", reference)
-    said: list[str] = []
-    environment = make(EnvironmentSpec(kind="docker", image=reference, user="agent"), Notes(said))
+    lines: list[str] = []
+    environment = make(EnvironmentSpec(kind="docker", image=reference, user="agent"), Notes(lines))
     try:
         started = environment.start()
         assert started.image == reference
@@ -43,7 +43,7 @@ def test_an_image_that_is_missing_is_pulled_with_progress(registry: str, workben
     finally:
         environment.stop()
         subprocess.run(["docker", "rmi", "-f", reference], check=False, capture_output=True)
-    assert said, "a pull says what it does"
+    assert lines, "a pull reports its progress"
 
 
 def test_an_image_that_the_registry_lacks_is_reported_in_one_line(registry: str) -> None:

@@ -27,8 +27,8 @@ def test_shm_has_the_requested_size(start: object, label: str) -> None:
 
 @pytest.mark.parametrize("label", ALL)
 def test_ulimits_hold_for_actions_and_not_for_the_supervisor(start: object, label: str) -> None:
-    asked = {"nofile": 100, "fsize": 64 << 10, "core": 0, "cpu": 77, "stack": 4 << 20}
-    place: Place = start(label, ulimits=asked)  # type: ignore[operator]
+    requested = {"nofile": 100, "fsize": 64 << 10, "core": 0, "cpu": 77, "stack": 4 << 20}
+    place: Place = start(label, ulimits=requested)  # type: ignore[operator]
     assert Promise.ULIMITS in place.started.promises
     assert place.text("ulimit -n -f -c -t -s | sed 's/.* //'") == "100\n64\n0\n77\n4096\n"
     assert place.text("ulimit -H -n") == "100\n"
@@ -40,8 +40,8 @@ def test_ulimits_hold_for_actions_and_not_for_the_supervisor(start: object, labe
 def test_ulimits_that_cannot_be_set_are_reported(start: object, label: str) -> None:
     place: Place = start(label, ulimits={"nonsense": 1, "nofile": 1 << 40, "fsize": 1 << 20})  # type: ignore[operator]
     assert Promise.ULIMITS not in place.started.promises
-    said = [line for line in place.started.lost if line.startswith("ulimit")]
-    assert [line.partition(":")[0] for line in said] == ["ulimit nonsense", "ulimit nofile"]
+    lost = [line for line in place.started.lost if line.startswith("ulimit")]
+    assert [line.partition(":")[0] for line in lost] == ["ulimit nonsense", "ulimit nofile"]
     assert place.text("ulimit -f") == "1024\n"
 
 

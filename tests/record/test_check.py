@@ -309,8 +309,8 @@ def test_the_command_reports_the_first_inconsistency_and_exits_with_1(good: Path
     bad = agent(tmp_path, "show", "trial", "--check")
     assert bad.status == 1
     assert bad.out.startswith("inconsistent: events.jsonl:7: action 1.1 exited, but has the exit_code None")
-    done = agent(tmp_path, "show", "trial", "--check", "--json")
-    assert done.status == 1
-    assert done.json["consistent"] is False
-    assert done.json["findings"][0]["place"] == "events.jsonl:7"
+    result = agent(tmp_path, "show", "trial", "--check", "--json")
+    assert result.status == 1
+    assert result.json["consistent"] is False
+    assert result.json["findings"][0]["place"] == "events.jsonl:7"
     assert agent(tmp_path, "show", "trial", "--check", "--step", "1").status == 2

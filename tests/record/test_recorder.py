@@ -192,14 +192,14 @@ recorder.close()
 
 
 def test_on_a_full_disk_the_record_stays_complete_and_can_be_closed(tmp_path: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)],
         capture_output=True,
         text=True,
         check=True,
         cwd=Path(__file__).parents[2],
     )
-    assert "no space left" in done.stdout
+    assert "no space left" in result.stdout
     events = list(read_events(tmp_path))
     assert 3 <= len(events) < 20
     assert isinstance(events[-1], Exited)

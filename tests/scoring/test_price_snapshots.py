@@ -73,7 +73,7 @@ def test_digests_are_equal_exactly_if_contents_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         ({"models": {"m": {"input": float("nan")}}}, "models.m.input: nan must be finite"),
         ({"models": {"m": {"input": float("inf")}}}, "inf must be finite"),
@@ -97,10 +97,10 @@ def test_digests_are_equal_exactly_if_contents_are(tmp_path: Path) -> None:
         ({"models": {"m": {**ROW, "tiers": {"batch": {"input": -1}}}}}, "models.m.tiers.batch.input: -1"),
     ],
 )
-def test_impossible_values_are_rejected_with_their_location(content: dict, says: str) -> None:
+def test_impossible_values_are_rejected_with_their_location(content: dict, message: str) -> None:
     with pytest.raises(PriceError) as error:
         prices_of(content, "FILE")
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert str(error.value).startswith("FILE: ")
     assert "\n" not in str(error.value)
 
@@ -152,7 +152,7 @@ def test_three_kinds_of_files_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "says"),
+    ("name", "text", "message"),
     [
         ("p.yaml", "models:\n  m: {input: .nan}\n", "models.m.input: nan"),
         ("p.yaml", "models:\n  m: {input: 1e-6}\n  m: {input: 2e-6}\n", "'m' occurs twice"),
@@ -166,11 +166,11 @@ def test_three_kinds_of_files_are_read(tmp_path: Path) -> None:
         ("p.yaml", "a: [\n", "not valid YAML"),
     ],
 )
-def test_an_invalid_file_is_rejected_with_the_location(tmp_path: Path, name: str, text: str, says: str) -> None:
+def test_an_invalid_file_is_rejected_with_the_location(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(PriceError) as error:
         from_file(tmp_path / name)
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -58,7 +58,7 @@ def test_a_snapshot_of_litellms_table_names_aliases_and_what_it_leaves_out(work:
 
 
 @pytest.mark.parametrize(
-    ("argv", "says"),
+    ("argv", "message"),
     [
         (("snapshot", "litellm-9"), "are reserved for litellm's own tables"),
         (("snapshot", "../x", "--set", "m input=1e-6"), "is not a valid name of a snapshot"),
@@ -75,10 +75,10 @@ def test_a_snapshot_of_litellms_table_names_aliases_and_what_it_leaves_out(work:
         (("diff", "a", "b"), "there is no snapshot of that name"),
     ],
 )
-def test_a_usage_error_is_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
+def test_a_usage_error_is_one_line(work: Path, argv: tuple[str, ...], message: str) -> None:
     result = agent(work, "prices", *argv)
     assert (result.status, result.out) == (2, "")
-    assert says in result.err
+    assert message in result.err
     assert result.err.count("\n") == 1
 
 

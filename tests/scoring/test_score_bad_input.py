@@ -67,7 +67,7 @@ def test_an_exchange_rate_of_zero_in_an_edited_snapshot_is_reported(work: Path) 
 
 
 @pytest.mark.parametrize(
-    ("argv", "says"),
+    ("argv", "message"),
     [
         (("empty",), "empty: neither a trial nor a batch"),
         (("nothing",), "no trial 'nothing'"),
@@ -101,8 +101,8 @@ def test_an_exchange_rate_of_zero_in_an_edited_snapshot_is_reported(work: Path) 
         (("one", "--format", "svg"), "choose their directory with --plots DIR"),
     ],
 )
-def test_a_usage_error_is_one_line(work: Path, argv: tuple[str, ...], says: str) -> None:
+def test_a_usage_error_is_one_line(work: Path, argv: tuple[str, ...], message: str) -> None:
     (work / "empty").mkdir()
     record(work / "runs" / "other", benchmark="elsewhere")
     record(work / "runs" / "odd", tier="silly")
-    assert says in refused(agent(work, "score", *argv))
+    assert message in refused(agent(work, "score", *argv))
