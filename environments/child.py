@@ -72,7 +72,7 @@ class ChildEnvironment(Supervised):
         assert self._pty is not None
         return self._pty.spawn()
 
-    def _trouble(self) -> str | None:
+    def trouble(self) -> str | None:
         if self._link and (status := self._link.process.poll()) is not None:
             return f"{self.process_name} ended with status {status}"
         return None

@@ -80,7 +80,7 @@ class Supervised(ABC):
     def _started(self, ready: Ready) -> Started: ...
 
     @abstractmethod
-    def _trouble(self) -> str | None:
+    def trouble(self) -> str | None:
         """Return in one line why the supervisor may not answer, or None if it seems to run."""
 
     @abstractmethod
@@ -115,8 +115,8 @@ class Supervised(ABC):
         if self._channel or self._stopped:
             raise EnvironmentLost("an environment is started once")
         try:
-            self._guard_space()
-            self._channel = Channel(self._trouble, self._guard_space)
+            self.guard()
+            self._channel = Channel(self)
             self._ready = self._open(self._channel)
             started = self._started(self._ready)
             return self._with_shell(started) if self.spec.shell == "persistent" else started
@@ -141,7 +141,7 @@ class Supervised(ABC):
         as_root: bool = False,
         separate: bool = False,
     ) -> Execution:
-        self._guard_space()
+        self.guard()
         channel, own = self._open_channel(), cwd is not None or env or as_root or separate
         cap = min(output_bytes or self._output_bytes, self._output_bytes)
         if self._shell and not own:
@@ -160,7 +160,7 @@ class Supervised(ABC):
     def put(self, archive: BinaryIO, directory: str) -> None:
         channel, ready = self._open_channel(), self._ready
         assert ready is not None
-        self._guard_space()
+        self.guard()
         missing: list[bytes] = []
         members = tar.filtered(read_chunks(archive), tar.inside_only(missing.append), (ready.uid, ready.gid))
         try:
@@ -264,7 +264,11 @@ class Supervised(ABC):
             raise EnvironmentLost("the environment was not started")
         return self._channel
 
-    def _guard_space(self) -> None:
+    def guard(self) -> None:
+        """Check the space on the harness's own file systems.
+
+        Raises: DiskFull.
+        """
         for directory in self._watched():
             with contextlib.suppress(OSError):
                 free = shutil.disk_usage(directory).free

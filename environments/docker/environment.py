@@ -215,7 +215,7 @@ class DockerEnvironment(Supervised):
         if self._exec is not None:
             self._exec.close()
 
-    def _trouble(self) -> str | None:
+    def trouble(self) -> str | None:
         if self._container is None or self._api is None:
             return None
         return container_state.trouble(self._api, self._container, self._heard)

@@ -17,6 +17,7 @@ from environments.wire import program
 from environments.wire.answers import ActionEnd, Ready as Ready, StreamEnd as StreamEnd, cpu_total, note_of
 from environments.wire.capture import capture
 from environments.wire.frames import IDLE_S, Frames
+from environments.wire.health import Health
 from trajectories.interrupts import held
 
 GRACE_S = 15.0
@@ -45,13 +46,8 @@ class ShellGone(Exception):
 class Channel:
     """One supervisor. After a fault every further request fails with the same error."""
 
-    def __init__(self, trouble: Callable[[], str | None], guard: Callable[[], None] | None = None) -> None:
-        """`trouble` returns what is wrong with the environment in one line, or None if nothing is.
-
-        `guard` is called now and then while an action runs; what it raises ends the action, not the channel.
-        """
-        self._trouble = trouble
-        self._guard = guard
+    def __init__(self, health: Health) -> None:
+        self._health = health
         self.span_s = (0.0, 0.0)
         """Begin and end of the last action since the epoch, by the clock of the place where it ran."""
         self._frames: Frames | None = None
@@ -70,7 +66,7 @@ class Channel:
 
         Raises: EnvironmentLost.
         """
-        self._frames = frames = Frames(link, self._nonce, self._trouble)
+        self._frames = frames = Frames(link, self._nonce, self._health)
         with frames.exchange():
             frames.send(text)
 
@@ -133,7 +129,7 @@ class Channel:
                     frames.unanswered = False
                     raise ShellGone
                 go(frames.number)
-            fields = frames.answer(began + deadline_s + GRACE_S, frames.tick, self._guard)
+            fields = frames.answer(began + deadline_s + GRACE_S, frames.tick, guarded=True)
             frames.unanswered = False
             took = time.monotonic() - began
             end = ActionEnd.parse(fields)

@@ -8,11 +8,12 @@ with the same error; after any other interruption, unread answers are read away,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from environments.link import Link
 from environments.protocol import DiskFull, EnvironmentLost, SupervisorLost
+from environments.wire.health import Health
 from environments.wire.incoming import Incoming
 from trajectories.interrupts import held
 
@@ -27,8 +28,7 @@ DRAIN_S = 1.0
 class Frames:
     """The frames on one link."""
 
-    def __init__(self, link: Link, nonce: str, trouble: Callable[[], str | None]) -> None:
-        """`trouble` returns what is wrong with the environment in one line, or None if nothing is."""
+    def __init__(self, link: Link, nonce: str, health: Health) -> None:
         self.link = link
         self.fault: EnvironmentLost | None = None
         self.number = 0
@@ -40,7 +40,7 @@ class Frames:
         self.late_answer: list[str] = []
         """Answer to the last action that was interrupted; its reader clears it."""
         self._nonce = nonce
-        self._incoming = Incoming(link, trouble)
+        self._incoming = Incoming(link, health)
 
     @property
     def mark(self) -> bytes:
@@ -88,12 +88,12 @@ class Frames:
                 self.fault = EnvironmentLost("the harness was interrupted in the middle of a request")
                 raise
 
-    def answer(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> list[str]:
+    def answer(self, until: float, tick: bytes = b"", *, guarded: bool = False) -> list[str]:
         """Return the fields of the next answer, without nonce and number.
 
-        Raises: EnvironmentLost, and what `guard` raises.
+        Raises: EnvironmentLost, and what the guard raises.
         """
-        line = self._incoming.line(until, tick, guard)
+        line = self._incoming.line(until, tick, guarded=guarded)
         fields = line.decode("ascii", "replace").split()
         if fields[:2] != [self._nonce, str(self.number)]:
             raise SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}")

@@ -6,10 +6,10 @@ While nothing arrives, the environment is examined, so that its loss is noticed 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from environments.link import Link
 from environments.protocol import EnvironmentLost, SupervisorLost
+from environments.wire.health import Health
 
 PROBE_S = 4.0
 """Seconds between two looks at the environment while an answer is awaited."""
@@ -26,18 +26,18 @@ _BUFFER_BYTES = 1 << 16
 class Incoming:
     """A buffered stream. Every method raises EnvironmentLost, with the reason for which nothing (more) comes."""
 
-    def __init__(self, link: Link, trouble: Callable[[], str | None]) -> None:
+    def __init__(self, link: Link, health: Health) -> None:
         self._link = link
-        self._trouble = trouble
+        self._health = health
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
         self._start = self._end = 0
 
-    def line(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> bytes:
-        """Return the next line with its end. While it is awaited, send `tick` and call `guard` now and then."""
+    def line(self, until: float, tick: bytes = b"", *, guarded: bool = False) -> bytes:
+        """Return the next line with its end. Meanwhile send `tick` and, if it is `guarded`, call the guard."""
         line = b""
         while not line.endswith(b"\n"):
             if self._start == self._end:
-                self._more(until, tick, guard)
+                self._more(until, tick, guarded=guarded)
             piece = bytes(self._buffer[self._start : self._end])
             piece = piece[: piece.find(b"\n") + 1] or piece
             self._start += len(piece)
@@ -73,20 +73,18 @@ class Incoming:
     def loss(self, error: Exception | None = None) -> EnvironmentLost:
         """Return the reason for silence, as far as it can be determined."""
         until = time.monotonic() + ENDS_S
-        while not (trouble := self._trouble()) and time.monotonic() < until:
+        while not (trouble := self._health.trouble()) and time.monotonic() < until:
             time.sleep(0.02)
         return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._last_words()}")
 
-    def _more(self, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None) -> None:
+    def _more(self, until: float, tick: bytes = b"", *, guarded: bool = False) -> None:
         self._start = self._end = 0
-        self._end = self._receive(self._buffer, until, tick, guard)
+        self._end = self._receive(self._buffer, until, tick, guarded=guarded)
 
-    def _receive(
-        self, view: memoryview, until: float, tick: bytes = b"", guard: Callable[[], None] | None = None
-    ) -> int:
-        looked = guarded = time.monotonic()
+    def _receive(self, view: memoryview, until: float, tick: bytes = b"", *, guarded: bool = False) -> int:
+        looked = checked = time.monotonic()
         while True:
-            wait_s = min(until - time.monotonic(), TICK_S if tick else GUARD_S if guard else PROBE_S)
+            wait_s = min(until - time.monotonic(), TICK_S if tick else GUARD_S if guarded else PROBE_S)
             try:
                 count = self._link.receive(view, max(0.0, wait_s))
             except TimeoutError:
@@ -98,12 +96,12 @@ class Incoming:
                     raise self.loss()
                 return count
             now = time.monotonic()
-            if guard and now - guarded >= GUARD_S - TICK_S:
-                guarded = now
-                guard()
+            if guarded and now - checked >= GUARD_S - TICK_S:
+                checked = now
+                self._health.guard()
             if now - looked >= PROBE_S - GUARD_S:
                 looked = now
-                trouble = self._trouble()
+                trouble = self._health.trouble()
                 if trouble:
                     raise EnvironmentLost(trouble)
             if now >= until:

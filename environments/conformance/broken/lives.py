@@ -40,7 +40,7 @@ class StopRaises(Claims):
     """It raises if the thing to remove is gone."""
 
     def stop(self) -> None:
-        lost = self.inner._trouble() if hasattr(self.inner, "_trouble") else None
+        lost = self.inner.trouble() if hasattr(self.inner, "trouble") else None
         super().stop()
         if lost:
             raise RuntimeError("no such container")
@@ -109,7 +109,7 @@ class NoRescue(Claims):
     """The files of a lost environment cannot be read."""
 
     def export(self, to: Path) -> Export:
-        if getattr(self.inner, "_trouble", lambda: None)():
+        if getattr(self.inner, "trouble", lambda: None)():
             raise EnvironmentLost("the environment is gone")
         return super().export(to)
 
