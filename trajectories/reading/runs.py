@@ -89,7 +89,7 @@ def find_trial(name: str, runs: Path) -> Path:
         return (exact or matches)[0]
     if not matches:
         raise RecordError(
-            f"no trial {name!r}: not the directory of a trial, and no trial below {runs} has an id that begins so"
+            f"no trial {name!r}: not the directory of a trial, and no trial below {runs} has an id that begins with it"
         )
     some = ", ".join(trial.name for trial in matches[:5]) + (", ..." if len(matches) > 5 else "")
     raise RecordError(f"{name!r} fits {len(matches)} trials: {some}; write more of the id, or the directory")
