@@ -11,10 +11,10 @@ NOWHERE = "unix:///nonexistent/docker.sock"
 THIS = Path(__file__).resolve()
 
 
-def run(**env: str) -> subprocess.CompletedProcess[str]:
-    """Run only the Docker test of this file, without a daemon."""
+def run(*argv: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run tests of this file without a daemon; only the Docker test unless others are named."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RETRACE_REQUIRE_"))}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{THIS}::test_docker_answers"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(argv or (f"{THIS}::test_docker_answers",))]
     return subprocess.run(
         command, env={**plain, "DOCKER_HOST": NOWHERE, **env}, capture_output=True, text=True, cwd=THIS.parents[2]
     )
@@ -40,11 +40,7 @@ def test_that_is_slow() -> None:
     ids=["plain", "--slow"],
 )
 def test_slow_tests_run_only_with_their_option(options: tuple[str, ...], expected: str) -> None:
-    wanted = [f"{THIS}::test_that_is_slow", f"{THIS}::test_docker_answers"]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *wanted]
-    result = subprocess.run(
-        command, env={**os.environ, "DOCKER_HOST": NOWHERE}, capture_output=True, text=True, cwd=THIS.parents[2]
-    )
+    result = run(*options, f"{THIS}::test_that_is_slow", f"{THIS}::test_docker_answers")
     assert expected in result.stdout
 
 
