@@ -38,7 +38,7 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
     """
     first = start.first_event(order)
     configuration = configuration_hash(first)
-    model = first.model.name if ":" in first.model.asked else first.model.asked  # a path is no part of a folder's name
+    model = first.model.name if ":" in first.model.asked else first.model.asked  # a path does not fit into a name
     directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
     identity = sha256_of([configuration, attempt])
     first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})

@@ -6,8 +6,10 @@ The environment is real, but nothing is killed here: `scripts/crash-test` kills 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from agent.continuation.resume import resuming
 from agent.loop.actions import SUBMIT
 from scripts.crash_facts import Facts, facts_of
 from tests.solve.command import agent, script
+from trajectories import interrupts
 from trajectories.checks.check import check
 from trajectories.reading.lines import kind_of
 from trajectories.reading.reader import read_events
@@ -153,3 +156,20 @@ def test_a_trial_without_a_snapshot_is_not_resumed_if_its_start_directory_is_gon
     assert result.status == 2
     assert "is not a directory" in result.err
     assert json.loads((trial / "events.jsonl").read_text().splitlines()[0])["type"] == "trial_started"
+
+
+def test_an_interrupt_while_a_trial_is_resolved_is_not_held_back(finished: Path, tmp_path: Path) -> None:
+    trial = cut(finished, tmp_path, first_snapshot(finished))
+    before = (trial / "events.jsonl").read_bytes()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupts.install()
+    try:
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt), resuming(trial):
+                pytest.fail("the trial was resolved all the same")
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert (trial / "events.jsonl").read_bytes() == before
