@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
 from trajectories.reading.entry import TrialEntry
 from trajectories.reading.reader import after_first
@@ -17,7 +17,7 @@ from trajectories.reading.tally import Tally
 from trajectories.record.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
 from trajectories.record.exits import Exit
 from trajectories.record.usage import Costs, Usage
-from trajectories.record.verdict import GroupScore, Verdict, standing_verdict
+from trajectories.record.verdict import GroupScore, SystemChange, Verdict, VerdictCause, standing_verdict
 
 
 class ExitSummary(BaseModel):
@@ -33,6 +33,9 @@ class ExitSummary(BaseModel):
         return cls(reason=exit.reason, cause=exit.cause, detail=exit.detail)
 
 
+_SINCE_1_2 = ("cause", "changed", "tampered")
+
+
 class VerdictSummary(BaseModel):
     """A verdict without its cases."""
 
@@ -44,6 +47,12 @@ class VerdictSummary(BaseModel):
     error: str = ""
     notes: tuple[str, ...] = ()
     """Remarks, for example why the workspace does not build, or that the verdict is not official."""
+    cause: VerdictCause | None = None
+    """Cause that decided in place of the tests. None if the tests decided."""
+    changed: tuple[SystemChange, ...] | None = None
+    """Unexpected changes outside of the workspace that do not reach the tests. None if nobody looked."""
+    tampered: tuple[SystemChange, ...] | None = None
+    """Changes outside of the workspace that reach the tests. None if nobody looked."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> VerdictSummary:
@@ -56,7 +65,16 @@ class VerdictSummary(BaseModel):
             metrics=verdict.metrics,
             error=verdict.error,
             notes=verdict.notes,
+            cause=verdict.cause,
+            changed=verdict.changed,
+            tampered=verdict.tampered,
         )
+
+    @model_serializer(mode="wrap")
+    def _without_unknown(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Leave out fields of schema 1.2 that are None, so that exports of earlier records stay the same bytes."""
+        fields: dict[str, object] = serialize(self)
+        return {name: value for name, value in fields.items() if name not in _SINCE_1_2 or value is not None}
 
 
 class Summary(BaseModel):

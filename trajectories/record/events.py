@@ -42,8 +42,11 @@ from trajectories.record.steps import (
 from trajectories.record.verdict import Verdict
 from trajectories.record.words import CUT_OFF as CUT_OFF, Ended as Ended, FailureClass as FailureClass, Why as Why
 
-SCHEMA_VERSION = "1.1"
-"""Version of the format. 1.1 added `panel_started` and `vote`."""
+SCHEMA_VERSION = "1.2"
+"""Version of the format.
+
+1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts: `cause`, `changed` and `tampered`.
+"""
 
 
 class TrialStarted(BaseEvent):

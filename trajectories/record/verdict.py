@@ -41,6 +41,35 @@ class GroupScore(BaseModel):
     """Number of all tests."""
 
 
+VerdictCause = Literal[
+    "build", "unpacking", "time", "output", "memory", "disk", "processes", "program", "result", "evaluator", "host"
+]
+"""Causes that decide a verdict in place of the tests.
+
+All but `evaluator` and `host` are faults of the submission, whose verdict is `scored` with 0.
+"""
+
+
+NOT_BY_SUBMISSION: frozenset[VerdictCause] = frozenset({"evaluator", "host"})
+"""Causes that no submission can bring about: their verdict is an `error`, which no score counts."""
+
+
+class SystemChange(BaseModel):
+    """A file outside of the workspace that the submission changed in the system that its tests run in."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: Words
+    """Absolute path of the file."""
+    kind: Literal["added", "changed", "deleted"]
+    """Kind of the change."""
+    reached_by: str = ""
+    """Name of the mechanism that executes or imports the file later, for example `shell_startup` or `python_startup`.
+
+    Empty if none is known.
+    """
+
+
 class Evaluator(BaseModel):
     """An evaluator, with everything that its result depends on."""
 
@@ -64,6 +93,8 @@ class Verdict(BaseModel):
 
     A workspace that does not build is `scored`, with its cases missing.
     """
+    cause: VerdictCause | None = None
+    """Cause that decided in place of the tests. null if the tests decided, and in records before 1.2."""
     passed: bool | None = None
     """True if the task is solved. null after an error."""
     quality: float | None = Field(default=None, ge=0, le=1)
@@ -82,12 +113,24 @@ class Verdict(BaseModel):
     """Failure of the evaluator, in one line."""
     notes: tuple[Words, ...] = ()
     """Remarks of the evaluator, one line each."""
+    changed: tuple[SystemChange, ...] | None = None
+    """Unexpected changes outside of the workspace that nothing is known to execute or import later.
+
+    At most 100 are listed, and a note gives the number of the others. null if nobody looked.
+    """
+    tampered: tuple[SystemChange, ...] | None = None
+    """Changes outside of the workspace that something executes or imports later, so the tests may not be themselves.
+
+    The score stays as the evaluator gave it. At most 100 are listed. Empty if there are none, null if nobody looked.
+    """
 
     @model_validator(mode="after")
     def _score_or_error(self) -> Self:
         scored = self.passed is not None and self.quality is not None
         if scored != (self.status == "scored"):
             raise ValueError("a verdict is either scored, with `passed` and `quality`, or an error without them")
+        if self.cause is not None and scored == (self.cause in NOT_BY_SUBMISSION):
+            raise ValueError(f"the cause `{self.cause}` does not go with the status `{self.status}`")
         return self
 
     @property
