@@ -18,6 +18,7 @@ from agent.models.litellm.providers import providers
 from environments.host import Host, survey
 from environments.leftovers.cleaning import count as leftovers
 from environments.protocol import Kind
+from trajectories.writing import excerpts
 
 BLOBS_VARIABLE = "PROGRAMBENCH_BLOB_DIR"
 """Variable with the directory in which the package `programbench` looks for test archives before downloading them."""
@@ -61,7 +62,7 @@ def examine(runs: Path) -> dict[str, Any]:
 
 def _environment(kind: Kind, host: Host) -> dict[str, Any]:
     trouble = {"docker": host.docker.trouble, "sandbox": host.sandbox_trouble, "local": None}[kind]
-    return {"works": trouble is None, "trouble": trouble}
+    return {"works": trouble is None, "trouble": trouble and excerpts.masked(trouble)}
 
 
 def _programbench() -> dict[str, Any]:

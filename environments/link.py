@@ -14,6 +14,8 @@ import time
 from collections import deque
 from typing import IO, Protocol
 
+from trajectories.writing import excerpts
+
 _F_SETPIPE_SZ = 1031
 _DIAGNOSTICS_BYTES = 4000
 
@@ -81,7 +83,7 @@ class ProcessLink:
             return ""
         size = os.fstat(self._errors.fileno()).st_size
         kept = os.pread(self._errors.fileno(), _DIAGNOSTICS_BYTES, max(0, size - _DIAGNOSTICS_BYTES))
-        return kept.decode(errors="replace").strip()
+        return excerpts.last_bytes(kept).strip()
 
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout):
@@ -157,7 +159,7 @@ class AttachLink:
                     self._header, self._arrived = header, none
 
     def diagnostics(self) -> str:
-        return self._errors.decode(errors="replace").strip()
+        return excerpts.last_bytes(self._errors).strip()
 
     def wake(self) -> None:
         """End the wait of another thread. It still reads what has arrived; then the stream ends."""

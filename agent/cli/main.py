@@ -102,8 +102,9 @@ def _leave(line: str, status: int) -> NoReturn:
     """Print one line on standard error and exit."""
     if sys.stderr is not None:
         from trajectories.record.text import printable
+        from trajectories.writing import excerpts
 
-        print(f"agent: {printable(' '.join(line.split()))}", file=sys.stderr)
+        print(f"agent: {printable(excerpts.on_one_line(line))}", file=sys.stderr)
     sys.exit(status)
 
 

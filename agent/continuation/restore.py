@@ -23,6 +23,7 @@ from trajectories.record.paths import from_text
 from trajectories.workspace.manifest import PathState
 from trajectories.workspace.states import WorkspaceState
 from trajectories.workspace.tar_stream import archive_of, left_out
+from trajectories.writing import excerpts
 
 _BATCH = 500
 _REMOVE_S = 300.0
@@ -95,7 +96,7 @@ def _remove(environment: Environment, paths: Iterable[str]) -> None:
         names = " ".join(shlex.quote(f"./{path}") for path in todo[start : start + _BATCH])
         result = environment.execute(f"rm -rf -- {names}", deadline_s=_REMOVE_S, as_root=True)
         if result.exit_code != 0:
-            output = bytes(result.output)[-300:].decode(errors="replace").strip()
+            output = excerpts.ending(bytes(result.output).decode(errors="replace").strip(), 300)
             raise EnvironmentFault(f"the workspace cannot be restored: {output or result.ended}")
 
 

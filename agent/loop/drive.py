@@ -151,7 +151,8 @@ class Driver:
                 latency_s=latency_s,
             )
         )
-        self._loop.feed(finished.model_copy(update={"reply": completion.reply}))  # commands run unmasked
+        unmasked = completion.reply.model_copy(update={"refusal": finished.reply.refusal})  # commands run unmasked
+        self._loop.feed(finished.model_copy(update={"reply": unmasked}))
         self._warn_of_limits_not_kept()
 
     def _failed(self, ask: Ask, failure: CallFailure, latency_s: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from trajectories.record.text import storable
-from trajectories.writing.masking import Masker
+from trajectories.writing import excerpts
 
 DETAIL_CHARACTERS = 300
 
@@ -22,9 +22,13 @@ _QUERY = re.compile(r"(?<=[?&])((?:[\w.-]{0,40}[_.-])?(?:key|token|secret|passwo
 
 def one_line(text: str) -> str:
     """Return the text on one line of bounded length, without secrets."""
-    masked = Masker.from_environment().data(storable(text).encode())[0].decode()
-    line = " ".join(_KEY_LIKE.sub("***", without_secrets(masked)).split())
+    line = " ".join(redacted(text).split())
     return line if len(line) <= DETAIL_CHARACTERS else line[: DETAIL_CHARACTERS - 3] + "..."
+
+
+def redacted(text: str) -> str:
+    """Return the text without the secrets of this process, and without what looks like a key."""
+    return _KEY_LIKE.sub("***", without_secrets(excerpts.masked(storable(text))))
 
 
 def without_secrets(text: str) -> str:

@@ -11,6 +11,7 @@ from trajectories.interrupts import interruptible
 from trajectories.record.events import Evaluated, EvaluationStarted, WorkspaceExported
 from trajectories.record.layout import TrialFolder
 from trajectories.record.verdict import Verdict
+from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder
 
 
@@ -47,7 +48,8 @@ def verdict_on(
     try:
         scratch.mkdir(exist_ok=True)
         with interruptible():
-            return benchmark.evaluate(task, archive, kind, scratch), ""
+            verdict = benchmark.evaluate(task, archive, kind, scratch)
+        return Masker.from_environment().event(verdict), ""
     except KeyboardInterrupt:
         return None, INTERRUPTED
     except Exception as error:

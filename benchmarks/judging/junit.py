@@ -15,8 +15,8 @@ from defusedxml import DTDForbidden
 from defusedxml.ElementTree import fromstring
 from junitparser import Error, Failure, Skipped, TestCase
 
-from trajectories.record.text import cut_middle
 from trajectories.record.verdict import Case, CaseStatus
+from trajectories.writing import excerpts
 
 XML_BYTES = 64 << 20
 MESSAGE_CHARACTERS = 2000
@@ -80,7 +80,9 @@ def _result(element: Element) -> CaseResult:
         seconds = float(element.get("time") or "")  # junitparser's own `time` fails for what is not a number
     except ValueError:
         seconds = None
-    return CaseResult(case.classname or "", case.name or "", status, seconds, cut_middle(message, MESSAGE_CHARACTERS))
+    return CaseResult(
+        case.classname or "", case.name or "", status, seconds, excerpts.middle(message, MESSAGE_CHARACTERS)
+    )
 
 
 def address(nodeid: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from environments.protocol import (
     Execution,
     Kind,
 )
-from trajectories.record.text import cut_middle
+from trajectories.writing import excerpts
 
 Make = Callable[[EnvironmentSpec], Environment]
 
@@ -64,7 +64,7 @@ class Submission:
         except (BadArchive, EnvironmentLost, EnvironmentUnavailable):  # the content is not the cause
             raise
         except EnvironmentFault as error:
-            return f"the submission cannot be unpacked: {cut_middle(str(error), 1000)}"
+            return f"the submission cannot be unpacked: {excerpts.middle(str(error), 1000)}"
         return ""
 
 
@@ -96,7 +96,7 @@ def build_failure(execution: Execution, deadline_s: float) -> str:
         ending = f"exit {execution.exit_code}" if execution.signal is None else f"signal {execution.signal}"
     else:
         ending = f"was ended: {execution.ended}"
-    output = cut_middle(execution.output.decode("utf-8", "replace").strip(), 1000)
+    output = excerpts.middle(execution.output.decode("utf-8", "replace").strip(), 1000)
     return f"the build failed: {ending}" + (f": {output}" if output else "")
 
 
@@ -115,4 +115,5 @@ def check_ended(execution: Execution) -> None:
 def main_line(lines: list[str]) -> str:
     """Return the most informative line of a failed run: the first error, or the last line if none is marked."""
     marks = ("drive: ", "ERROR ", "E   ", "INTERNALERROR")
-    return next((line for line in lines if line.startswith(marks)), lines[-1]).strip()[:500]
+    line = next((line for line in lines if line.startswith(marks)), lines[-1])
+    return excerpts.beginning(line.strip(), 500)

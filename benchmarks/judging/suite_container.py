@@ -17,6 +17,7 @@ from benchmarks.judging import bundle
 from benchmarks.judging.submission import EvaluatorFailed, Judged, Submission, build_failure, build_script, check_ended
 from benchmarks.task.taskfile import EvaluationPart
 from environments.protocol import Environment, Execution
+from trajectories.writing import excerpts
 
 DIRECTORY = "/retrace-judge"
 """The judge's directory: it belongs to root, with mode 0700, before anything of the submission runs."""
@@ -119,7 +120,7 @@ def _as_root(environment: Environment, script: str, step: str) -> Execution:
     execution = environment.execute(script, deadline_s=120.0, cwd="/", as_root=True)
     if execution.ended != "exited" or execution.exit_code != 0:
         lines = execution.output.decode("utf-8", "replace").strip().splitlines() or [execution.ended]
-        raise EvaluatorFailed(f"{step} failed: {lines[-1][:500]}")
+        raise EvaluatorFailed(f"{step} failed: {excerpts.beginning(lines[-1], 500)}")
     return execution
 
 

@@ -17,6 +17,7 @@ from benchmarks.task.task import Named, Row, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from trajectories.record.events import Limits, Skipped
 from trajectories.record.verdict import Verdict
+from trajectories.writing import excerpts
 
 NAME = "programbench"
 PACKAGE = "programbench"
@@ -143,7 +144,7 @@ class ProgramBench:
         if execution.exit_code == 4:
             raise TaskError(f"{image} has no git; {_WRONG}")
         if execution.exit_code != 0:
-            output = " ".join(bytes(execution.output).decode(errors="replace").split())[-300:]
+            output = excerpts.on_one_line(bytes(execution.output).decode(errors="replace"))[-300:]
             raise TaskError(f"{image}: git's committer cannot be set ({output or execution.ended})")
         return ()
 

@@ -25,7 +25,7 @@ from environments.protocol import (
     EnvironmentUnavailable,
     Execution,
 )
-from trajectories.record.text import cut_middle
+from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -159,7 +159,7 @@ class CleanRoom:
         execution = self._execute(script, _STEP_S)
         if execution.ended != "exited" or execution.exit_code != 0:
             lines = bytes(execution.stderr or b"").decode("utf-8", "replace").strip().splitlines() or [execution.ended]
-            raise EnvironmentFault(f"{step} failed: {lines[-1][:_OUTPUT_CHARACTERS]}")
+            raise EnvironmentFault(f"{step} failed: {excerpts.beginning(lines[-1], _OUTPUT_CHARACTERS)}")
         return bytes(execution.output).decode("utf-8", "replace")
 
 
@@ -210,7 +210,7 @@ def _failure(execution: Execution, deadline_s: float, streams: list[bytes]) -> s
         ending = f"exit {execution.exit_code}" if execution.signal is None else f"signal {execution.signal}"
     else:
         return ""
-    output = cut_middle(b"".join(streams).decode("utf-8", "replace").strip(), _OUTPUT_CHARACTERS)
+    output = excerpts.middle(b"".join(streams).decode("utf-8", "replace").strip(), _OUTPUT_CHARACTERS)
     return f"compile.sh failed: {ending}" + (f": {output}" if output else "")
 
 

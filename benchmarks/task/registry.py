@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.task.task import TASK_FILE, Benchmark, Row, Task, TaskError
+from trajectories.writing import excerpts
 
 _LISTED = {"demo": "benchmarks.demos:DEMO", "programbench": "benchmarks.programbench.adapter:ProgramBench"}
 """Benchmarks whose tasks have names, each with its module and attribute."""
@@ -84,7 +85,7 @@ def resolve_task(reference: str) -> tuple[Benchmark, Task]:
     wanted = reference.rpartition("/")[2]
     near = _near_tasks(wanted, searched) or _near_tasks(wanted, names())
     hint = f"; did you mean {' or '.join(near)}?" if near else "; see `agent tasks list`"
-    shown = reference if len(reference) <= 80 else reference[:77] + "..."
+    shown = reference if len(reference) <= 80 else excerpts.beginning(reference, 77) + "..."
     raise TaskError(f"unknown task {shown!r}{hint}")
 
 

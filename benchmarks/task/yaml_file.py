@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from benchmarks.task.task import TaskError
 from trajectories.strict_yaml import StrictLoader
+from trajectories.writing import excerpts
 
 FILE_BYTES = 256 << 10
 """Largest task file; a larger one is rejected without parsing it."""
@@ -81,4 +82,4 @@ def _first_problem(error: ValidationError) -> str:
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= 60 else excerpts.beginning(text, 57) + "..."

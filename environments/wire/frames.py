@@ -16,6 +16,7 @@ from environments.protocol import DiskFull, EnvironmentLost, SupervisorLost
 from environments.wire.health import Health
 from environments.wire.incoming import Incoming
 from trajectories.interrupts import held
+from trajectories.writing import excerpts
 
 IDLE_S = 60.0
 """Seconds without progress after which an output or archive counts as lost."""
@@ -96,7 +97,7 @@ class Frames:
         line = self._incoming.line(until, tick, guarded=guarded)
         fields = line.decode("ascii", "replace").split()
         if fields[:2] != [self._nonce, str(self.number)]:
-            raise SupervisorLost(f"something else than the supervisor answered: {line[:200]!r}")
+            raise SupervisorLost(f"something else than the supervisor answered: {excerpts.beginning(repr(line), 200)}")
         return fields[2:]
 
     def stream(self, mark: bytes, until: float = 0) -> Iterator[bytes]:

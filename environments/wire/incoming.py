@@ -10,6 +10,7 @@ import time
 from environments.link import Link
 from environments.protocol import EnvironmentLost, SupervisorLost
 from environments.wire.health import Health
+from trajectories.writing import excerpts
 
 PROBE_S = 4.0
 """Seconds between two looks at the environment while an answer is awaited."""
@@ -114,4 +115,4 @@ class Incoming:
 
     def _last_words(self) -> str:
         words = self._link.diagnostics()
-        return f" (it said: {words[-500:]})" if words else ""
+        return f" (it said: {excerpts.ending(words, 500)})" if words else ""

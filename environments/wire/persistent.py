@@ -15,6 +15,7 @@ from environments.protocol import EnvironmentUnavailable, Execution, Started, Su
 from environments.wire.capture import extended
 from environments.wire.channel import Channel, ShellGone
 from environments.wire.terminal import Spawn, Terminal
+from trajectories.writing import excerpts
 
 OPEN_S = 15.0
 FIRST_S = 20.0
@@ -59,7 +60,7 @@ class PersistentShell:
         except ShellGone:
             raise EnvironmentUnavailable("a persistent shell ends at once here; use --shell fresh") from None
         if trial.ended != "exited" or trial.exit_code or trial.shell_lost:
-            output = trial.output.decode(errors="replace").strip()[-300:]
+            output = excerpts.ending(trial.output.decode(errors="replace").strip(), 300)
             raise EnvironmentUnavailable(
                 f"a persistent shell does not work here ({trial.ended}, {trial.shell_lost or output or 'no output'}); "
                 "use --shell fresh"

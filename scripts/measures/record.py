@@ -81,7 +81,7 @@ class Long:
             )
         )
         self._sync()
-        reply = Reply(content=f"I look at file {number}.\n```bash\ncat {number}.c | head -20\n```")
+        reply = Reply(text=f"I look at file {number}.\n```bash\ncat {number}.c | head -20\n```")
         self._messages += 1
         finished = recorder.append(
             CallFinished(

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
+from urllib.parse import quote, quote_plus
 
 from pydantic import BaseModel
 
@@ -27,6 +28,7 @@ MASK = "[secret:"
 _SHORTEST = 8
 """Shortest value that is masked. Shorter ones would match innocent text."""
 _EVERYWHERE = Masked()
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -42,6 +44,10 @@ class Masker:
             (form.encode("utf-8", "surrogateescape"), mark.encode("utf-8", "surrogateescape"))
             for form, mark in self._texts
         ]
+        lines = {form for form, _ in self._texts} | {
+            json.dumps(form, ensure_ascii=False)[1:-1] for form, _ in self._texts
+        }
+        self._in_lines = [form.encode("utf-8", "surrogateescape") for form in lines]
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Masker:
@@ -50,7 +56,7 @@ class Masker:
 
     def occurs_in(self, line: bytes) -> bool:
         """Return True if a line of JSON may hold a secret."""
-        return any(form in line for form, _ in self._bytes)
+        return any(form in line for form in self._in_lines)
 
     def data(self, data: bytes) -> tuple[bytes, bool]:
         """Return the bytes with secrets masked, and True if there were any."""
@@ -60,11 +66,40 @@ class Masker:
                 data, masked = data.replace(form, mark), True
         return data, masked
 
-    def pieces(self, pieces: Iterator[bytes], on_secret: Callable[[], None]) -> Iterator[bytes]:
-        """Yield what `data` returns for all pieces together, and call `on_secret` when a piece completes a secret."""
+    def pieces(
+        self, pieces: Iterator[bytes], on_secret: Callable[[], None], *, cut_off: bool = False
+    ) -> Iterator[bytes]:
+        """Yield what `data` returns for all pieces together, and call `on_secret` when a piece completes a secret.
+
+        With `cut_off`, the part of a secret at the very end is masked too, as `beginning` does.
+        """
         for form, mark in self._bytes:
             pieces = _replaced(pieces, form, mark, on_secret)
-        return pieces
+        return self._beginning_of(pieces, on_secret) if cut_off and self._bytes else pieces
+
+    def _beginning_of(self, pieces: Iterator[bytes], on_secret: Callable[[], None]) -> Iterator[bytes]:
+        longest = max(len(form) for form, _ in self._bytes)
+        held = b""
+        for piece in pieces:
+            held += piece
+            yield held[:-longest]
+            held = held[-longest:]
+        masked = self.beginning(held)
+        if masked != held:
+            on_secret()
+        yield masked
+
+    def beginning(self, data: bytes) -> bytes:
+        """Return bytes that were cut off, with the part of a secret at their end masked, from 8 bytes on."""
+        cuts = ((_overlap(data, form), mark) for form, mark in self._bytes)
+        length, mark = max(cuts, default=(0, b""))
+        return data[: len(data) - length] + mark if length else data
+
+    def ending(self, data: bytes) -> bytes:
+        """Return bytes whose beginning was cut off, with the part of a secret at their beginning masked."""
+        cuts = ((_overlap(data[::-1], form[::-1]), mark) for form, mark in self._bytes)
+        length, mark = max(cuts, default=(0, b""))
+        return mark + data[length:] if length else data
 
     def text(self, text: str) -> str:
         """Return the text with secrets masked."""
@@ -131,9 +166,19 @@ def _end_of_last(data: bytes, form: bytes) -> int:
     return end
 
 
+def _overlap(data: bytes, form: bytes) -> int:
+    """Return the length of the longest part of a secret that begins it and ends the data; 0 if it is harmless."""
+    lengths = range(min(len(form) - 1, len(data)), _SHORTEST - 1, -1)
+    return next((length for length in lengths if data.endswith(form[:length])), 0)
+
+
 def _spellings(value: str) -> set[str]:
-    """Return the value as it is, as it stands in JSON, and as it stands in JSON inside JSON."""
-    spellings = {value}
+    """Return the spellings of a value: as it is, in a URL, path or repr, and each of them in JSON, once and twice."""
+    percent = {quote(value, safe=safe, errors="surrogateescape") for safe in ("", "/")}
+    percent.add(quote_plus(value, errors="surrogateescape"))
+    percent |= {_ESCAPE.sub(lambda match: match[0].lower(), text) for text in percent}
+    quoted = repr(value)[1:-1]
+    spellings = {value, value.replace("\\", "\\\\"), quoted, quoted.replace("'", "\\'"), *percent}
     for _ in range(2):
         for form in list(spellings):
             for ascii_only in (False, True):

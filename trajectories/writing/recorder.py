@@ -124,7 +124,10 @@ class Recorder:
         """Mask and keep the output of an action. `written_bytes` is its size before any limit cut it."""
         if isinstance(data, Spooled):
             return self._large_output(data, written_bytes)
+        cut_off = len(data) < written_bytes
         data, masked = self._masker.data(data)
+        if cut_off and (whole := data) != (data := self._masker.beginning(whole)):
+            masked = True
         text = shown(data)
         digest, blob = None, None
         if text.encode("utf-8", "replace") != data:
@@ -156,7 +159,8 @@ class Recorder:
 
         def masked_pieces() -> Iterator[bytes]:
             nonlocal kept
-            for piece in self._masker.pieces(data.pieces(), note_secret):
+            cut_off = len(data) < written_bytes
+            for piece in self._masker.pieces(data.pieces(), note_secret, cut_off=cut_off):
                 kept += len(piece)
                 text.add(piece)
                 yield piece

@@ -17,6 +17,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.text import printable
+from trajectories.writing import excerpts
 
 
 class LineView(ProgressView):
@@ -46,4 +47,4 @@ class LineView(ProgressView):
 
     def note(self, line: str) -> None:
         """Print a line."""
-        print(printable(line), file=sys.stderr, flush=True)
+        print(printable(excerpts.masked(line)), file=sys.stderr, flush=True)

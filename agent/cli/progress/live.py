@@ -10,6 +10,7 @@ from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
 from trajectories.record.events import BaseEvent
 from trajectories.record.text import printable
+from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,7 +44,7 @@ class LiveView(ProgressView):
 
     def note(self, line: str) -> None:
         """Show the line in place of the phase."""
-        self._state.phase = printable(line)
+        self._state.phase = printable(excerpts.masked(line))
 
     def _render(self) -> RenderableType:
         from rich.console import Group

@@ -30,6 +30,7 @@ from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
 from trajectories.record.text import storable
 from trajectories.record.usage import Usage
+from trajectories.writing import excerpts
 
 _KEYS = ("text", "commands", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
 _FAIL_KEYS = ("error", "detail", "retry_after_s", "status")
@@ -231,6 +232,6 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     try:
-        return repr(value)[:80]
+        return excerpts.beginning(repr(value), 80)
     except ValueError:
         return "a number of thousands of digits"

@@ -16,7 +16,7 @@ from typing import Any
 from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.replies import raw_usage
 from agent.models.protocol import CallFailure
-from agent.models.redaction import one_line
+from agent.models.redaction import one_line, redacted
 from trajectories.formats.provider_usage import billed_usd, to_usage
 from trajectories.record import bounds
 from trajectories.record.events import FailureClass, Json
@@ -62,7 +62,7 @@ def failure_of(error: BaseException, exchange: Exchange) -> CallFailure:
         case "malformed" if violation := _out_of_bounds(error):
             message = f"the reply is not usable: {violation}"
         case "malformed":
-            message = f"the reply is not usable ({type(error).__name__}): {(exchange.text or '')[:100]!r}"
+            message = f"the reply is not usable ({type(error).__name__}): {_beginning(exchange.text)!r}"
     return CallFailure(
         kind,
         one_line(message if status in (None, 200) or exchange.response is None else f"{status} {message}"),
@@ -120,6 +120,11 @@ def _message(body: Json) -> str:
         message = detail.get("message") or detail.get("detail")
         return message if isinstance(message, str) else ""
     return detail if isinstance(detail, str) else ""
+
+
+def _beginning(body: str | None) -> str:
+    """Return the first 100 characters of a body, without secrets."""
+    return redacted(body or "")[:100]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -23,8 +23,8 @@ from benchmarks.programbench.official.preparation import Prepared, prepare
 from benchmarks.task.task import TaskError
 from environments.leftovers import owner
 from environments.protocol import EnvironmentFault
-from trajectories.record.text import cut_middle
 from trajectories.record.verdict import Verdict
+from trajectories.writing import excerpts
 
 CPUS_VARIABLE = "PROGRAMBENCH_DOCKER_CPUS"
 ORGANIZATION_VARIABLE = "PROGRAMBENCH_DOCKER_ORG"
@@ -159,7 +159,7 @@ def _scored(evaluation: Evaluation, prepared: Prepared) -> Verdict:
         reason = f"{result.error_code}: {result.error_details}" if result.error_code else cut_off
         raise EvaluatorFailed(f"programbench eval failed: {reason.splitlines()[0]}; see {eval_json.name}")
     if result.error_code:
-        notes.append(f"{result.error_code}: {cut_middle(result.error_details, 1000) or 'no output'}")
+        notes.append(f"{result.error_code}: {excerpts.middle(result.error_details, 1000) or 'no output'}")
         if prepared.builds:
             notes.append("the clean-room check had built it; the official evaluator's word counts")
     elif prepared.builds is False:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from trajectories.writing import excerpts
+
 _RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Expired|NotFound|Interrupt)\w*)(?::.*)?")
 _EVALUATING = "Error evaluating "
 _LONGEST = 500
@@ -40,4 +42,4 @@ def last_error(log: str) -> LoggedError:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST]
+    return excerpts.on_one_line(text)[:_LONGEST]

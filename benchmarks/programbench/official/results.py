@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.programbench.instances import Instance
-from trajectories.record.text import cut_middle
 from trajectories.record.verdict import Case, CaseStatus
+from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
     from programbench.eval.eval import EvaluationResult, TestBranchError
@@ -161,11 +161,11 @@ def _notes(result: EvaluationResult, active: Iterable[str]) -> list[str]:
 
 def _message(extra: dict[str, object]) -> str:
     text = extra.get("message") or extra.get("error_details") or extra.get("error_code") or ""
-    return cut_middle(str(text), _MESSAGE)
+    return excerpts.middle(str(text), _MESSAGE)
 
 
 def _first_line(text: str) -> str:
-    return (text.strip().splitlines() or [""])[0][:_MESSAGE]
+    return excerpts.beginning((text.strip().splitlines() or [""])[0], _MESSAGE)
 
 
 def _seconds(value: object) -> float | None:

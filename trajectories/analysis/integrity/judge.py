@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from trajectories.record.events import Answer, Ask, ModelRef
 from trajectories.record.panel import KINDS, Kind, VoteOutcome
+from trajectories.writing import excerpts
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _KEYS = frozenset(("violated", "confidence", "step", "why"))
@@ -93,7 +94,7 @@ def _answer(kind: Kind, value: Any, last_step: int) -> Answer:
         raise MalformedAnswer(f"{kind}.confidence must be a number from 0 to 1")
     if not isinstance(reason, str) or not reason.strip():
         raise MalformedAnswer(f"{kind}.why must be a text")
-    return Answer(violated=violated, confidence=confidence, step=step, why=reason[:_LONGEST_WHY])
+    return Answer(violated=violated, confidence=confidence, step=step, why=excerpts.beginning(reason, _LONGEST_WHY))
 
 
 class _DuplicateKey(ValueError):

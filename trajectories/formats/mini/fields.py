@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from trajectories.formats.errors import BadDocument
+from trajectories.writing import excerpts
 
 _LATEST = 253_402_300_799.0
 """End of the year 9999, in Unix seconds."""
@@ -82,7 +83,7 @@ def amount(value: Any, label: str, place: str, oddities: Oddities) -> float | No
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
-        oddities.add(f"{label} {str(value)[:40]} is impossible and counts as unknown", place)
+        oddities.add(f"{label} {excerpts.beginning(str(value), 40)} is impossible and counts as unknown", place)
         return None
     return float(value)
 

@@ -22,6 +22,7 @@ from trajectories.formats.mini import observations, replies
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.record.events import Reply, Why
 from trajectories.record.usage import Costs
+from trajectories.writing import excerpts
 
 _SUBMITS = re.compile(
     r"\becho\s+[\"']?(MICRO_SWE_AGENT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b"
@@ -78,7 +79,7 @@ class Reader:
         elif role == "user" or kind == "message":
             yield from self._user(message, extra, place, n, last=last)
         else:
-            raise BadDocument(f"unknown role or type {str(role or kind)[:40]!r}", place)
+            raise BadDocument(f"unknown role or type {excerpts.beginning(str(role or kind), 40)!r}", place)
 
     def _ours(self, message: dict[str, Any], role: Role, ours: dict[str, Any], place: str) -> Item:
         """Read a message that `write` wrote."""

@@ -16,6 +16,7 @@ from trajectories.formats.errors import BadDocument
 from trajectories.formats.items import CommandResult
 from trajectories.formats.mini.fields import Oddities
 from trajectories.record.events import Ended
+from trajectories.writing import excerpts
 
 NOT_EXECUTED = "action was not executed"
 _HEAD = re.compile(r"(?:<exception>(.*?)</exception>\s*)?<returncode>(-?\d{1,9})</returncode>", re.DOTALL)
@@ -51,7 +52,7 @@ def from_extra(
     """
     code = extra.get("returncode")
     if code is not None and (isinstance(code, bool) or not isinstance(code, int) or not -(2**31) <= code < 2**32):
-        raise BadDocument(f"{str(code)[:40]!r} is not a return code", f"{place}.extra.returncode")
+        raise BadDocument(f"{excerpts.beginning(str(code), 40)!r} is not a return code", f"{place}.extra.returncode")
     output, left_out = _output(extra, content, place, oddities)
     if isinstance(extra.get("retrace"), dict):
         try:
