@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -34,9 +35,11 @@ class ComparedStream:
 class OutputComparison:
     """Compares the outputs of one replay."""
 
-    def __init__(self, directory: Path, trial_began: BaseEvent) -> None:
+    def __init__(self, directory: Path, events: Iterable[BaseEvent]) -> None:
         self._blobs = BlobStore(TrialFolder(directory).blobs)
-        self._trial_began_s = seconds_of(trial_began)
+        times = [seconds for event in events if (seconds := seconds_of(event)) is not None]
+        self._recorded = Span(times[0], times[-1]) if times else None
+        """First and last time of the record; an import has none at its beginning, and may have none at all."""
         self._replay_began_s = time.time()
 
     def streams(self, recorded: ActionFinished, replayed: Execution) -> list[ComparedStream] | None:
@@ -60,14 +63,17 @@ class OutputComparison:
         if data is None:
             return None
         printed = bytes(now)
-        ended_s = seconds_of(finished)
-        then_span = None
-        if self._trial_began_s is not None and ended_s is not None:
-            then_span = Span(self._trial_began_s, ended_s)
-        comparison = compare(data, printed, then_span, Span(self._replay_began_s, time.time()))
+        comparison = compare(data, printed, self._span(finished), Span(self._replay_began_s, time.time()))
         if then.masked and not comparison.equal:
             comparison = Comparison(identical=False, equal=False, noise=("masked",))
         return ComparedStream(comparison, "" if comparison.identical else first_difference(data, printed))
+
+    def _span(self, finished: ActionFinished) -> Span | None:
+        """Return the time from the beginning of the record to the end of an action, or of the record if unknown."""
+        if self._recorded is None:
+            return None
+        ended_s = seconds_of(finished)
+        return self._recorded if ended_s is None else Span(self._recorded.start_s, ended_s)
 
     def _recorded_bytes(self, output: Output) -> bytes | None:
         if output.blob is not None:

@@ -62,8 +62,8 @@ class Replay:
         return self._report
 
     def _run_actions(self, environment: Environment, events: list[Event], to: int) -> None:
+        outputs = OutputComparison(self._directory, events)
         events = [event for event in events if getattr(event, "step", 0) <= to]
-        outputs = OutputComparison(self._directory, events[0])
         workspaces = self._workspaces(environment)
         finished = [event for event in events if isinstance(event, ActionFinished)]
         in_step = Counter(event.step for event in finished if event.ended not in CUT_OFF)

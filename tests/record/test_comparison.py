@@ -149,6 +149,35 @@ def test_a_date_without_a_year_may_be_of_either_year_of_a_trial(day: str, noise:
     assert compare(f"on {day}".encode(), b"on 2026-12-31", new_year, new_year).equal == noise
 
 
+@pytest.mark.parametrize("spans", [(None, NOW), (THEN, None), (None, None)])
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        ("due 2026-05-28", "due 2026-09-21"),
+        ("due 1999-12-31", "due 2026-09-21"),
+        ("due 2026-05-28", "due 1999-12-31"),
+        ("1780000001", "1790000009"),
+    ],
+)
+def test_dates_are_data_on_both_sides_if_a_time_is_unknown(
+    then: str, now: str, spans: tuple[Span | None, Span | None]
+) -> None:
+    assert compare(then.encode(), now.encode(), *spans).name == "output"
+
+
+@pytest.mark.parametrize("spans", [(None, NOW), (THEN, None), (None, None), (THEN, NOW)])
+@pytest.mark.parametrize("day", ["2023-01-01", "2026-05-28", "2026-09-21", "May 28 20:30", "Sep 21 14:20"])
+def test_a_date_that_is_the_same_on_both_sides_does_not_hide_noise_beside_it(
+    day: str, spans: tuple[Span | None, Span | None]
+) -> None:
+    assert compare(f"{day} real 0m0.34s".encode(), f"{day} real 0m0.12s".encode(), *spans).name == "durations"
+
+
+def test_a_time_beside_the_same_date_is_data_if_the_date_is() -> None:
+    assert compare(b"Jan  5 10:00 rent", b"Jan  5 11:00 rent", THEN, NOW).name == "output"
+    assert compare(b"2026-05-28 10:00:00 rent", b"2026-05-28 11:00:00 rent", THEN, NOW).name == "output"
+
+
 def test_the_first_difference_names_its_line() -> None:
     assert first_difference(b"a\nb\nc", b"a\nx\nc") == "line 2: 'b' then, 'x' now"
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trajectories.comparison.noise import NORMALIZERS, Span as Span
+from trajectories.comparison.noise import NORMALIZERS, Span as Span, same_dates_kept
 
 DIFFERENT = "output"
 """Class of outputs that differ after all noise is removed."""
@@ -43,7 +43,10 @@ _DIFFER = Comparison(identical=False, equal=False)
 
 
 def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Span | None = None) -> Comparison:
-    """Compare two outputs, first byte by byte; the spans are the times of their trials."""
+    """Compare two outputs, first byte by byte; the spans are the times of their trials.
+
+    If one of them is unknown, dates are data on both sides.
+    """
     if then == now:
         return Comparison(identical=True, equal=True)
     if max(len(then), len(now)) > NORMALIZED_BYTES:
@@ -51,7 +54,7 @@ def compare(then: bytes, now: bytes, then_span: Span | None = None, now_span: Sp
     first, second = (data.decode("utf-8", "surrogateescape").split("\n") for data in (then, now))
     if len(first) != len(second):
         return _DIFFER
-    spans = (then_span, now_span)
+    spans = (then_span, now_span) if then_span is not None and now_span is not None else (None, None)
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
     names = _needed(pairs, spans)
     if names is not None:
@@ -100,7 +103,10 @@ def _fewest(pairs: Sequence[tuple[str, str]], spans: tuple[Span | None, Span | N
 
 
 def _equal(pair: tuple[str, str], names: tuple[str, ...], spans: tuple[Span | None, Span | None]) -> bool:
-    return _without(pair[0], names, spans[0]) == _without(pair[1], names, spans[1])
+    if _without(pair[0], names, spans[0]) == _without(pair[1], names, spans[1]):
+        return True
+    then, now = same_dates_kept(*pair)
+    return then != pair[0] and _without(then, names, spans[0]) == _without(now, names, spans[1])
 
 
 def _without(line: str, names: tuple[str, ...], span: Span | None) -> str:

@@ -46,7 +46,7 @@ class Span:
 
 
 Normalizer = Callable[[str, Span | None], str]
-"""Function that removes its noise from one line; the span is the time of the output, None if it is unknown."""
+"""Function that removes its noise from one line; with None for the time of the output, every date is data."""
 
 
 def _replace(pattern: str, by: str) -> Normalizer:
@@ -70,15 +70,29 @@ def _dates(line: str, span: Span | None) -> str:
         assert month is not None
         assert day is not None
         number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month)
-        of_trial = span is None or span.holds_day(int(year) if year else None, number, int(day))
+        of_trial = span is not None and span.holds_day(int(year) if year else None, number, int(day))
         return "<date>" if of_trial else match[0]
 
     return _DATE.sub(replaced, line)
 
 
+def same_dates_kept(first: str, second: str) -> tuple[str, str]:
+    """Return both lines with each date that is the same in both at its place made unreadable as noise."""
+    dates = [[match[0] for match in _DATE.finditer(line)] for line in (first, second)]
+    if len(dates[0]) != len(dates[1]):
+        return first, second
+    same = [mine == other for mine, other in zip(*dates, strict=True)]
+
+    def marked(line: str) -> str:
+        at = iter(same)
+        return _DATE.sub(lambda match: "0000-00-00" if next(at) else match[0], line)
+
+    return marked(first), marked(second)
+
+
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d"
 _FRACTION = r"(?:[.,]\d+)?"
-_NO_DATA = r"(?<!\d-\d\d )"
+_NO_DATA = rf"(?<!\d-\d\d )(?<!{_MONTH} [\d ]\d )"
 """A time after a date is data, unless the date was already removed as noise."""
 _TIME = re.compile(
     rf"{_NO_DATA}(?<![\w:.]){_CLOCK}:[0-5]\d{_FRACTION}(?: ?{_ZONE})?(?: \d{{4}}\b)?(?![\w:])"
@@ -90,7 +104,7 @@ _SECONDS = re.compile(r"(?<![\w.])(1\d{9})(?:\.\d+|\d{3}|\d{6}|\d{9})?(?![\w.])"
 
 def _times(line: str, span: Span | None) -> str:
     def replaced(match: re.Match[str]) -> str:
-        return "<time>" if span is None or span.holds(float(match[1])) else match[0]
+        return "<time>" if span is not None and span.holds(float(match[1])) else match[0]
 
     return _SECONDS.sub(replaced, _TIME.sub("<time>", line))
 
