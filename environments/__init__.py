@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         EnvironmentUnavailable as EnvironmentUnavailable,
         Execution as Execution,
         Export as Export,
+        OutOfMemory as OutOfMemory,
         Started as Started,
         SupervisorLost as SupervisorLost,
     )
@@ -50,6 +51,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "EnvironmentUnavailable",
             "Execution",
             "Export",
+            "OutOfMemory",
             "Started",
             "SupervisorLost",
         ],

@@ -14,7 +14,7 @@ from environments.archives import exporting
 from environments.leftovers.owner import Owner, this_process
 from environments.leftovers.removal import remove_tree
 from environments.link import ProcessLink
-from environments.protocol import EnvironmentSpec
+from environments.protocol import EnvironmentLost, EnvironmentSpec
 from environments.supervised import START_S, Supervised
 from environments.wire.channel import Channel, Ready
 from environments.wire.spawn import end, first_process, spawn
@@ -72,9 +72,9 @@ class ChildEnvironment(Supervised):
         assert self._pty is not None
         return self._pty.spawn()
 
-    def trouble(self) -> str | None:
+    def trouble(self) -> EnvironmentLost | None:
         if self._link and (status := self._link.process.poll()) is not None:
-            return f"{self.process_name} ended with status {status}"
+            return EnvironmentLost(f"{self.process_name} ended with status {status}")
         return None
 
     def _rescue(self) -> exporting.Archive:

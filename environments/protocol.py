@@ -133,6 +133,13 @@ class SupervisorLost(EnvironmentLost):
     """The environment runs, but its supervisor no longer answers."""
 
 
+class OutOfMemory(EnvironmentLost):
+    """The environment ended because what ran in it took all of the memory that its spec allows.
+
+    Only what ran in it can cause this. A shortage of the host ends an environment with a plain `EnvironmentLost`.
+    """
+
+
 class DiskFull(EnvironmentLost):
     """The host has no space left."""
 

@@ -80,8 +80,8 @@ class Supervised(ABC):
     def _started(self, ready: Ready) -> Started: ...
 
     @abstractmethod
-    def trouble(self) -> str | None:
-        """Return in one line why the supervisor may not answer, or None if it seems to run."""
+    def trouble(self) -> EnvironmentLost | None:
+        """Return the reason for which the supervisor may not answer, not raised, or None if it seems to run."""
 
     @abstractmethod
     def _rescue(self) -> exporting.Archive:

@@ -215,10 +215,11 @@ class DockerEnvironment(Supervised):
         if self._exec is not None:
             self._exec.close()
 
-    def trouble(self) -> str | None:
+    def trouble(self) -> EnvironmentLost | None:
         if self._container is None or self._api is None:
             return None
-        return container_state.trouble(self._api, self._container, self._heard)
+        limited = "mem_limit" in self._limits.options
+        return container_state.trouble(self._api, self._container, self._heard, limited=limited)
 
     def _rescue(self) -> exporting.Archive:
         """Read the workspace through the daemon, whether the container runs, is paused or has stopped."""

@@ -40,6 +40,8 @@ class Watched:
     """Signal that somebody sent to the container through the daemon."""
     status: str | None = None
     """Exit status of its first process, once that has ended."""
+    ended_s: float = 0.0
+    """Time at which it ended, by the same clock as `ooms`."""
     removed: bool = False
     broken: bool = False
     """True if the stream of events broke while it was watched: the daemon ended or was restarted."""
@@ -61,7 +63,7 @@ class Watched:
         attributes = (event.get("Actor") or {}).get("Attributes") or {}
         with self._heard:
             if action == "oom":
-                self.ooms.append(event.get("timeNano", 0) / 1e9)
+                self.ooms.append(_time_s(event))
             elif action == "pause" and self.own_pauses:
                 self.own_pauses -= 1
                 return
@@ -71,6 +73,7 @@ class Watched:
                 self.killed = str(attributes.get("signal", "9"))
             elif action in _DIE:
                 self.status = str(attributes.get("exitCode", attributes.get("containerExitCode", "?")))
+                self.ended_s = _time_s(event)
             elif action in _DESTROY:
                 self.removed = True
             elif action == "broken":
@@ -114,10 +117,14 @@ class _Watch(threading.Thread):
             api.close()
 
     def _dispatch(self, event: dict[str, Any]) -> None:
-        self._since = max(self._since, event.get("timeNano", 0) / 1e9 + 1e-9)
+        self._since = max(self._since, _time_s(event) + 1e-9)
         watched = self.containers.get(str(event.get("id") or (event.get("Actor") or {}).get("ID")))
         if watched:
             watched.hear(str(event.get("Action") or event.get("status")), event)
+
+
+def _time_s(event: dict[str, Any]) -> float:
+    return float(event.get("timeNano", 0) / 1e9)
 
 
 _lock = threading.Lock()

@@ -76,7 +76,8 @@ class Incoming:
         until = time.monotonic() + ENDS_S
         while not (trouble := self._health.trouble()) and time.monotonic() < until:
             time.sleep(0.02)
-        return EnvironmentLost(f"{trouble or error or 'the environment ended'}{self._last_words()}")
+        kind = type(trouble) if trouble else EnvironmentLost
+        return kind(f"{trouble or error or 'the environment ended'}{self._last_words()}")
 
     def _more(self, until: float, tick: bytes = b"", *, guarded: bool = False) -> None:
         self._start = self._end = 0
@@ -104,7 +105,7 @@ class Incoming:
                 looked = now
                 trouble = self._health.trouble()
                 if trouble:
-                    raise EnvironmentLost(trouble)
+                    raise trouble
             if now >= until:
                 raise SupervisorLost(f"the supervisor did not answer in time{self._last_words()}")
             if tick:

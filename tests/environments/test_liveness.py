@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from environments import supervised
-from environments.docker import daemon, images
-from environments.protocol import DiskFull, EnvironmentLost
+from environments.docker import container_state, daemon, images, watch
+from environments.protocol import DiskFull, EnvironmentLost, OutOfMemory
 
 from .conftest import _IMAGE, ALL, Place, environment
 from .second_daemon import SecondDaemon, problem
@@ -30,6 +30,14 @@ def api() -> object:
 
 def first_process(place: Place) -> int:
     return int(api().inspect_container(place.started.container)["State"]["Pid"])  # type: ignore[attr-defined]
+
+
+def prefer(pid: int) -> None:
+    """Make the kernel kill this process first when its control group runs out of memory."""
+    try:
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+    except OSError as error:
+        pytest.skip(f"the container's processes cannot be reached from here ({error})")
 
 
 WAYS: dict[str, tuple[Callable[[Place], object], str]] = {
@@ -90,8 +98,6 @@ def test_the_pause_of_a_checkpoint_is_not_a_loss(start: object, shell: str) -> N
 
 @pytest.mark.docker
 def test_polling_notices_a_loss_without_an_event(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    from environments.docker import watch
-
     monkeypatch.setattr(watch, "watch", lambda *_: watch.Watched())
     place: Place = start("docker")  # type: ignore[operator]
     threading.Timer(0.2, lambda: api().pause(place.started.container)).start()  # type: ignore[attr-defined]
@@ -210,3 +216,50 @@ def test_a_disk_that_fills_up_during_an_action_ends_it(
     assert place.environment.export(tmp_path / "workspace").entries == 2
     if label != "shared":
         assert place.text("cat /proc/[0-9]*/comm | grep -x sleep || echo ended") == "ended\n"
+
+
+# --- memory --------------------------------------------------------------------------------------------
+
+NIBBLE = "for i in {1..40}; do perl -e '$x = q(a) x 5_000_000; sleep 5' & done; wait"
+"""Takes all memory in pieces that are too small to be preferred to a preferred process."""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("events", [True, False], ids=["with events", "without events"])
+def test_a_container_that_ended_at_its_memory_limit_is_distinguished_by_type(
+    start: object, monkeypatch: pytest.MonkeyPatch, events: bool
+) -> None:
+    """The kernel itself kills the first process, because it is made the preferred victim from outside."""
+    if not events:
+        monkeypatch.setattr(watch, "watch", lambda *_: watch.Watched())
+    place: Place = start("docker", memory_bytes=64 << 20, keep=not events)  # type: ignore[operator]
+    try:
+        prefer(first_process(place))
+        with pytest.raises(OutOfMemory, match="ended for memory with status 137"):
+            place.run(NIBBLE)
+        with pytest.raises(OutOfMemory):
+            place.run("true")
+    finally:
+        if not events:
+            api().remove_container(place.started.container, force=True)  # type: ignore[attr-defined]
+
+
+@pytest.mark.docker
+def test_a_container_without_a_limit_of_its_own_is_not_blamed_for_a_shortage() -> None:
+    heard = watch.Watched()
+    heard.hear("oom", {"timeNano": 1_000_000_000_000})
+    heard.hear("die", {"timeNano": 1_000_200_000_000, "Actor": {"Attributes": {"exitCode": "137"}}})
+    client = daemon.connect()
+    limited, unlimited = (container_state.trouble(client, "none", heard, limited=limited) for limited in (True, False))
+    client.close()
+    assert (type(limited), type(unlimited)) == (OutOfMemory, EnvironmentLost)
+    assert str(limited) == str(unlimited)
+
+
+@pytest.mark.docker
+def test_a_kill_without_a_shortage_of_memory_is_not_blamed_on_memory(start: object) -> None:
+    place: Place = start("docker", memory_bytes=64 << 20)  # type: ignore[operator]
+    os.kill(first_process(place), signal.SIGKILL)
+    with pytest.raises(EnvironmentLost, match="ended with status 137") as lost:
+        place.run("true")
+    assert not isinstance(lost.value, OutOfMemory)
