@@ -16,11 +16,16 @@ from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
 from benchmarks.task.adhoc import NAME as ADHOC, recorded_task
+from environments.protocol import EnvironmentSpec
 from prompts import Prompt, parse
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
-from trajectories.record.events import Message, TextRef, TrialStarted
+from trajectories.record.events import Json, Limits, Message, TextRef, TrialStarted
 from trajectories.record.layout import TrialFolder
+
+BATCH_SUFFIX = "-forks"
+"""Added to the name of an import's batch for its forks: they are trials of another benchmark, and `agent score`
+accepts one benchmark at a time."""
 
 
 def order_of(
@@ -62,6 +67,8 @@ def order_of(
         task = recorded_task(first.task, str(instruction), image=asked.image)
         order = resolve(asked, parsed, task)
     assert order is not None
+    if adhoc:
+        order = replace(order, spec=spec_as_recorded(order.spec, first.environment_spec))
     if same_task and order.task.digest != first.task.digest:
         raise UserError(
             f"the task {first.task.id} has changed (its digest was {first.task.digest[:12]}, now it is "
@@ -107,14 +114,47 @@ def order_elsewhere(directory: Path, standing: Standing, **changes: Unpack[Optio
     task = next((message.content for message in messages if message.role == "user"), "")
     if not task.strip():
         raise UserError(f"{directory.name}: the record holds no task to continue with")
-    recorded: OptionChanges = {"model": first.model.name, "model_settings": {}, "env": None, "evaluate": False}
+    recorded: OptionChanges = {
+        "model": first.model.name,
+        "model_settings": {},
+        "env": None,
+        "evaluate": False,
+    }
     place: OptionChanges = {
         "runs": directory.parent.parent,
-        "batch": directory.parent.name,
+        "batch": f"{directory.parent.name}{BATCH_SUFFIX}",
         "instruction": task,
     }
-    order = resolve(Options.of({}, **(recorded | changes | place)))
-    workdir = first.environment_spec.get("workdir")
-    if changes.get("image") is None or not isinstance(workdir, str) or not workdir.startswith("/"):
-        return order
-    return replace(order, spec=replace(order.spec, workdir=PurePosixPath(workdir)))
+    order = resolve(Options.of({}, **(recorded_limits(first.limits) | recorded | changes | place)))
+    kept = {"output_bytes": first.limits.output_bytes, "format_errors": first.limits.format_errors}
+    spec = spec_as_recorded(order.spec, first.environment_spec)
+    return replace(
+        order,
+        limits=order.limits.model_copy(update=kept),
+        spec=replace(spec, output_bytes=first.limits.output_bytes),
+    )
+
+
+def recorded_limits(limits: Limits) -> OptionChanges:
+    """Return the limits of a record as options; one that the record does not hold is left to the task."""
+    changes: OptionChanges = {"command_timeout_s": limits.command_s}
+    if limits.steps is not None:
+        changes["step_limit"] = limits.steps
+    if limits.time_s is not None:
+        changes["time_limit_s"] = limits.time_s
+    if limits.tokens is not None:
+        changes["token_limit"] = limits.tokens
+    if limits.cost_usd is not None:
+        changes["cost_limit_usd"] = limits.cost_usd
+    return changes
+
+
+def spec_as_recorded(spec: EnvironmentSpec, recorded: Json) -> EnvironmentSpec:
+    """Return an ad-hoc task's environment with the variables, and in an image with the directory, of a record."""
+    variables = recorded.get("env")
+    if isinstance(variables, dict):
+        spec = replace(spec, env={**spec.env, **{str(name): str(value) for name, value in variables.items()}})
+    workdir = recorded.get("workdir")
+    if spec.kind == "docker" and isinstance(workdir, str) and workdir.startswith("/"):
+        spec = replace(spec, workdir=PurePosixPath(workdir))
+    return spec

@@ -17,8 +17,8 @@ from agent.trial.snapshots import ignored
 from agent.trial.workplace import Workplace
 from environments.archives.chunks import as_file
 from environments.listing.listing import ListedPath
-from environments.protocol import Environment, EnvironmentFault
-from trajectories.record.events import Warned
+from environments.protocol import Environment, EnvironmentFault, Execution
+from trajectories.record.events import ActionFinished, Warned
 from trajectories.record.paths import from_text
 from trajectories.workspace.manifest import PathState
 from trajectories.workspace.states import WorkspaceState
@@ -110,8 +110,18 @@ def rerun(standing: Standing, place: Workplace) -> None:
     for started, recorded in standing.rerun:
         deadline_s = started.deadline_s or place.order.limits.command_s
         result = place.environment.execute(started.script, deadline_s=deadline_s)
-        now = (result.ended, result.exit_code, result.signal)
-        then = (recorded.ended, recorded.exit_code, recorded.signal)
-        if now != then:
-            text = f"{started.action} was run again to rebuild the workspace and ended otherwise: {now}, then {then}"
+        now, then = end_in_words(result), end_in_words(recorded)
+        if now != then and recorded.ended != "unknown":
+            text = f"{started.action} was run again to rebuild the workspace and ended otherwise: {now}, before: {then}"
             place.recorder.append(Warned(kind="rerun_differs", text=text))
+
+
+def end_in_words(result: ActionFinished | Execution) -> str:
+    """Return the end of an action for people, for example `exit code 1`, `signal 9` or `deadline`."""
+    if result.signal is not None:
+        end = f"signal {result.signal}"
+    elif result.exit_code is not None:
+        end = f"exit code {result.exit_code}"
+    else:
+        return result.ended
+    return end if result.ended == "exited" else f"{end} ({result.ended})"

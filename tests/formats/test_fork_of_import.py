@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.loop.actions import SUBMIT
-from tests.solve.command import agent, script
+from tests.formats.test_export import minimal
+from tests.solve.command import CommandResult, agent, script
 from trajectories.reading.reader import read_events
-from trajectories.record.events import InheritedReply, Message, Warned
+from trajectories.record.events import InheritedReply, Limits, Message, TrialStarted, Warned
 
 FILE = "mini-swe-agent/v2-marshmallow/chat.marshmallow-code__marshmallow-1343.traj.json"
 
@@ -48,3 +51,76 @@ def test_a_missing_workspace_is_one_line(imported: Path, tmp_path: Path, argv: t
     run = agent(tmp_path, "fork", str(imported), "--at", "5", "--model", script(tmp_path, SUBMIT), *argv)
     assert run.status == 2
     assert len(run.err.strip().splitlines()) == 1
+
+
+def fork_of(tmp_path: Path, config: dict[str, Any], *options: str) -> CommandResult:
+    """Import a small run with this configuration, and fork it after its only step, over an empty directory."""
+    value = minimal()
+    value["info"]["config"] = config
+    (tmp_path / "small.json").write_text(json.dumps(value))
+    trial = agent(tmp_path, "import", "small.json", "--json").json["trials"][0]["trial"]
+    (tmp_path / "begin").mkdir()
+    place = ("--workspace", "begin", "--env", "local", "--model", script(tmp_path, "-", "env", SUBMIT))
+    run = agent(tmp_path, "fork", trial, "--at", "1", *place, *options, "--json")
+    assert run.status == 0, run.err
+    return run
+
+
+def start(run: CommandResult) -> TrialStarted:
+    first = run.events[0]
+    assert isinstance(first, TrialStarted)
+    return first
+
+
+@pytest.mark.parametrize(
+    ("config", "limit", "value"),
+    [
+        ({"agent": {"cost_limit": 3.0}}, "cost_usd", 3.0),
+        ({"agent": {"step_limit": 250}}, "steps", 250),
+        ({"agent": {"wall_time_limit_seconds": 900}}, "time_s", 900.0),
+        ({"environment": {"timeout": 60}}, "command_s", 60.0),
+    ],
+)
+def test_a_fork_keeps_each_limit_of_an_import(tmp_path: Path, config: Any, limit: str, value: float) -> None:
+    assert getattr(start(fork_of(tmp_path, config)).limits, limit) == value
+
+
+def test_a_limit_that_the_file_does_not_hold_is_the_default(tmp_path: Path) -> None:
+    assert start(fork_of(tmp_path, {})).limits == Limits()
+
+
+def test_an_option_replaces_a_limit_of_the_import(tmp_path: Path) -> None:
+    run = fork_of(tmp_path, {"agent": {"step_limit": 250, "cost_limit": 3.0}}, "--step-limit", "7", "--cost-limit", "1")
+    assert (start(run).limits.steps, start(run).limits.cost_usd) == (7, 1.0)
+
+
+def test_a_fork_keeps_the_environment_variables_of_an_import(tmp_path: Path) -> None:
+    run = fork_of(tmp_path, {"environment": {"env": {"PAGER": "cat", "STUDY_LEVEL": "7"}}})
+    assert start(run).environment_spec["env"] == {"PAGER": "cat", "STUDY_LEVEL": "7"}
+    assert any("STUDY_LEVEL=7" in event.content for event in run.events if isinstance(event, Message))
+
+
+def test_forks_of_an_import_leave_its_batch_scorable(tmp_path: Path) -> None:
+    run = fork_of(tmp_path, {})
+    assert run.trial.parent.name == "imported-forks"
+    scored = agent(tmp_path, "score", "imported")
+    assert "score one benchmark at a time" not in scored.err
+
+
+def test_only_a_fork_with_a_hint_is_labelled_so(tmp_path: Path) -> None:
+    plain = fork_of(tmp_path, {})
+    parent = str(tmp_path / "runs" / "imported-forks" / plain.trial.name)
+    model = script(tmp_path, "-", "-", SUBMIT)
+    hinted = agent(tmp_path, "fork", parent, "--at", "1", "--model", model, "--inject", "look again", "--json")
+    assert hinted.status == 0, hinted.err
+    labels = [run.json["entry"]["label"].split()[-1] for run in (plain, hinted)]
+    assert labels == ["+fork", "+hint"]
+    assert plain.json["entry"]["setup"] != hinted.json["entry"]["setup"]
+
+
+def test_the_warning_about_another_end_is_a_sentence(imported: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, *["-"] * 5, SUBMIT)
+    place = ("--workspace", "begin", "--env", "local", "--model", model)
+    run = agent(tmp_path, "fork", str(imported), "--at", "5", *place, "--json")
+    texts = [event.text for event in run.events if isinstance(event, Warned) and event.kind == "rerun_differs"]
+    assert any(text.endswith("ended otherwise: exit code 1, before: exit code 0") for text in texts), texts

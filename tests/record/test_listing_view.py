@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rich.console import Console
 from tests.analysis.trials import Did, Step, record
 from trajectories.reading.runs import Listed, listed
 from trajectories.views.listing import listing_table
+from trajectories.writing.derived import write_conveniences
 
 MODEL = "a-long-name-of-a-model-with-46-characters-in-it"
 LEAST = 16
@@ -29,6 +31,15 @@ def lines(trial: Listed, width: int) -> list[str]:
     out = io.StringIO()
     Console(file=out, width=width).print(listing_table([trial], width))
     return out.getvalue().splitlines()
+
+
+def test_a_copied_trial_is_listed_where_it_is(trial: Listed, tmp_path: Path) -> None:
+    write_conveniences(trial.directory)
+    copy = shutil.copytree(trial.directory, tmp_path / "copies" / trial.directory.name)
+    shutil.rmtree(trial.directory)
+    summary = listed(copy).summary
+    assert summary is not None
+    assert summary.trial == str(copy)
 
 
 def test_a_row_has_the_values_of_the_trial_below_their_names(trial: Listed) -> None:

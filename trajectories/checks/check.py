@@ -22,11 +22,13 @@ from trajectories.checks.workspaces import Workspaces
 from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.reader import events_file, parse_event
+from trajectories.reading.summary import Summary, names_a_hint_wrongly
 from trajectories.record.events import Event, Exited, TrialStarted, Unknown
 from trajectories.writing.derived import derived
 
 _MOST_FINDINGS = 1000
 _MOST_CONVENIENCE_BYTES = 64 << 20
+_OLDER = "it was written by an older version (`agent show --rebuild` rewrites it)"
 
 
 class Finding(BaseModel):
@@ -157,12 +159,14 @@ class _Checking:
             except (OSError, ValidationError, ValueError) as error:
                 problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
                 if problems and all(problem["type"] == "missing" for problem in problems):
-                    text = "it was written by an older version (`agent show --rebuild` rewrites it)"
-                    yield Finding(rule="conveniences", place=name, text=text, warning=True)
+                    yield Finding(rule="conveniences", place=name, text=_OLDER, warning=True)
                     continue
                 reason = problems[0]["msg"] if problems else str(error)
                 text = f"it cannot be read: {' '.join(reason.split())[:200]}"
                 yield Finding(rule="conveniences", place=name, text=text)
+                continue
+            if isinstance(stored, Summary) and names_a_hint_wrongly(stored):
+                yield Finding(rule="conveniences", place=name, text=_OLDER, warning=True)
                 continue
             before, after = stored.model_dump(exclude={"trial"}), content.model_dump(exclude={"trial"})
             differing = [key for key in after if before[key] != after[key]]

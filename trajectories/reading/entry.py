@@ -33,7 +33,7 @@ class TrialEntry(BaseModel):
     label: str
     """Description of the setup for people."""
     setup: str
-    """Hash of the harness, the model with its settings, the prompt, the variant, and of having a plan or a hint."""
+    """Hash of the harness, the model with its settings, the prompt, the variant, and of a plan, a hint or a fork."""
     configuration: str
     """Hash of the setup and the task."""
     identity: str
@@ -60,7 +60,8 @@ class TrialEntry(BaseModel):
         oracle's solution.
         """
         harness = OWN_HARNESS if start.imported is None else start.imported.format
-        extras = [name for name, text in (("plan", start.plan), ("hint", start.injected or start.parent)) if text]
+        origin = "hint" if start.injected else "fork" if start.parent else ""
+        extras = [name for name in ("plan" if start.plan else "", origin) if name]
         conditions = {
             "harness": harness,
             "model": [start.model.name, _settings(start)],

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from trajectories.errors import RecordError
 from trajectories.reading.reader import read_events
-from trajectories.reading.summary import StoredSummary, Summary, summarize
+from trajectories.reading.summary import StoredSummary, Summary, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, TrialFolder
 
 
@@ -44,15 +44,16 @@ def listed(directory: Path) -> Listed:
     """Return a trial with its summary, from `trial.json` if that fits to the events, otherwise from the events.
 
     It fits if it is not older than the events and was made of all of them. A `trial.json` of an older version does not
-    tell the number of bytes that it was made of, and is not used.
+    tell the number of bytes that it was made of, and is not used. The directory is where the trial is now: it may have
+    been copied since.
     """
     folder = TrialFolder(directory)
     try:
         events = folder.events.stat()
         if folder.summary.stat().st_mtime_ns >= events.st_mtime_ns:
             stored = StoredSummary.model_validate_json(folder.summary.read_bytes())
-            if stored.events_bytes == events.st_size:
-                return Listed(directory, Summary(**dict(stored)))
+            if stored.events_bytes == events.st_size and not names_a_hint_wrongly(stored):
+                return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))
     except (OSError, ValidationError):
         pass
     try:

@@ -134,6 +134,11 @@ class StoredSummary(Summary):
     """Size of `events.jsonl` before it was read. It shows if the record has grown since, which file times may not."""
 
 
+def names_a_hint_wrongly(stored: Summary) -> bool:
+    """Return True for a stored summary of version 0.1.0 or before, in which every fork was labelled as hinted."""
+    return stored.parent is not None and stored.hints == 0 and "+hint" in stored.entry.label.split()
+
+
 def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     """Return the summary of a trial's events.
 
