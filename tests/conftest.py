@@ -135,6 +135,7 @@ def _own_configuration(tmp_path_factory: pytest.TempPathFactory):
     """Keep the aliases and defaults of the user from changing a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RETRACE_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("RETRACE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

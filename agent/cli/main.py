@@ -11,52 +11,34 @@ from typing import NoReturn
 
 import typer
 
-from agent.cli.commands import (
-    analyze,
-    checkout,
-    clean,
-    diff,
-    doctor,
-    evaluate,
-    export,
-    fork,
-    gc,
-    import_,
-    models,
-    prices,
-    replay,
-    resume,
-    schema,
-    score,
-    show,
-    solve,
-    tasks,
-    trials,
-)
-from agent.cli.group import command_group
+from agent.cli.listed import listed_commands
 from trajectories import interrupts
 
-app = command_group("Run models on command-line tasks; record, evaluate and price every trial.", name="agent")
-app.command("solve")(solve.solve)
-app.command("resume")(resume.resume)
-app.command("fork")(fork.fork)
-app.command("evaluate")(evaluate.evaluate)
-app.command("replay")(replay.replay)
-app.command("show")(show.show)
-app.command("trials")(trials.trials)
-app.command("score")(score.score)
-app.command("analyze")(analyze.analyze)
-app.command("import")(import_.import_)
-app.command("export")(export.export)
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(models.app, name="models")
-app.add_typer(prices.app, name="prices")
-app.command("doctor")(doctor.doctor)
-app.command("clean")(clean.clean)
-app.command("schema")(schema.schema)
-app.command("checkout")(checkout.checkout)
-app.command("diff")(diff.diff)
-app.command("gc")(gc.gc)
+app = listed_commands(
+    "Run models on command-line tasks; record, evaluate and price every trial.",
+    {
+        "solve": "Run a model on a task; record, evaluate and price the trial.",
+        "resume": "Continue an interrupted trial where it stopped.",
+        "fork": "Start a new trial from a step of an existing one.",
+        "evaluate": "Evaluate the workspace of a trial, or any workspace.",
+        "replay": "Run the recorded commands again and compare the results.",
+        "show": "Print a trial: overview, one step, or live.",
+        "trials": "List the recorded trials, newest first.",
+        "score": "Score trials from their records.",
+        "analyze": "Report what the agent did in one trial or many.",
+        "import": "Make trials of files that another program recorded.",
+        "export": "Write trials in another program's format.",
+        "doctor": "Check what this machine can do.",
+        "clean": "Remove what ended processes of Retrace left behind.",
+        "schema": "Print the JSON Schema of the events in a record.",
+        "checkout": "Write the workspace as it was after a step into a directory.",
+        "diff": "Compare the workspaces of two steps, or of two trials.",
+        "gc": "Delete stored contents that no trial refers to.",
+        "tasks": "List and show tasks.",
+        "models": "List models with their prices and keys.",
+        "prices": "List, make and compare snapshots of token prices.",
+    },
+)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +22,18 @@ def emit_json(content: BaseModel | Mapping[str, Any]) -> None:
         sys.stdout.write(json.dumps(content, indent=1, default=str) + "\n")
     else:
         sys.stdout.write(content.model_dump_json(indent=1) + "\n")
+    sys.stdout.flush()
+
+
+def emit_json_list(key: str, items: Iterable[Mapping[str, Any]]) -> None:
+    """Write the one JSON object of `--json`, a list under one key, item by item, because a list may be long."""
+    separator = ""
+    sys.stdout.write(f'{{\n "{key}": [')
+    for item in items:
+        lines = json.dumps(item, indent=1, default=str).replace("\n", "\n  ")
+        sys.stdout.write(f"{separator}\n  {lines}")
+        separator = ","
+    sys.stdout.write("\n ]\n}\n" if separator else "]\n}\n")
     sys.stdout.flush()
 
 

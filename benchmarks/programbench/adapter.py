@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from benchmarks.programbench import instances, names
-from benchmarks.programbench.instances import Branch, Instance
+from benchmarks.programbench.counts import TestCounts
+from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.variants import instruction, language_name, variants_of, with_variants
 from benchmarks.task.task import Named, Row, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, Kind
@@ -58,6 +59,7 @@ class ProgramBench:
 
         Raises: TaskError.
         """
+        counts = TestCounts()
         for instance in map(instances.instance, instances.ids()):
             yield {
                 "id": f"{NAME}/{instance.id}",
@@ -69,8 +71,9 @@ class ProgramBench:
                 "language_name": language_name(instance.language),
                 "difficulty": instance.difficulty,
                 "environments": [_KIND],
-                "tests": _active(instance.branches()),
+                "tests": counts.of(instance),
             }
+        counts.save()
 
     def load(self, id: str) -> Task:
         """Return the task of the instance with this id, without ablations.
@@ -107,7 +110,7 @@ class ProgramBench:
                 "repository": instance.repository,
                 "commit": instance.commit,
                 "difficulty": instance.difficulty,
-                "tests": str(_active(branches)),
+                "tests": str(instances.active_tests(branches)),
                 "branches": str(len(branches)),
                 "package": package_version() or "not installed",
             },
@@ -175,15 +178,12 @@ def _title(instance: Instance) -> str:
     return f"Rebuild {instance.repository}"
 
 
-def _active(branches: Mapping[str, Branch]) -> int:
-    return sum(len(branch.active) for branch in branches.values())
-
-
 def _digest(instance: Instance) -> str:
     """Return the sha256 over the hashes of the two files that define the instance: its data and its tests' names."""
     try:
         parts = [
-            hashlib.sha256((instance.directory / name).read_bytes()).hexdigest() for name in ("task.yaml", "tests.json")
+            hashlib.sha256((instance.directory / name).read_bytes()).hexdigest()
+            for name in ("task.yaml", instances.TESTS_FILE)
         ]
     except OSError as error:
         raise TaskError(f"{instance.directory}: cannot be read ({error.strerror})") from None

@@ -22,6 +22,7 @@ TASKS_VARIABLE = "RETRACE_PROGRAMBENCH_TASKS"
 """Variable with the user's directories of instances, separated like PATH, laid out like the package's `data/tasks`."""
 FIXTURE = "testorg__"
 """Prefix of the id of the package's test fixture, which can be solved and evaluated but is not listed."""
+TESTS_FILE = "tests.json"
 IMAGE_TAG = "task_cleanroom_v6"
 
 
@@ -65,7 +66,7 @@ class Instance:
 
         Raises: TaskError.
         """
-        path = self.directory / "tests.json"
+        path = self.directory / TESTS_FILE
         try:
             data: dict[str, Any] = json.loads(path.read_bytes())
             return {
@@ -77,6 +78,11 @@ class Instance:
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TaskError(f"{path}: cannot be read as ProgramBench's tests ({error!r})") from None
+
+
+def active_tests(branches: Mapping[str, Branch]) -> int:
+    """Return the number of tests that count."""
+    return sum(len(branch.active) for branch in branches.values())
 
 
 def ids(*, listed: bool = True) -> tuple[str, ...]:

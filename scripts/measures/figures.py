@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,6 +62,36 @@ def command(*argv: str, env: dict[str, str] | None = None) -> None:
     )
 
 
+_WATCHED = """
+import resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
+"""
+"""Program of a small process in between, because a child's peak memory includes that of its parent when it started."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A command that ended, with the seconds and the MB that it took."""
+
+    output: str
+    seconds: float
+    cpu_s: float
+    peak_mb: float
+
+
+def watched(*argv: str) -> Watched:
+    """Run a command to its end and measure it.
+
+    Raises: CalledProcessError.
+    """
+    process = subprocess.run([sys.executable, "-c", _WATCHED, *argv], capture_output=True, text=True, check=True)
+    seconds, cpu_s, peak_kb = map(float, process.stderr.splitlines()[-1].split())
+    return Watched(process.stdout, seconds, cpu_s, peak_kb / 1024)
+
+
 def interleaved(first: Callable[[], object], second: Callable[[], object], runs: int) -> tuple[float, float]:
     """Return the median seconds of two actions run in turn, so that a noisy machine affects both."""
     times: tuple[list[float], list[float]] = ([], [])
@@ -70,6 +102,25 @@ def interleaved(first: Callable[[], object], second: Callable[[], object], runs:
             action()
             times[index].append(time.perf_counter() - began)
     return statistics.median(times[0]), statistics.median(times[1])
+
+
+def cpu_in_turn(*commands: Sequence[str], runs: int) -> list[float]:
+    """Return the median seconds of processor time of several commands, which are run in turn."""
+    for argv in commands:
+        command(*argv)
+    rounds = []
+    for _ in range(runs):
+        ends = [_children_cpu_s()]
+        for argv in commands:
+            command(*argv)
+            ends.append(_children_cpu_s())
+        rounds.append([later - earlier for earlier, later in itertools.pairwise(ends)])
+    return [statistics.median(column) for column in zip(*rounds, strict=True)]
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def machine() -> str:

@@ -18,7 +18,7 @@ from agent.replay.replay import Replay
 from agent.replay.start import replay_start
 from agent.trial.snapshots import Snapshots
 from scripts.measures.environments import started, step as true
-from scripts.measures.figures import Figure, command, interleaved, timed
+from scripts.measures.figures import Figure, command, interleaved, timed, watched
 from scripts.measures.trial import solve
 from trajectories.reading.reader import first_event, read_events
 from trajectories.record.conversation import Conversation
@@ -42,6 +42,7 @@ from trajectories.writing.recorder import Recorder
 STEPS = 10_000
 FILES = 5_000
 TRIALS = 1_000
+MANY_TRIALS = 10_000
 OUTPUT = b"".join(b"%04d a line of some output\n" % number for number in range(20))
 
 
@@ -52,7 +53,7 @@ def measure() -> Iterator[Figure]:
         yield from steps_and_reading(Path(folder), trial)
         yield from checkout_time(Path(folder), trial)
         yield replay_rate(trial)
-        yield list_time(Path(folder), trial)
+        yield from list_measures(Path(folder), trial)
     yield from snapshot_time()
 
 
@@ -218,23 +219,36 @@ def replay_rate(trial: Path) -> Figure:
     took_s = run(count) - short
     with started("docker") as (docker, _):
         bare = timed(partial(true, docker), 100, warm_up=5)
-    detail = f"{1000 * took_s / (count - 1):.1f} ms a step, {1000 * bare:.1f} ms of it the command; start {short:.1f} s"
-    return Figure("replay in Docker, trivial commands", (count - 1) / took_s, "steps/s", 100, detail, at_least=True)
+    step_s = took_s / (count - 1)
+    detail = f"{1000 * step_s:.1f} ms against {1000 * bare:.1f} ms, {1 / step_s:.0f} steps/s; start {short:.1f} s"
+    return Figure("a replayed step in Docker, against the command `true` alone", step_s / bare, "", 2.5, detail)
 
 
-def list_time(folder: Path, trial: Path) -> Figure:
+def list_measures(folder: Path, trial: Path) -> Iterator[Figure]:
     """Run `agent trials` over many finished trials."""
-    runs = folder / "many"
-    for number in range(TRIALS):
+    assert any(isinstance(event, Exited) for event in read_events(trial))
+    few, many = folder / "few", folder / "many"
+    _copies(trial, few, TRIALS)
+    _copies(trial, many, MANY_TRIALS)
+    agent = str(Path(sys.executable).with_name("agent"))
+    took_s = timed(lambda: command(agent, "trials", "--json", "--runs", str(few)), runs=5)
+    bare_s = timed(lambda: command(agent, "--help"), runs=5)
+    yield Figure(f"`agent trials` of {TRIALS}", took_s, "s", 1, f"`agent --help` takes {bare_s:.2f} s")
+    table = watched(agent, "trials", "--runs", str(many))
+    listed = watched(agent, "trials", "--json", "--runs", str(many))
+    assert len(json.loads(listed.output)["trials"]) == len(table.output.splitlines()) - 1 == MANY_TRIALS
+    peak_mb = max(table.peak_mb, listed.peak_mb)
+    detail = f"the whole process; table {table.peak_mb:.0f} MB, --json {listed.peak_mb:.0f} MB"
+    yield Figure(f"`agent trials` of {MANY_TRIALS}: peak memory", peak_mb, "MB", 60, detail)
+
+
+def _copies(trial: Path, runs: Path, count: int) -> None:
+    """Make many trials of one; they share its files."""
+    for number in range(count):
         to = runs / f"batch-{number % 10}" / f"{trial.name}-{number}"
         to.mkdir(parents=True)
         for name in (EVENTS, SUMMARY):
-            shutil.copy2(trial / name, to / name)
-    assert any(isinstance(event, Exited) for event in read_events(trial))
-    agent = str(Path(sys.executable).with_name("agent"))
-    took_s = timed(lambda: command(agent, "trials", "--json", "--runs", str(runs)), runs=5)
-    bare_s = timed(lambda: command(agent, "--help"), runs=5)
-    return Figure(f"`agent trials` of {TRIALS}", took_s, "s", 1, f"`agent --help` takes {bare_s:.2f} s")
+            os.link(trial / name, to / name)
 
 
 def snapshot_time() -> Iterator[Figure]:
@@ -260,12 +274,12 @@ def snapshot_time() -> Iterator[Figure]:
             empty.append(time.perf_counter() - began)
         recorder.close()
     took_s, beside_s = statistics.median(ours), statistics.median(plain)
-    detail = (
-        f"plain find -printf {1000 * beside_s:.1f} ms ({took_s / beside_s:.2f} times), quickest {1000 * min(ours):.1f}"
-    )
-    yield Figure(f"a snapshot, one of {FILES} files changed, Docker", 1000 * took_s, "ms", 15, detail)
-    detail = f"quickest {1000 * min(empty):.1f}"
-    yield Figure("the same, nothing changed", 1000 * statistics.median(empty), "ms", 15, detail)
+    detail = f"{1000 * took_s:.1f} ms against {1000 * beside_s:.1f} ms; quickest {1000 * min(ours):.1f}"
+    name = f"a snapshot in Docker, one of {FILES} files changed, against plain `find -printf`"
+    yield Figure(name, took_s / beside_s, "", 2, detail)
+    empty_s = statistics.median(empty)
+    detail = f"{1000 * empty_s:.1f} ms; quickest {1000 * min(empty):.1f}"
+    yield Figure("the same, nothing changed", empty_s / beside_s, "", 1.5, detail)
 
 
 PLAIN = r"""

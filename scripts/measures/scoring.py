@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.agentmeter.tiers import TIERS
-from scripts.measures.figures import Figure, command, timed
+from scripts.measures.figures import Figure, Watched, command, timed, watched
 from trajectories.record.events import (
     CallFinished,
     CallStarted,
@@ -43,14 +44,6 @@ began = time.perf_counter()
 read_rows(trial_directories(Path(sys.argv[1])))
 print(time.perf_counter() - began)
 """
-_WATCHED = """
-import resource, subprocess, sys, time
-began = time.perf_counter()
-subprocess.run(sys.argv[1:], check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
-"""
-"""Program of a small process in between, because a child's peak memory includes that of its parent when it started."""
 
 
 def measure() -> Iterator[Figure]:
@@ -68,23 +61,23 @@ def measure() -> Iterator[Figure]:
         help_s = timed(lambda: command(*_COMMAND[:-1], "--help"), 9)
         read = [sys.executable, "-c", _READ, folder]
         read_s = float(subprocess.run(read, stdout=subprocess.PIPE, text=True, check=True).stdout)
-    all_s, cpu_s, peak = (sorted(column)[1] for column in zip(*runs, strict=True))
+    all_s, cpu_s, peak_mb = (
+        statistics.median(column)
+        for column in zip(*((run.seconds, run.cpu_s, run.peak_mb) for run in runs), strict=True)
+    )
     detail = f"median of 3; {cpu_s:.2f} s of processor time; {read_s:.2f} s of it reading"
     yield Figure(f"agent score of {MODELS * TASKS * ATTEMPTS:,} trials, 1,000 replicates", all_s, "s", 5, detail)
-    yield Figure("its peak memory", peak, "MB", 300, "the whole process")
+    yield Figure("its peak memory", peak_mb, "MB", 300, "the whole process")
     yield Figure("agent score of one trial", trial_s, "s", 0.4, f"median of 9; agent --help {help_s:.3f} s")
 
 
-def _scored(batch: str) -> tuple[float, float, float]:
-    """Run the command, and return seconds, seconds of processor time, and MB."""
-    process = subprocess.run(
-        [sys.executable, "-c", _WATCHED, *_COMMAND, batch, "--json"], capture_output=True, text=True, check=True
-    )
-    report = json.loads(process.stdout)
+def _scored(batch: str) -> Watched:
+    """Run the command, check that it counted every trial, and return what it took."""
+    run = watched(*_COMMAND, batch, "--json")
+    report = json.loads(run.output)
     assert report["counts"]["counted"] == MODELS * TASKS * ATTEMPTS
     assert report["configurations"][0]["ams"]["low"] is not None
-    seconds, cpu_s, peak_kb = map(float, process.stderr.splitlines()[-1].split())
-    return seconds, cpu_s, peak_kb / 1024
+    return run
 
 
 def _write(batch: Path, model: int, task: int, attempt: int, chance: random.Random) -> None:

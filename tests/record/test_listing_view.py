@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tests.analysis.trials import Did, Step, record
 from trajectories.reading.runs import Listed, listed
-from trajectories.views.listing import listing_table
+from trajectories.views.listing import _PART, Listing
 from trajectories.writing.derived import write_conveniences
 
 MODEL = "a-long-name-of-a-model-with-46-characters-in-it"
@@ -29,7 +29,8 @@ def trial(tmp_path: Path) -> Listed:
 
 def lines(trial: Listed, width: int) -> list[str]:
     out = io.StringIO()
-    Console(file=out, width=width).print(listing_table([trial], width))
+    for table in Listing([trial]).tables(width):
+        Console(file=out, width=width).print(table)
     return out.getvalue().splitlines()
 
 
@@ -63,3 +64,12 @@ def test_a_column_is_only_cut_and_then_left_out_if_the_terminal_is_too_narrow(tr
 def test_an_unreadable_trial_is_a_row(tmp_path: Path) -> None:
     _, row = lines(Listed(tmp_path / "broken\x1b", None, "cut off"), 200)
     assert row.split() == ["broken␛", "unreadable"]
+
+
+def test_a_long_list_is_one_table_with_one_heading(trial: Listed) -> None:
+    out = io.StringIO()
+    for table in Listing([trial] * (2 * _PART + 1)).tables(200):
+        Console(file=out, width=200).print(table)
+    heading, *rows = out.getvalue().splitlines()
+    assert heading.startswith("trial")
+    assert rows == [rows[0]] * (2 * _PART + 1)

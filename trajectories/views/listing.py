@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from sys import intern
 
 from rich.cells import cell_len
 from rich.table import Table
@@ -17,31 +19,48 @@ _CUT = ("task", "model", "fork of")
 """Columns that may be cut. An id stays whole, so that it can be copied."""
 _LEAST = 16
 """Least width to which a column is cut."""
+_PART = 200
+"""Rows that are printed at a time."""
 _LEFT_OUT = ("fork of", "time", "task", "started", "model", "cost")
 """Columns that are left out if the terminal is too narrow, in this order."""
 
 
-def listing_table(rows: Iterable[Listed], width: int) -> Table:
-    """Return a table with one row for each trial, in the order of `rows`, and the columns that fit into `width`."""
-    cells = [_cells(row) for row in rows]
-    widths = {
-        name: max(cell_len(text) for text in (name, *(row[name] for row in cells)))
-        for name in _NAMES
-        if name != "fork of" or any(row[name] for row in cells)
-    }
-    _fit(widths, width)
-    table = Table(box=None, pad_edge=False)
-    for name, wide in widths.items():
-        table.add_column(
-            name,
-            justify="right" if name in _NUMBERS else "left",
-            overflow="ellipsis" if name in _CUT else "fold",
-            no_wrap=name != "trial",
-            width=wide,
-        )
-    for row in cells:
-        table.add_row(*(Text(row[name]) for name in widths))
-    return table
+class Listing:
+    """The cells of many trials, in the order of `rows`, and the trials that cannot be read, with their problems."""
+
+    def __init__(self, rows: Iterable[Listed]) -> None:
+        self.rows: list[tuple[str, ...]] = []
+        self.problems: list[tuple[Path, str]] = []
+        for row in rows:
+            self.rows.append(tuple(map(intern, _cells(row))))  # most values repeat from row to row
+            if row.problem:
+                self.problems.append((row.directory, row.problem))
+
+    def tables(self, width: int) -> Iterator[Table]:
+        """Yield the parts of one table with the columns that fit into `width`.
+
+        Printed as a whole, 10,000 rows take 150 MB.
+        """
+        widths = {
+            name: max(map(cell_len, (name, *column)))
+            for name, column in zip(_NAMES, zip(*self.rows, strict=True), strict=True)
+            if name != "fork of" or any(column)
+        }
+        _fit(widths, width)
+        shown = [_NAMES.index(name) for name in widths]
+        for start in range(0, len(self.rows), _PART):
+            table = Table(box=None, pad_edge=False, show_header=start == 0)
+            for name, wide in widths.items():
+                table.add_column(
+                    name,
+                    justify="right" if name in _NUMBERS else "left",
+                    overflow="ellipsis" if name in _CUT else "fold",
+                    no_wrap=name != "trial",
+                    width=wide,
+                )
+            for row in self.rows[start : start + _PART]:
+                table.add_row(*(Text(row[index]) for index in shown))
+            yield table
 
 
 def _fit(widths: dict[str, int], width: int) -> None:
@@ -63,8 +82,8 @@ def _total(widths: dict[str, int]) -> int:
     return sum(widths.values()) + 2 * (len(widths) - 1)
 
 
-def _cells(row: Listed) -> dict[str, str]:
-    """Return the cells of a row by the names of the columns."""
+def _cells(row: Listed) -> Iterator[str]:
+    """Return the cells of a row in the order of the columns."""
     cells = dict.fromkeys(_NAMES, "") | {"trial": row.directory.name}
     summary = row.summary
     if summary is None:
@@ -85,4 +104,4 @@ def _cells(row: Listed) -> dict[str, str]:
             cells["quality"] = verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
         if summary.parent is not None:
             cells["fork of"] = f"{summary.parent.trial} at {summary.parent.step}"
-    return {name: printable(text) for name, text in cells.items()}
+    return map(printable, cells.values())

@@ -1,0 +1,78 @@
+"""The verbs of the application: listed with one line each, and imported only when they are called.
+
+The verb `NAME` is in the module `agent.cli.commands.NAME`: a function of the same name, or `app`, a group of commands.
+Importing all of them takes as long as the rest of `agent --help`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from keyword import iskeyword
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from agent.cli.group import plain_application, print_help
+
+
+def listed_commands(help: str, commands: Mapping[str, str]) -> typer.Typer:
+    """Return the group of these commands, each with the line that stands for it in the help of the group."""
+
+    class Listed(_Listed):
+        lines = commands
+
+    application = plain_application(name="agent", help=help, cls=Listed)
+    application.callback(invoke_without_command=True)(_version_or_help)
+    return application
+
+
+def _version_or_help(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(f"retrace {version_of('retrace-agent')}")
+        raise typer.Exit
+    print_help(context)
+
+
+class _Listed(TyperGroup):
+    """A group that knows its commands by name and line; `get_command` imports one."""
+
+    lines: Mapping[str, str]
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, line in self.lines.items():
+            self.add_command(TyperCommand(name, help=line))
+        self._imported: dict[str, Any] = {}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of this name with its arguments and options, or None."""
+        if cmd_name not in self.commands:
+            return None
+        if cmd_name not in self._imported:
+            self._imported[cmd_name] = _import(cmd_name)
+        return self._imported[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without importing any of them."""
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(limit)) for name, command in self.commands.items()])
+
+
+def _import(name: str) -> Any:
+    identifier = f"{name}_" if iskeyword(name) else name
+    module = import_module(f"agent.cli.commands.{identifier}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = plain_application()
+        app.command(name)(getattr(module, identifier))
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
