@@ -20,7 +20,7 @@ from trajectories.comparison.compare import (
     first_difference,
     first_differing_byte,
 )
-from trajectories.record.events import ActionFinished, BaseEvent, Output
+from trajectories.record.events import ActionFinished, BaseEvent, Output, TrialStarted
 from trajectories.record.layout import TrialFolder
 
 
@@ -35,7 +35,8 @@ class ComparedStream:
 class OutputComparison:
     """Compares the outputs of one replay."""
 
-    def __init__(self, directory: Path, events: Iterable[BaseEvent]) -> None:
+    def __init__(self, directory: Path, first: TrialStarted, events: Iterable[BaseEvent]) -> None:
+        self._imported = first.imported is not None
         self._blobs = BlobStore(TrialFolder(directory).blobs)
         times = [seconds for event in events if (seconds := seconds_of(event)) is not None]
         self._recorded = Span(times[0], times[-1]) if times else None
@@ -43,7 +44,7 @@ class OutputComparison:
         self._replay_began_s = time.time()
 
     def streams(self, recorded: ActionFinished, replayed: Execution) -> list[ComparedStream] | None:
-        """Compare each stream of an action; None if the record does not hold one of them to the byte."""
+        """Compare each stream of an action; None if the record does not hold one of them whole."""
         pairs = [(recorded.output, replayed.output)]
         if recorded.stderr is not None:
             pairs.append((recorded.stderr, b"" if replayed.stderr is None else replayed.stderr))
@@ -52,6 +53,8 @@ class OutputComparison:
         return compared if len(compared) == len(streams) else None
 
     def _compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished) -> ComparedStream | None:
+        if not then.complete or (self._imported and then.kept < then.bytes):  # so in imports before schema 1.2
+            return None
         if max(then.kept, len(now)) > NORMALIZED_BYTES and then.blob is not None:
             pieces = now.pieces() if isinstance(now, Spooled) else (now,)
             at = first_differing_byte(self._blobs.pieces(then.blob), pieces)

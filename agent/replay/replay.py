@@ -20,7 +20,7 @@ from agent.trial.snapshots import ignored
 from environments.protocol import Environment, Execution
 from trajectories.interrupts import interruptible
 from trajectories.reading.reader import read_events
-from trajectories.record.events import CUT_OFF, ActionFinished, ActionStarted, Event, Snapshot
+from trajectories.record.events import CUT_OFF, ActionFinished, ActionStarted, Event, Snapshot, TrialStarted
 from trajectories.record.layout import TrialFolder
 from trajectories.workspace.exported import archive_manifest
 from trajectories.workspace.manifest import compare_manifests
@@ -62,7 +62,7 @@ class Replay:
         return self._report
 
     def _run_actions(self, environment: Environment, events: list[Event], to: int) -> None:
-        outputs = OutputComparison(self._directory, events)
+        outputs = OutputComparison(self._directory, self._first(events), events)
         events = [event for event in events if getattr(event, "step", 0) <= to]
         workspaces = self._workspaces(environment)
         finished = [event for event in events if isinstance(event, ActionFinished)]
@@ -83,6 +83,12 @@ class Replay:
                     started = None
                 case Snapshot() if event.step > 0 and workspaces is not None:
                     self._compare_step(workspaces, event, action)
+
+    @staticmethod
+    def _first(events: list[Event]) -> TrialStarted:
+        first = events[0]
+        assert isinstance(first, TrialStarted)
+        return first
 
     def _workspaces(self, environment: Environment) -> Workspaces | None:
         """Return both workspaces side by side, as they begin; None if the record has no snapshots."""

@@ -53,7 +53,7 @@ def document(source: Source) -> dict[str, Any]:
         "exit": None if source.exit is None else source.exit.model_dump(),
         "verdict": None if verdict is None else verdict.model_dump(),
         "parent": None if start.parent is None else start.parent.model_dump(),
-        "imported": None if imported is None else imported.model_dump(),
+        "imported": None if imported is None else imported.model_dump(exclude={"submission": {"complete"}}),
         "failed_attempts": failed.get(None),
     }
     return {

@@ -82,7 +82,9 @@ class CommandResult:
     signal: int | None = None
     stderr: str | None = None
     left_out: int = 0
-    """Number of characters of the output that the file left out."""
+    """Number of characters of the output that the file left out, as far as it states one."""
+    complete: bool = True
+    """False if the file left out a part of the output, or all of it."""
     duration_s: float | None = None
 
 

@@ -182,7 +182,7 @@ class Transcriber:
                 signal=result.signal,
                 duration_s=result.duration_s,
                 streams="merged" if result.stderr is None else "separate",
-                output=output_of(self._recorder, result.output, result.left_out),
+                output=output_of(self._recorder, result.output, result.left_out, complete=result.complete),
                 stderr=None if result.stderr is None else output_of(self._recorder, result.stderr),
             )
         )
@@ -207,7 +207,7 @@ class Transcriber:
         return f"m{self._messages}"
 
 
-def output_of(recorder: Recorder, text: str, left_out: int = 0) -> Output:
+def output_of(recorder: Recorder, text: str, left_out: int = 0, *, complete: bool = True) -> Output:
     """Store an output's text. The characters that the file left out are a lower bound of the bytes left out."""
     data = storable(text).encode()
-    return recorder.output(data, len(data) + left_out)
+    return recorder.output(data, len(data) + left_out).model_copy(update={"complete": complete})

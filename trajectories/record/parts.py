@@ -127,6 +127,9 @@ class Output(Part):
     """The output as the model sees it: decoded as UTF-8 with replacement, and cut in the middle if it is long."""
     masked: bool = False
     """True if secrets were masked in the output."""
+    complete: bool = True
+    """False if the file of an imported trial left out a part of the output, or all of it. Then `bytes` is a lower bound
+    and the kept bytes are not the output of any run: its beginning and its end, joined."""
 
 
 class Lowered(Part):

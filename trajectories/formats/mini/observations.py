@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -43,6 +44,19 @@ class OursOfObservation(BaseModel):
     executed: bool = True
 
 
+@dataclass(frozen=True)
+class _Printed:
+    """The output of a command as far as the file holds it."""
+
+    text: str = ""
+    left_out: int = 0
+    complete: bool = True
+
+
+_NOTHING = _Printed(complete=False)
+"""Output that is not in the file at all."""
+
+
 def from_extra(
     extra: dict[str, Any], content: str, place: str, oddities: Oddities
 ) -> tuple[CommandResult | None, bool]:
@@ -53,7 +67,7 @@ def from_extra(
     code = extra.get("returncode")
     if code is not None and (isinstance(code, bool) or not isinstance(code, int) or not -(2**31) <= code < 2**32):
         raise BadDocument(f"{excerpts.beginning(str(code), 40)!r} is not a return code", f"{place}.extra.returncode")
-    output, left_out = _output(extra, content, place, oddities)
+    printed = _output(extra, content, place, oddities)
     if isinstance(extra.get("retrace"), dict):
         try:
             ours = OursOfObservation.model_validate(extra["retrace"])
@@ -61,11 +75,12 @@ def from_extra(
             raise BadDocument(error.errors()[0]["msg"], f"{place}.extra.retrace") from None
         result = CommandResult(
             ours.ended,
-            output if ours.stdout is None else ours.stdout,
+            printed.text if ours.stdout is None else ours.stdout,
             exit_code=ours.exit_code,
             signal=ours.signal,
             stderr=ours.stderr,
-            left_out=left_out,
+            left_out=printed.left_out,
+            complete=printed.complete or ours.stdout is not None,
             duration_s=ours.duration_s,
         )
         return (result, True) if ours.executed else (None, False)
@@ -73,7 +88,7 @@ def from_extra(
     exception = exception if isinstance(exception, str) else ""
     if exception == NOT_EXECUTED:  # the submitting command did run; its result is unknown
         return None, True
-    return _result(code, exception or str(extra.get("exception_type") or ""), output, left_out), True
+    return _result(code, exception or str(extra.get("exception_type") or ""), printed), True
 
 
 def from_text(content: str) -> CommandResult | None:
@@ -84,10 +99,10 @@ def from_text(content: str) -> CommandResult | None:
     if head is None:
         if not _TIMED_OUT.search(content):
             return None
-        output, left_out = _shown_output(content)
-        return CommandResult("deadline", output or "", left_out=left_out)
-    output, left_out = _shown_output(content[head.end() :])
-    return None if output is None else _result(int(head[2]), head[1] or "", output, left_out)
+        printed = _shown_output(content) or _NOTHING
+        return CommandResult("deadline", printed.text, left_out=printed.left_out, complete=printed.complete)
+    shown = _shown_output(content[head.end() :])
+    return None if shown is None else _result(int(head[2]), head[1] or "", shown)
 
 
 def _oldest(content: str) -> CommandResult | None:
@@ -99,34 +114,35 @@ def _oldest(content: str) -> CommandResult | None:
     code, out, err = (value.get(key) for key in ("returncode", "stdout", "stderr"))
     if not isinstance(code, int) or abs(code) >= 2**32 or not isinstance(out, str) or not isinstance(err, str):
         return None
-    result = _result(code, "", out, 0)
+    result = _result(code, "", _Printed(out))
     return CommandResult(result.ended, out, result.exit_code, result.signal, stderr=err)
 
 
-def _result(code: int | None, exception: str, output: str, left_out: int) -> CommandResult:
+def _result(code: int | None, exception: str, printed: _Printed) -> CommandResult:
+    result = CommandResult("exited", printed.text, left_out=printed.left_out, complete=printed.complete)
     if code is None or code == -1 or exception:
         ended: Ended = "deadline" if _TIMED_OUT.search(exception) or exception == "TimeoutExpired" else "unknown"
         status = None if code == -1 or ended == "deadline" else code
-        return CommandResult("exited" if status is not None else ended, output, exit_code=status, left_out=left_out)
+        return replace(result, ended="exited" if status is not None else ended, exit_code=status)
     if code < 0:  # as in Python's subprocess: a signal's number
-        return CommandResult("exited", output, signal=-code, left_out=left_out)
-    return CommandResult("exited", output, exit_code=code, left_out=left_out)
+        return replace(result, signal=-code)
+    return replace(result, exit_code=code)
 
 
-def _output(extra: dict[str, Any], content: str, place: str, oddities: Oddities) -> tuple[str, int]:
+def _output(extra: dict[str, Any], content: str, place: str, oddities: Oddities) -> _Printed:
     raw = extra.get("raw_output")
     if isinstance(raw, str):
-        return raw, 0
-    shown, left_out = _shown_output(content)
+        return _Printed(raw)
+    shown = _shown_output(content)
     if shown is None:
         oddities.add("the output of a command is not in the file", place)
-    return shown or "", left_out
+    return shown or _NOTHING
 
 
-def _shown_output(content: str) -> tuple[str | None, int]:
-    """Return the output in a rendered observation, and the number of characters that it leaves out."""
+def _shown_output(content: str) -> _Printed | None:
+    """Return the output in a rendered observation; None if the text does not show it."""
     whole = _WHOLE.search(content)
     if whole is not None:
-        return whole[1], 0
+        return _Printed(whole[1])
     cut = _CUT.search(content)
-    return (None, 0) if cut is None else (cut[1] + cut[3], int(cut[2]))
+    return None if cut is None else _Printed(cut[1] + cut[3], int(cut[2]), complete=False)

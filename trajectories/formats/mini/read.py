@@ -128,7 +128,7 @@ def _not_said(run_items: list[Item], status: str | None, environment: str) -> tu
     if environment == "unknown":
         missing.append("where commands ran")
     results = [item.result for item in run_items if isinstance(item, Observation) and item.result is not None]
-    if any(result.left_out for result in results):
+    if not all(result.complete for result in results):
         missing.append("all of the outputs that were shown cut")
     if any(result.ended == "unknown" for result in results):
         missing.append("how some commands ended")
