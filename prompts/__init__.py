@@ -16,9 +16,10 @@ if TYPE_CHECKING:
         load_judging as load_judging,
         names as names,
         parse as parse,
+        with_sha256 as with_sha256,
     )
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submod_attrs={"loader": ["Prompt", "PromptError", "load", "load_judging", "names", "parse"]},
+    submod_attrs={"loader": ["Prompt", "PromptError", "load", "load_judging", "names", "parse", "with_sha256"]},
 )

@@ -4,11 +4,16 @@ A prompt is a YAML mapping of Jinja templates. A missing or unknown key, or a te
 error that names the file and the key. A prompt with `extends: NAME` takes missing keys from that shipped prompt; its
 own `instruction` then replaces `{{ instruction }}` in the task. The complete prompt, without `extends`, is hashed and
 recorded.
+
+The file `NAME.yaml` is the newest version of a shipped prompt, and `NAME-1.yaml`, `NAME-2.yaml` are the earlier ones.
+They stay as they are, byte for byte. A record names the version: `default-2` is the newest one while `default-1.yaml`
+is the only earlier one, and `default` in an old record is version 1, from before versions had names.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +35,7 @@ VALUES: dict[str, frozenset[str]] = {
             "steps",
             "time_s",
             "submit",
+            "fence",
         }
     ),
     "plan": frozenset(("plan",)),
@@ -49,13 +55,16 @@ VALUES: dict[str, frozenset[str]] = {
         }
     ),
     "format_error_tool": frozenset(("problem",)),
-    "format_error_fenced": frozenset(("problem",)),
+    "format_error_fenced": frozenset(("problem", "fence")),
     "not_executed": frozenset(("why",)),
     "resumed": frozenset(("lost",)),
 }
 """Keys of a prompt, each with the values that its template may use."""
 OPTIONAL = frozenset(("resumed",))
-"""Keys that a prompt may omit: the default prompt's templates are used."""
+"""Keys that a prompt may omit: the templates of version 1 of the default prompt are used."""
+FENCE = "fence"
+"""Key with the tag of the fenced block that is run, one word. Not a template. Without it, blocks of bash are run, by
+the rule of version 1."""
 EXTENDS = "extends"
 """Key with the name of the shipped prompt that has the missing keys. Not a template."""
 JUDGING: dict[str, frozenset[str]] = {
@@ -66,6 +75,8 @@ JUDGING: dict[str, frozenset[str]] = {
 """Keys of the prompt of a model judge, each with the values that its template may use."""
 
 _FOLDER = Path(__file__).parent
+_FIRST = "default-1"
+_TAG = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 
 
 class PromptError(Exception):
@@ -81,6 +92,8 @@ class Prompt:
     templates: dict[str, jinja2.Template]
     data: bytes = b""
     """Content of the file, or, for a prompt that extends another, the complete prompt as YAML."""
+    fence: str | None = None
+    """Tag of the fenced block that is run; None for the rule of version 1 (`agent.loop.fences`)."""
 
     def render(self, key: str, **values: object) -> str:
         """Return a template with its values filled in; an undefined variable is an error.
@@ -99,15 +112,20 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Prompt:
-    """Return the prompt with this name or in this file.
+    """Return the prompt with this name or in this file. A shipped one is named with its version.
 
     Raises: PromptError.
     """
-    shipped = _FOLDER / f"{name}.yaml"
-    path = shipped if shipped.is_file() else Path(name)
-    if not path.is_file():
+    if (shipped := _shipped_name(name)) is not None:
+        return parse(_with_version(shipped), (_FOLDER / f"{shipped}.yaml").read_bytes())
+    if not Path(name).is_file():
         raise PromptError(f"no prompt {name!r}; give a file, or one of {', '.join(names())}")
-    return parse(path.stem if path == shipped else str(path), path.read_bytes())
+    return parse(str(Path(name)), Path(name).read_bytes())
+
+
+def with_sha256(sha256: str) -> Prompt | None:
+    """Return the shipped prompt, of any version, with this hash of its content."""
+    return next((prompt for prompt in map(load, names()) if prompt.sha256 == sha256), None)
 
 
 def parse(name: str, data: bytes) -> Prompt:
@@ -121,8 +139,13 @@ def parse(name: str, data: bytes) -> Prompt:
         content = _extended(path, content)
         data = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_style="|", width=1000).encode()
     for key in OPTIONAL - content.keys():
-        content[key] = _shipped("default")[key]
-    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content, VALUES), data)
+        content[key] = _shipped(_FIRST)[key]
+    fence = content.pop(FENCE, None)
+    if fence is not None and not _TAG.fullmatch(fence):
+        raise PromptError(
+            f"{path}: key {FENCE!r} is {fence!r}; it must be one word of letters, digits, '_', '-' and '.'"
+        )
+    return Prompt(name, hashlib.sha256(data).hexdigest(), _compiled(path, content, VALUES), data, fence)
 
 
 def load_judging(name: str) -> Prompt:
@@ -151,7 +174,7 @@ def _extended(path: Path, content: dict[str, str]) -> dict[str, str]:
     """Return the complete templates of a prompt that extends another."""
     own = dict(content)
     name, instruction = own.pop(EXTENDS), own.pop("instruction", None)
-    if name not in names():
+    if _shipped_name(name) is None:
         raise PromptError(f"{path}: extends {name!r}, which is not one of {', '.join(names())}")
     if instruction is not None and "task" in own:
         raise PromptError(f"{path}: has both 'instruction' and 'task'; omit one of them")
@@ -161,8 +184,19 @@ def _extended(path: Path, content: dict[str, str]) -> dict[str, str]:
     return whole
 
 
+def _shipped_name(name: str) -> str | None:
+    """Return the name of a shipped prompt's file; `default-2` may be the newest version, which is in `default.yaml`."""
+    return next((shipped for shipped in names() if name in (shipped, _with_version(shipped))), None)
+
+
+def _with_version(shipped: str) -> str:
+    """Return the name of a shipped prompt with its version: one more than the number of earlier ones."""
+    earlier = sum(name.rpartition("-")[0] == shipped and name.rpartition("-")[2].isdigit() for name in names())
+    return f"{shipped}-{earlier + 1}" if earlier else shipped
+
+
 def _shipped(name: str) -> dict[str, str]:
-    path = _FOLDER / f"{name}.yaml"
+    path = _FOLDER / f"{_shipped_name(name)}.yaml"
     content = _texts(path, path.read_bytes())
     return _extended(path, content) if EXTENDS in content else content
 
@@ -172,7 +206,8 @@ def _compiled(path: Path, content: dict[str, str], values: dict[str, frozenset[s
     unknown_keys = [str(key) for key in content if key not in values]
     if missing or unknown_keys:
         problem = f"key {missing[0]!r} is missing" if missing else f"unknown key {unknown_keys[0]!r}"
-        raise PromptError(f"{path}: {problem}; keys are {', '.join(values)}")
+        keys = [*values, FENCE] if values is VALUES else [*values]
+        raise PromptError(f"{path}: {problem}; keys are {', '.join(keys)}")
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
     templates = {}
     for key in values:

@@ -14,10 +14,13 @@ from trajectories.record.events import ActionStarted, CallFinished, InheritedRep
 def inheritance(parent: Standing, order: Order, started: Started) -> tuple[Turn, ...]:
     """Return the parent's conversation, with the child's own system message and task if the prompt is another one.
 
-    That includes a model which is asked for its commands in another form than the parent's model was.
+    That includes a model which is asked for its commands in another form than the parent's model was, and a parent
+    that another program asked for fenced blocks of its own.
     """
     has_task = any(isinstance(event, Message) and event.why == "task" for event in parent.taken_in)
-    other_format = order.model.info.action_format != _action_format(parent)
+    recorded_format = _action_format(parent)
+    foreign_fence = parent.start.imported is not None and recorded_format == "fenced"
+    other_format = foreign_fence or order.model.info.action_format != recorded_format
     prompt_given = parent.start.imported is None or order.options.prompt is not None
     other_prompt = not has_task or other_format or (prompt_given and order.prompt.sha256 != parent.start.prompt.sha256)
     turns: list[Turn] = []

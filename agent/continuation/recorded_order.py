@@ -17,7 +17,7 @@ from agent.trial.order import Order
 from agent.trial.resolve import resolve
 from benchmarks.task.adhoc import NAME as ADHOC, recorded_task
 from environments.protocol import EnvironmentSpec
-from prompts import Prompt, parse
+from prompts import Prompt, parse, with_sha256
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.record.events import Json, Limits, Message, TextRef, TrialStarted
@@ -48,9 +48,8 @@ def order_of(
     if "prices" not in changes:
         require_prices(name, first)
     parsed: Prompt | None = None
-    if "prompt" not in changes and (prompt := kept_text(directory, first.prompt)) is not None:
+    if "prompt" not in changes and (parsed := _recorded_prompt(directory, first.prompt)) is not None:
         changes["prompt"] = None
-        parsed = parse(first.prompt.name, prompt)
     recorded: OptionChanges = {"runs": directory.parent.parent, "batch": directory.parent.name}
     if first.environment != "unknown":
         recorded["env"] = first.environment
@@ -94,6 +93,13 @@ def unchanged(directory: Path, order: Order, first: TrialStarted) -> Order:
         )
     plan = None if first.plan is None else kept_text(directory, first.plan)
     return replace(order, plan=None if plan is None else plan.decode(), plan_ref=first.plan, limits=first.limits)
+
+
+def _recorded_prompt(directory: Path, ref: TextRef) -> Prompt | None:
+    """Return the prompt that was kept with its trial, or the shipped one with its content; None if both are gone."""
+    if (kept := kept_text(directory, ref)) is not None:
+        return parse(ref.name, kept)
+    return with_sha256(ref.sha256)
 
 
 def kept_text(directory: Path, ref: TextRef) -> bytes | None:

@@ -6,16 +6,14 @@ Pure. The only kind of action is a bash command, given in calls of the `bash` to
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 
-from agent.models.protocol import ActionFormat
+from agent.loop.fences import NoCommand, command_in
+from agent.models.protocol import ActionFormat, Fence
 from trajectories.record.events import Reply, ToolCall
 
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """A command that is exactly this, without surrounding blanks, ends the trial and is not executed."""
-
-_FENCE = re.compile(r"^```(?:bash|sh|shell)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,17 +37,22 @@ class Malformed:
     tool_call_id: str | None = None
 
 
-def parse(reply: Reply, action_format: ActionFormat, finish_reason: str | None) -> list[Command | Malformed]:
-    """Return the commands of a reply, in order: at least one item, malformed ones included."""
+def parse(
+    reply: Reply, action_format: ActionFormat, finish_reason: str | None, fence: Fence
+) -> list[Command | Malformed]:
+    """Return the commands of a reply, in order: at least one item, malformed ones included.
+
+    `fence` is the prompt's rule for commands in a text.
+    """
     cut_off = " (the reply was cut off at the output limit)" if finish_reason == "length" else ""
     if action_format == "tool":
         if not reply.tool_calls:
             return [Malformed(f"it holds no call of the bash tool{cut_off}")]
         return [_tool_command(call, cut_off) for call in reply.tool_calls]
-    blocks = _FENCE.findall(reply.text)
-    if len(blocks) != 1:
-        return [Malformed(f"it holds {len(blocks)} fenced bash blocks, and exactly one is needed{cut_off}")]
-    return [Command(blocks[0].removesuffix("\n"))]
+    try:
+        return [Command(command_in(reply.text, fence, cut_off=finish_reason == "length"))]
+    except NoCommand as problem:
+        return [Malformed(f"{problem}{cut_off}")]
 
 
 def _tool_command(call: ToolCall, cut_off: str) -> Command | Malformed:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from agent.loop.actions import Command, Malformed, parse
 from agent.loop.instructions import Ask, Instruction, Run, Say, Stop, Texts
-from agent.models.protocol import ActionFormat
+from agent.models.protocol import ActionFormat, Fence
 from agent.trial.limits import LimitCheck
 from trajectories.record.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, CallFinished, Message, Why
 from trajectories.record.exits import Exit
@@ -26,9 +26,12 @@ SECONDS_LEFT_TO_WARN = 600.0
 class Loop:
     """The loop of one trial. Alternate `next` (the next instruction) and `feed` (the events that it led to)."""
 
-    def __init__(self, opening: Iterable[Say], limits: LimitCheck, action_format: ActionFormat, texts: Texts) -> None:
+    def __init__(
+        self, opening: Iterable[Say], limits: LimitCheck, action_format: ActionFormat, fence: Fence, texts: Texts
+    ) -> None:
         self._limits = limits
         self._format = action_format
+        self._fence = fence
         self._texts = texts
         self._todo: deque[Say | Run] = deque(opening)
         self._step = 1
@@ -88,7 +91,7 @@ class Loop:
         if event.reply.refusal:
             self._exit = Exit.of("refusal", " ".join(event.reply.refusal.split())[:200])
             return
-        items = parse(event.reply, self._format, event.finish_reason)
+        items = parse(event.reply, self._format, event.finish_reason, self._fence)
         usable = any(isinstance(item, Command) for item in items)
         self._format_errors = 0 if usable else self._format_errors + 1
         command_s = self._limits.limits.command_s

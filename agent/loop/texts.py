@@ -6,7 +6,7 @@ from typing import Literal
 
 from agent.loop.actions import SUBMIT
 from agent.loop.instructions import Say
-from agent.models.protocol import ActionFormat
+from agent.models.protocol import ActionFormat, Fence
 from prompts import Prompt
 from trajectories.record.events import ActionFinished, Limits
 
@@ -16,6 +16,11 @@ class PromptTexts:
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
+
+    @property
+    def fence(self) -> Fence:
+        """Return the rule for commands in texts that the prompt describes."""
+        return Fence(self._prompt.fence)
 
     def opening(
         self,
@@ -42,6 +47,7 @@ class PromptTexts:
             steps=limits.steps,
             time_s=limits.time_s,
             submit=SUBMIT,
+            fence=self._prompt.fence,
         )
         messages = [Say("system", self._prompt.render("system"), "system"), Say("user", task, "task")]
         if plan is not None:
@@ -67,7 +73,8 @@ class PromptTexts:
 
     def format_error(self, problem: str, action_format: ActionFormat) -> str:
         """See `Texts`."""
-        return self._prompt.render(f"format_error_{action_format}", problem=problem)
+        fence = {"fence": self._prompt.fence} if action_format == "fenced" else {}
+        return self._prompt.render(f"format_error_{action_format}", problem=problem, **fence)
 
     def not_executed(self, why: Literal["submitted"]) -> str:
         """See `Texts`."""

@@ -30,7 +30,10 @@ class LoopWorker:
         with interruptible():
             self._warming_up.join()  # the trial's time begins with the first call, after this
         opening = session.opening
-        loop = Loop(opening.messages, session.limits, self._model.info.action_format, self._texts)
+        model = self._model.info
+        loop = Loop(
+            opening.messages, session.limits, model.action_format, model.fence or self._texts.fence, self._texts
+        )
         driver = Driver(loop, self._model, session, self._retries)
         driver.take_in(session.history)
         driver.inherit(opening.inherited)

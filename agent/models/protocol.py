@@ -17,6 +17,17 @@ ActionFormat = Literal["tool", "fenced"]
 
 
 @dataclass(frozen=True)
+class Fence:
+    """The rule by which the command in a text is found (`agent.loop.fences`). It belongs to a version of a prompt."""
+
+    tag: str | None
+    """Tag of the block that is run; None for the rule of prompts of version 1."""
+
+
+FIRST_FENCE = Fence(None)
+
+
+@dataclass(frozen=True)
 class AssistantTurn:
     """An earlier reply that is sent back to the model."""
 
@@ -88,6 +99,8 @@ class ModelInfo:
 
     ref: ModelRef
     action_format: ActionFormat
+    fence: Fence | None = None
+    """Rule for recorded texts, which is that of the recorded prompt; None for the rule of the trial's own prompt."""
     free: Costs | None = None
     """Costs of each call if they are known beforehand: zero for scripts, replays, people, `oracle` and `nop`."""
     parameters: Json = field(default_factory=dict)

@@ -56,6 +56,7 @@ class Simulation:
     replies: list[Reply | CallFailed]
     limits: Limits = Limits()
     action_format: ActionFormat = "tool"
+    prompt: str = "default"
     usage: Usage = SOME_TOKENS
     costs: Costs = FREE
     finish_reason: str | None = None
@@ -75,7 +76,8 @@ class Simulation:
 
     def new_loop(self) -> Loop:
         self.check = LimitCheck(self.limits)
-        return Loop(OPENING, self.check, self.action_format, PromptTexts(load("default")))
+        texts = PromptTexts(load(self.prompt))
+        return Loop(OPENING, self.check, self.action_format, texts.fence, texts)
 
     def run(self) -> Exit:
         """Follow the instructions of the loop until it stops; return its exit."""

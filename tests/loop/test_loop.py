@@ -90,18 +90,36 @@ def test_a_reply_that_cannot_be_parsed_is_a_step_and_the_model_learns_that_it_wa
 
 
 def test_the_block_of_a_fenced_reply_is_run_without_the_text_around_it() -> None:
-    text = "First I look.\n```bash\nls -la\necho '```'\n```\nThen more."
-    simulation = Simulation([Reply(text=text), Reply(text=f"```bash\n{SUBMIT}\n```")], action_format="fenced")
+    text = "First I look.\n```retrace_bash\nls -la\necho '```'\n```\nThen more."
+    simulation = Simulation([Reply(text=text), Reply(text=f"```retrace_bash\n{SUBMIT}\n```")], action_format="fenced")
     assert simulation.run().cause == "submitted"
     assert simulation.scripts_run() == ["ls -la\necho '```'"]
     assert simulation.messages("observation")[0].role == "user"
 
 
 def test_two_fenced_blocks_are_a_format_error() -> None:
-    reply = Reply(text="```bash\nls\n```\n```bash\npwd\n```")
+    reply = Reply(text="```retrace_bash\nls\n```\n```retrace_bash\npwd\n```")
     simulation = Simulation([reply] * 3, action_format="fenced")
     assert simulation.run().cause == "format_errors"
     assert simulation.scripts_run() == []
+
+
+def test_an_example_in_prose_is_not_run_and_the_model_learns_the_tag() -> None:
+    reply = Reply(text="To clean up, one would type\n\n```bash\nrm -rf build\n```\n\nbut I wait.")
+    simulation = Simulation([reply] * 3, action_format="fenced")
+    assert simulation.run().cause == "format_errors"
+    assert simulation.scripts_run() == []
+    assert "```retrace_bash\n" in simulation.messages("format_error")[0].content
+
+
+def test_a_prompt_of_version_1_keeps_its_rule() -> None:
+    replies = [Reply(text="```bash\nls\n```"), Reply(text=f"```sh\n{SUBMIT}\n```")]
+    first = Simulation(list(replies), action_format="fenced", prompt="default-1")
+    assert first.run().cause == "submitted"
+    assert first.scripts_run() == ["ls"]
+    second = Simulation(replies * 2, action_format="fenced", prompt="default-2")
+    assert second.run().cause == "format_errors"
+    assert second.scripts_run() == []
 
 
 def test_a_refusal_ends_the_trial() -> None:

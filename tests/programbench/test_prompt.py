@@ -21,7 +21,13 @@ TASK = {
     "steps": 1000,
     "time_s": 21600,
     "submit": "SUBMIT",
+    "fence": "retrace_bash",
 }
+FIRST = {
+    "default-1": "0d44b90354f03a63bd1af3f35ce99a8b3504684fecfd6eaa7ba279609f7c426a",
+    "programbench-1": "e19ff6968d258de6d37a429d7f4b10d92dc22ced79d9fb843f45f4905d7509ae",
+}
+"""Hashes in the records that were made with version 1, which must not change."""
 
 
 def test_it_has_the_default_text_and_the_rules() -> None:
@@ -43,6 +49,42 @@ def test_it_states_if_there_is_a_network() -> None:
     assert "There is no network." not in on
     assert "You have internet access" in on
     assert "source code stays forbidden" in on
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_version_1_stays_as_it_was_and_is_selectable(name: str) -> None:
+    prompt = prompts.load(name)
+    assert (prompt.name, prompt.sha256, prompt.fence) == (name, FIRST[name], None)
+    same = prompts.with_sha256(prompt.sha256)
+    assert same is not None
+    assert (same.name, same.data) == (prompt.name, prompt.data)
+    assert "```bash" in prompt.render("task", **{**TASK, "action_format": "fenced"})
+
+
+@pytest.mark.parametrize("name", ["default", "programbench"])
+def test_the_newest_version_is_named_with_its_number(name: str) -> None:
+    prompt = prompts.load(name)
+    assert prompt.name == f"{name}-2"
+    assert prompts.load(prompt.name).data == prompt.data
+    same = prompts.with_sha256(prompt.sha256)
+    assert same is not None
+    assert (same.name, same.data) == (prompt.name, prompt.data)
+    rendered = prompt.render("task", **{**TASK, "action_format": "fenced"})
+    assert "one fenced block that begins with ```retrace_bash" in rendered
+    assert "\n```retrace_bash\nSUBMIT\n```\n" in rendered
+    assert "```bash" not in rendered
+    with pytest.raises(PromptError, match=rf"no prompt '{name}-3'"):
+        prompts.load(f"{name}-3")
+
+
+def test_a_fence_is_one_word(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: default\nfence: my_tag\n")
+    assert prompts.load(str(path)).fence == "my_tag"
+    for tag in ("two words", "a`b", "''", "~~~"):
+        path.write_text(f"extends: default\nfence: {tag}\n")
+        with pytest.raises(PromptError, match=r"key 'fence' is .* it must be one word"):
+            prompts.load(str(path))
 
 
 def test_the_recorded_prompt_needs_no_other_file() -> None:
@@ -70,7 +112,10 @@ def test_a_prompt_of_the_user_can_extend_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("extends: nothing\n", "extends 'nothing', which is not one of default, programbench"),
+        (
+            "extends: nothing\n",
+            "extends 'nothing', which is not one of default, default-1, programbench, programbench-1",
+        ),
         ("extends: default\ninstruction: a\ntask: b\n", "has both 'instruction' and 'task'"),
         ("extends: default\nsytem: a\n", "unknown key 'sytem'"),
         ("instruction: a\n", "key 'system' is missing"),

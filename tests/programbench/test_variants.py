@@ -94,6 +94,6 @@ def test_a_dry_run_shows_the_variants(work: Path) -> None:
     result = agent(work, *argv, *chosen, "--json", **variables(work))
     assert result.json["variant"] == "internet+other-language"
     assert result.json["environment_spec"]["network"] is True
-    assert result.json["prompt"]["name"] == "programbench"
+    assert result.json["prompt"]["name"] == "programbench-2"
     assert "variant: internet+other-language\n" in agent(work, *argv, *chosen, **variables(work)).out
     assert agent(work, *argv, "--json", **variables(work)).json["variant"] is None

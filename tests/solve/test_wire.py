@@ -139,8 +139,19 @@ def test_a_call_that_hangs_ends_at_the_time_limit_with_its_cost_unknown(work: Pa
     assert result.json["cost_usd"]["computed"] is None
 
 
+def test_recorded_fenced_replies_are_read_by_the_rule_of_their_own_prompt(work: Path) -> None:
+    for prompt, tag in (("default-1", "bash"), ("default", "retrace_bash")):
+        turns = [Turn(text=f"```{tag}\necho hi >>log\n```"), Turn(text=f"```{tag}\n{SUBMIT}\n```")]
+        with WireServer(turns) as server:
+            result = solve(work, server, "chat", "--model-setting", "action=fenced", "--prompt", prompt)
+        assert result.json["commands"] == 1, result.err
+        model = ("--model", f"replay:{result.trial}")
+        again = agent(work, "solve", "--instruction", "x", "--workspace", ".", "--env", "local", *model, "--json")
+        assert (again.json["exit"]["cause"], again.json["commands"]) == ("submitted", 1), again.err
+
+
 def test_a_trial_with_fenced_blocks_sends_no_tools(work: Path) -> None:
-    turns = [Turn(text="```bash\necho hi\n```"), Turn(text=f"```bash\n{SUBMIT}\n```")]
+    turns = [Turn(text="```retrace_bash\necho hi\n```"), Turn(text=f"```retrace_bash\n{SUBMIT}\n```")]
     with WireServer(turns) as server:
         result = solve(work, server, "chat", "--model-setting", "action=fenced")
     assert result.json["exit"]["cause"] == "submitted"

@@ -15,6 +15,8 @@ from trajectories.record.identity import configuration_hash, sha256_of
 
 OWN_HARNESS = "retrace"
 _ORACLE = "oracle"
+_USUAL_PROMPTS = ("default", "default-2")
+"""Names of prompts that labels leave out: version 1 in records from before versions had names, and the newest."""
 
 
 class TrialEntry(BaseModel):
@@ -98,7 +100,7 @@ def _label(start: TrialStarted, harness: str, extras: list[str]) -> str:
         words.append(f"({harness})")
     else:
         words += [f"{key}={_short(value)}" for key, value in sorted(_settings(start).items())]
-        words += [f"prompt={start.prompt.name}"] if start.prompt.name != "default" else []
+        words += [f"prompt={start.prompt.name}"] if start.prompt.name not in _USUAL_PROMPTS else []
     words += [f"+{name}" for name in [*(start.variant or "").split("+"), *extras] if name]
     return " ".join(dict.fromkeys(words))
 

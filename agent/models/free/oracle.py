@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from agent.loop.actions import SUBMIT, Command, parse
 from agent.models.free.costs import FREE, completion
 from agent.models.free.model import FreeModel
-from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, Request
+from agent.models.protocol import FIRST_FENCE, AssistantTurn, CallFailure, Completion, ModelInfo, Request
 from trajectories.record.events import Message, ModelRef
 
 ORACLE = "oracle"
@@ -63,7 +63,7 @@ class OracleModel(FreeModel):
             if isinstance(entry, Message):
                 since.append(entry)
                 continue
-            for action in parse(entry.reply, "tool", None):
+            for action in parse(entry.reply, "tool", None, FIRST_FENCE):
                 if isinstance(action, Command) and action.script in self._index:
                     return self._index[action.script] + 1, since
         return 0, since

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import prompts
 from agent.models.call_ids import with_own_ids
 from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.free.model import FreeModel
 from agent.models.protocol import (
+    FIRST_FENCE,
     ActionFormat,
     AssistantTurn,
     CallFailure,
     Completion,
+    Fence,
     ModelInfo,
     ModelUnusable,
     Request,
 )
+from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.reading.reader import read_events
 from trajectories.record.events import CallFinished, ModelRef, TrialStarted
 from trajectories.record.identity import sha256_of
+from trajectories.record.layout import TrialFolder
 
 
 class ReplayModel(FreeModel):
@@ -45,7 +50,12 @@ class ReplayModel(FreeModel):
             "trial": started[0].trial if started else "",
             "sha256": sha256_of([call.reply.model_dump() for call in self._calls]),
         }
-        self.info = ModelInfo(ModelRef(asked=typed, name="replay", settings=settings), self._format(), free=FREE)
+        self.info = ModelInfo(
+            ModelRef(asked=typed, name="replay", settings=settings),
+            self._format(),
+            fence=_recorded_fence(trial, started[0]) if started else FIRST_FENCE,
+            free=FREE,
+        )
 
     def ask(self, request: Request) -> Completion:
         """Return the next recorded reply, by the number of replies in the history.
@@ -67,3 +77,18 @@ class ReplayModel(FreeModel):
         """Return `tool`, unless the recording has text only."""
         text_only = not any(call.reply.tool_calls for call in self._calls)
         return "fenced" if text_only and any(call.reply.text for call in self._calls) else "tool"
+
+
+def _recorded_fence(trial: Path, start: TrialStarted) -> Fence:
+    """Return the rule of the prompt that the recorded model was given.
+
+    An imported trial has a prompt of another program, and is read by the rule of version 1.
+    """
+    if start.imported is not None:
+        return FIRST_FENCE
+    ref = start.prompt
+    try:
+        return Fence(prompts.parse(ref.name, BlobStore(TrialFolder(trial).blobs).get(ref.sha256)).fence)
+    except (RecordError, prompts.PromptError):
+        shipped = prompts.with_sha256(ref.sha256)
+        return FIRST_FENCE if shipped is None else Fence(shipped.fence)
