@@ -233,6 +233,7 @@ class Supervised(ABC):
             "tty": "",
             "ulimits": ulimits,
             "cgroup": "/sys/fs/cgroup",
+            "limited": "",
         }
 
     def _resources(self, ready: Ready) -> tuple[list[Promise], list[str]]:

@@ -81,8 +81,10 @@ class DockerEnvironment(Supervised):
         image = self._image = images.make_available(api, self.spec, self._reporter)
         user = self.spec.user or image.user or "0"
         home = self.spec.env.get("HOME") or image.env.get("HOME", "")
-        text = channel.text(self._settings() | {"run": RUN, "drop": "user", "user": user, "home": home})
         self._limits = limits.of_container(self.spec, daemon.facts(api))
+        settings = {"run": RUN, "drop": "user", "user": user, "home": home}
+        settings["limited"] = "1" if "mem_limit" in self._limits.options else ""
+        text = channel.text(self._settings() | settings)
         self._output_bytes = self._limits.output_bytes
         while True:
             try:

@@ -39,12 +39,23 @@ else
   }
 fi
 
+# While a killed process releases its memory, the kernel does not see that process for a moment. If the supervisor itself
+# needs memory then, only it and its helpers are left to kill. The spare does nothing and is preferred to them.
+spare=
+start_spare() {
+  { { echo 400 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$cat" <&20 >/dev/null 2>&1 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
+  spare=$!
+  helper[$!]=1
+  disown $!
+}
+
 remember() { # sets before to the processes that run before an action, with their start times
   local p
   before=()
   for p in "${!helper[@]}"; do
     alive "$p" || unset "helper[$p]"
   done
+  [[ ! $retrace_limited || ${helper[$spare]-} ]] || { start_spare && restless=1; } # no action is to blame for its end
   scan
   for p in "${pids[@]}"; do
     [[ $p == "$$" || ${helper[$p]-} ]] && continue

@@ -8,8 +8,8 @@ hold() { [[ $protected ]] || kill -STOP "${drainer[$1]}"; } 2>/dev/null
 release() { [[ $protected ]] || kill -CONT "${drainer[$1]}"; } 2>/dev/null
 relieve() { ! read -r -t 0 -u "${write_fd[$1]}" || release "$1"; }
 
-start_drainer() {
-  { exec "$cat" <"${fifo[$1]}" >>"$R/$1" 2>/dev/null 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
+start_drainer() { # the kernel kills it before the supervisor, which can start another one
+  { { echo 200 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$cat" <"${fifo[$1]}" >>"$R/$1" 2>/dev/null 20>&- 21>&- 22<&- 23>&- 24<&- 25<&-; } &
   drainer[$1]=$!
   helper[$!]=1
   disown $!

@@ -125,6 +125,7 @@ done
 protected=
 [[ $retrace_drop == user && ${#drop[@]} -gt 0 ]] && protected=1 # actions cannot kill our helpers
 open_slot out
+[[ ! $retrace_limited ]] || start_spare
 said=
 ((${#lost[@]})) && printf -v said '%s\n' "${lost[@]}"
 answer 0 ready "$BASH_VERSION" "${login:-$uid}" "$uid" "$gid" "$((uid && ${#drop[@]}))" \

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +15,13 @@ from environments.docker.environment import DockerEnvironment
 from environments.protocol import Promise
 
 from .conftest import ALL, DOCKER, SANDBOX, Place, environment
+
+
+def api() -> object:
+    import docker
+
+    return docker.from_env().api
+
 
 EAT = "perl -e '$x = q(a) x 300_000_000'"
 
@@ -68,6 +79,75 @@ def test_the_kernel_prefers_an_action_to_the_supervisor(start: object, label: st
     assert place.text("sleep 1 & cat /proc/$!/oom_score_adj; kill $!") == "500\n"
     if label != "shared":
         assert int(place.text("cat /proc/1/oom_score_adj")) < own
+
+
+def memory_group(pid: int) -> Path:
+    """The directory of a process's memory control group, for writing its member processes."""
+    if os.geteuid():
+        pytest.skip("only root can put a process into a container's control group")
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        root = Path("/sys/fs/cgroup", "memory" if names else "")
+        if names in ("memory", "") and (root / path.lstrip("/") / "cgroup.procs").exists():
+            return root / path.lstrip("/")
+    pytest.skip("the container's control group is not visible from here")
+
+
+@pytest.mark.docker
+def test_a_supervisor_that_needs_memory_when_no_action_is_left_to_kill_is_not_killed(
+    start: object,
+) -> None:
+    """The kernel must choose among the supervisor and its helpers, as it does while a killed action is vanishing."""
+    place: Place = start("docker", memory_bytes=64 << 20)  # type: ignore[operator]
+    state = api().inspect_container(place.started.container)["State"]  # type: ignore[attr-defined]
+    group = memory_group(state["Pid"])
+    descriptor, name = tempfile.mkstemp(dir="/dev/shm")
+    os.close(descriptor)
+    filler = Path(name)
+
+    def kills() -> int:
+        text = "".join(
+            (group / name).read_text() for name in ("memory.oom_control", "memory.events") if (group / name).exists()
+        )
+        return int(text.split("oom_kill ", 1)[1].split()[0])
+
+    process = subprocess.Popen(
+        ["sh", "-c", f"echo $$ >{group}/cgroup.procs; exec cat >{filler}"], stdin=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    try:
+        for _ in range((96 << 20) // 4096):
+            if kills():
+                break
+            os.write(process.stdin.fileno(), bytes(4096))
+        process.stdin.close()
+        assert process.wait(20) == 0, "the filler is not what was killed"
+        assert kills() == 1
+    finally:
+        filler.unlink()
+        process.kill()
+    assert place.text("echo alive") == "alive\n"
+    assert place.run(EAT).ended == "oom"
+    assert scores(place).count("400 cat") == 1, "the spare was started again"
+
+
+@pytest.mark.docker
+def test_the_order_in_which_the_kernel_kills_for_memory(start: object) -> None:
+    limited: Place = start("docker", memory_bytes=64 << 20)  # type: ignore[operator]
+    assert scores(limited) == ["0 supervisor", "200 cat", "400 cat", "500 action"]
+    unlimited: Place = start("docker")  # type: ignore[operator]
+    assert scores(unlimited) == ["0 supervisor", "200 cat", "500 action"]
+
+
+def scores(place: Place) -> list[str]:
+    """Return the score of each process for the kernel's choice, and its name."""
+    script = """
+    for process in /proc/[0-9]*; do
+      read -r name <$process/comm; read -r score <$process/oom_score_adj
+      case ${process#/proc/} in 1) name=supervisor;; $$) name=action;; esac
+      echo $score $name
+    done"""
+    return sorted(place.text(script).splitlines())
 
 
 @pytest.mark.docker
