@@ -20,6 +20,8 @@ from trajectories.comparison.compare import (
     first_difference,
     first_differing_byte,
 )
+from trajectories.formats.detect import MINI
+from trajectories.formats.mini.submission import as_read
 from trajectories.record.events import ActionFinished, BaseEvent, Output, TrialStarted
 from trajectories.record.layout import TrialFolder
 
@@ -37,6 +39,7 @@ class OutputComparison:
 
     def __init__(self, directory: Path, first: TrialStarted, events: Iterable[BaseEvent]) -> None:
         self._imported = first.imported is not None
+        self._as_text = first.imported is not None and first.imported.format == MINI
         self._blobs = BlobStore(TrialFolder(directory).blobs)
         times = [seconds for event in events if (seconds := seconds_of(event)) is not None]
         self._recorded = Span(times[0], times[-1]) if times else None
@@ -48,11 +51,12 @@ class OutputComparison:
         pairs = [(recorded.output, replayed.output)]
         if recorded.stderr is not None:
             pairs.append((recorded.stderr, b"" if replayed.stderr is None else replayed.stderr))
-        streams = [self._compare(then, now, recorded) for then, now in pairs]
+        streams = [self.compare(then, now, recorded) for then, now in pairs]
         compared = [stream for stream in streams if stream is not None]
         return compared if len(compared) == len(streams) else None
 
-    def _compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished) -> ComparedStream | None:
+    def compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished | None) -> ComparedStream | None:
+        """Compare one output of an action, or of the end of the record; None if the record does not hold it whole."""
         if not then.complete or (self._imported and then.kept < then.bytes):  # so in imports before schema 1.2
             return None
         if max(then.kept, len(now)) > NORMALIZED_BYTES and then.blob is not None:
@@ -65,17 +69,17 @@ class OutputComparison:
         data = self._recorded_bytes(then)
         if data is None:
             return None
-        printed = bytes(now)
+        printed = as_read(bytes(now)) if self._as_text and b"\r" not in data else bytes(now)
         comparison = compare(data, printed, self._span(finished), Span(self._replay_began_s, time.time()))
         if then.masked and not comparison.equal:
             comparison = Comparison(identical=False, equal=False, noise=("masked",))
         return ComparedStream(comparison, "" if comparison.identical else first_difference(data, printed))
 
-    def _span(self, finished: ActionFinished) -> Span | None:
+    def _span(self, finished: ActionFinished | None) -> Span | None:
         """Return the time from the beginning of the record to the end of an action, or of the record if unknown."""
         if self._recorded is None:
             return None
-        ended_s = seconds_of(finished)
+        ended_s = None if finished is None else seconds_of(finished)
         return self._recorded if ended_s is None else Span(self._recorded.start_s, ended_s)
 
     def _recorded_bytes(self, output: Output) -> bytes | None:

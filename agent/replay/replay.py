@@ -13,8 +13,10 @@ from pathlib import Path
 
 from agent.errors import UserError
 from agent.replay.outputs import OutputComparison
+from agent.replay.place import for_shell, recorded_directory
 from agent.replay.report import Divergence, ReplayReport
 from agent.replay.start import ReplayStart
+from agent.replay.submission import Submitting, submitting
 from agent.replay.workspaces import Workspaces, whole
 from agent.trial.snapshots import ignored
 from environments.protocol import Environment, Execution
@@ -26,6 +28,8 @@ from trajectories.workspace.exported import archive_manifest
 from trajectories.workspace.manifest import compare_manifests
 from trajectories.workspace.states import NoSnapshots, state_at
 
+NOT_RECORDED = "not recorded"
+"""Class of an action whose end or output the record does not hold."""
 VOLATILE = ".git/index"
 """git's notes of the time when it last saw each file: never the same twice. The contents that it names are compared."""
 
@@ -37,7 +41,7 @@ class Replay:
         self._directory = directory
         self._start = start
         self._say = say
-        self._report = ReplayReport(directory, start.order.spec.kind, notes=[start.note] if start.note else [])
+        self._report = ReplayReport(directory, start.order.spec.kind, notes=[*start.notes])
         self._differing: set[str] = set()
         """Paths of the workspace that differ now."""
 
@@ -47,22 +51,32 @@ class Replay:
         Raises: UserError, RecordError, EnvironmentFault.
         """
         events = list(read_events(self._directory))
+        first = events[0]
+        assert isinstance(first, TrialStarted)
         steps = max((event.step for event in events if isinstance(event, ActionStarted)), default=0)
         if to is not None and not 1 <= to <= steps:
             raise UserError(f"--to {to}: {self._directory.name} has commands in steps 1 to {steps}")
         environment = self._start.environment()
         try:
             with interruptible():
-                self._report.not_restored = self._start.start(environment)
-                self._run_actions(environment, events, steps if to is None else to)
-                if self._report.workspace_equal is None and to in (None, steps):
-                    self._compare_export(environment)
+                started, self._report.not_restored = self._start.start(environment)
+                self._note_directory(started.workdir, recorded_directory(first, events))
+                outputs = OutputComparison(self._directory, first, events)
+                self._run_actions(environment, events, steps if to is None else to, outputs)
+                if to in (None, steps):
+                    self._compare_submission(environment, submitting(first, events), outputs)
+                    if self._report.workspace_equal is None:
+                        self._compare_export(environment)
         finally:
             self._start.release(environment)
         return self._report
 
-    def _run_actions(self, environment: Environment, events: list[Event], to: int) -> None:
-        outputs = OutputComparison(self._directory, self._first(events), events)
+    def _note_directory(self, now: str, recorded: str | None) -> None:
+        """Note a directory that is not the recorded one, if the user named the place; outputs may name either."""
+        if self._start.own_state and recorded is not None and recorded != now:
+            self._report.notes.append(f"the commands run in {now}, and were recorded in {recorded}")
+
+    def _run_actions(self, environment: Environment, events: list[Event], to: int, outputs: OutputComparison) -> None:
         events = [event for event in events if getattr(event, "step", 0) <= to]
         workspaces = self._workspaces(environment)
         finished = [event for event in events if isinstance(event, ActionFinished)]
@@ -84,18 +98,13 @@ class Replay:
                 case Snapshot() if event.step > 0 and workspaces is not None:
                     self._compare_step(workspaces, event, action)
 
-    @staticmethod
-    def _first(events: list[Event]) -> TrialStarted:
-        first = events[0]
-        assert isinstance(first, TrialStarted)
-        return first
-
     def _workspaces(self, environment: Environment) -> Workspaces | None:
         """Return both workspaces side by side, as they begin; None if the record has no snapshots."""
         same_start = not self._start.own_state
         try:
             workspaces = Workspaces(environment, state_at(self._directory, 0).manifest, alike=same_start)
         except NoSnapshots:
+            self._report.snapshots = False
             return None
         self._differing = set(self._compared(workspaces.differing))
         if self._differing:
@@ -108,24 +117,23 @@ class Replay:
     ) -> None:
         """Run one action again and compare its end and its output."""
         report = self._report
-        result = environment.execute(
-            started.script,
-            deadline_s=started.deadline_s or self._start.order.limits.command_s,
-            separate=recorded.stderr is not None,
-        )
+        result = self._execute(started, environment, separate=recorded.stderr is not None)
         report.actions += 1
         report.not_replayed = [action for action in report.not_replayed if action != recorded.action]
+        end_recorded = recorded.ended != "unknown"
         ends_equal = _end_of(recorded) == _end_of(result)
         report.returncodes_equal += ends_equal
         streams = outputs.streams(recorded, result)
-        if streams is None:
-            self._diverged(Divergence(recorded.action, "not recorded", "the record does not hold this output whole"))
-            return
-        comparisons = [stream.comparison for stream in streams]
-        report.outputs_identical += all(comparison.identical for comparison in comparisons)
-        report.outputs_equal_normalized += all(comparison.equal for comparison in comparisons)
-        name = " + ".join(dict.fromkeys(comparison.name for comparison in comparisons if comparison.name))
-        details = "; ".join(stream.detail for stream in streams if stream.comparison.name)
+        comparisons = [stream.comparison for stream in streams or ()]
+        if streams is not None:
+            report.outputs_identical += all(comparison.identical for comparison in comparisons)
+            report.outputs_equal_normalized += all(comparison.equal for comparison in comparisons)
+            name = " + ".join(dict.fromkeys(comparison.name for comparison in comparisons if comparison.name))
+            details = "; ".join(stream.detail for stream in streams if stream.comparison.name)
+        else:
+            name, details = NOT_RECORDED, "the record does not hold this output whole"
+        if not end_recorded or streams is None:
+            report.not_recorded.append(recorded.action)
         if recorded.ended == result.ended == "deadline" and not all(comparison.equal for comparison in comparisons):
             name = "cut at the deadline"
         if not ends_equal:
@@ -133,9 +141,40 @@ class Replay:
             if name:
                 detail += f"; output ({name}): {details}"
             name = "exit code" if recorded.ended == result.ended else "ended otherwise"
-            self._diverged(Divergence(recorded.action, name, detail))
+            self._diverged(Divergence(recorded.action, name if end_recorded else NOT_RECORDED, detail))
         elif name:
             self._diverged(Divergence(recorded.action, name, details))
+
+    def _execute(self, started: ActionStarted, environment: Environment, *, separate: bool = False) -> Execution:
+        return environment.execute(
+            for_shell(started.script, self._start.shell),
+            deadline_s=started.deadline_s or self._start.order.limits.command_s,
+            separate=separate,
+        )
+
+    def _compare_submission(
+        self, environment: Environment, recorded: Submitting | None, outputs: OutputComparison
+    ) -> None:
+        """Run the commands of the last step without a recorded end, until one submits, and compare what it hands in."""
+        if recorded is None:
+            return
+        report = self._report
+        ends = []
+        for command in recorded.commands:
+            result = self._execute(command, environment)
+            stream = recorded.compare(result, outputs)
+            if stream is None:
+                ends.append(f"{command.action} ended with {_shown(result)} and submitted nothing")
+                continue
+            report.not_replayed = [action for action in report.not_replayed if action != command.action]
+            report.submission_equal = stream.comparison.equal
+            if stream.comparison.name:
+                name = f"submission ({stream.comparison.name})"
+                self._diverged(Divergence(command.action, name, stream.detail))
+            return
+        if recorded.commands:
+            report.submission_equal = False
+            self._diverged(Divergence(recorded.commands[-1].action, "submission", "; ".join(ends)))
 
     def _compare_step(self, workspaces: Workspaces, snapshot: Snapshot, last_action: str) -> None:
         report = self._report

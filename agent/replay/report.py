@@ -35,11 +35,17 @@ class ReplayReport:
     divergences: list[Divergence] = field(default_factory=list)
     first_causal: Divergence | None = None
     """The first action after which the workspace differs."""
+    snapshots: bool = True
+    """False if the record has no snapshots, so that the first causal action is unknown."""
+    submission_equal: bool | None = None
+    """True if the submitting command handed in the same, or the same without noise. None if none is recorded."""
     workspace_equal: bool | None = None
     """None if the record does not hold the workspace."""
     workspace_differences: list[str] = field(default_factory=list)
     not_replayed: list[str] = field(default_factory=list)
     """Actions without an end of their own in the record (interrupted, lost): there is nothing to compare with."""
+    not_recorded: list[str] = field(default_factory=list)
+    """Actions that ran again, and whose end or output the record does not hold whole."""
     not_restored: list[str] = field(default_factory=list)
     """Paths of the initial workspace that are lost, with reasons."""
     not_compared: list[str] = field(default_factory=list)
@@ -48,8 +54,13 @@ class ReplayReport:
 
     @property
     def all_equal(self) -> bool:
-        """Report if everything is equal to the byte."""
-        return not self.divergences and self.workspace_equal is not False
+        """Report if everything was replayed, and is equal to the byte.
+
+        A replay that compared nothing is not equal.
+        """
+        compared = self.actions > 0 or self.workspace_equal is not None or self.submission_equal is not None
+        whole = not self.divergences and not self.not_replayed
+        return compared and whole and self.workspace_equal is not False and self.submission_equal is not False
 
     def json(self) -> Json:
         """Return the report as JSON."""
@@ -68,4 +79,7 @@ class ReplayReport:
             "not_restored": self.not_restored,
             "not_compared": self.not_compared,
             "notes": self.notes,
+            "not_recorded": self.not_recorded,
+            "snapshots": self.snapshots,
+            "submission_equal": self.submission_equal,
         }

@@ -6,17 +6,18 @@ import tarfile
 import tempfile
 import zlib
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agent.continuation.recorded_order import order_of
 from agent.continuation.restore import restore
 from agent.errors import UserError
+from agent.replay.place import directory_for, notes_on_place, recorded_shell
 from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
 from environments.archives.open import open_archive
 from environments.leftovers.owner import this_process
-from environments.protocol import Environment, Kind
+from environments.protocol import Environment, Kind, Started
 from trajectories.reading.lines import complete_lines, kind_of
 from trajectories.reading.reader import events_file, read_events
 from trajectories.record.events import CallFinished, TrialStarted
@@ -33,8 +34,10 @@ class ReplayStart:
     """Archive to unpack into the workspace."""
     scratch: Path | None = None
     """Empty directory that was made for the replay, and is removed with it."""
-    note: str = ""
-    """A remark for readers of the report."""
+    notes: tuple[str, ...] = ()
+    """Remarks for readers of the report."""
+    shell: tuple[str, ...] | None = None
+    """Shell that gets each command as its argument, as in the record of an import."""
     own_state: bool = False
     """True if the user named the initial state, so that the record's is not restored."""
 
@@ -42,12 +45,12 @@ class ReplayStart:
         """Return the environment, not yet started."""
         return self.order.make_environment(f"replay-{self.trial.name}")
 
-    def start(self, environment: Environment) -> list[str]:
-        """Start the environment and restore the initial workspace; return one line for each path that is lost.
+    def start(self, environment: Environment) -> tuple[Started, list[str]]:
+        """Start the environment and restore the initial workspace; return also one line for each path that is lost.
 
         Raises: EnvironmentFault, TaskError, RecordError.
         """
-        environment.start()
+        started = environment.start()
         skipped = self.order.benchmark.prepare(self.order.task, environment)
         lost = [f"{path.path}: {path.why}" for path in skipped]
         if self.archive is not None:
@@ -58,7 +61,7 @@ class ReplayStart:
                 lost += restore(environment, state_at(self.trial, 0))
             except NoSnapshots:
                 pass
-        return lost
+        return started, lost
 
     def release(self, environment: Environment) -> None:
         """Stop the environment and remove what was made for it."""
@@ -115,9 +118,17 @@ def replay_start(
         env=recorded.get("env") or {},
         shell="persistent" if recorded.get("shell") == "persistent" else "fresh",
         output_bytes=first.limits.output_bytes,
-        workdir=_workdir(recorded.get("workdir"), order) if image is not None else order.spec.workdir,
+        workdir=directory_for(recorded.get("workdir"), order.spec.kind, order.spec.workdir),
     )
-    return ReplayStart(replace(order, spec=spec), trial, archive, scratch, own_state=True)
+    return ReplayStart(
+        replace(order, spec=spec),
+        trial,
+        archive,
+        scratch,
+        notes=tuple(notes_on_place(first)),
+        shell=recorded_shell(first),
+        own_state=True,
+    )
 
 
 def _as_recorded(trial: Path, first: TrialStarted, changes: OptionChanges) -> ReplayStart:
@@ -125,14 +136,7 @@ def _as_recorded(trial: Path, first: TrialStarted, changes: OptionChanges) -> Re
         raise UserError(f"{trial.name} was imported: name the place for its commands with --image or --workspace")
     order = order_of(trial, first, kept=_has_snapshots(trial), same_task=False, **changes)
     changed = order.task.digest != first.task.digest
-    return ReplayStart(order, trial, note=f"the task {first.task.id} has changed since" if changed else "")
-
-
-def _workdir(recorded: object, order: Order) -> PurePosixPath:
-    """Return the directory where the commands ran, if the record holds it."""
-    if isinstance(recorded, str) and recorded.startswith("/"):
-        return PurePosixPath(recorded)
-    return order.spec.workdir
+    return ReplayStart(order, trial, notes=(f"the task {first.task.id} has changed since",) if changed else ())
 
 
 def _has_snapshots(trial: Path) -> bool:

@@ -31,6 +31,9 @@ KEYS = [
     "not_restored",
     "not_compared",
     "notes",
+    "not_recorded",
+    "snapshots",
+    "submission_equal",
 ]
 
 
@@ -238,6 +241,7 @@ def test_a_command_without_an_end_is_not_replayed_and_is_reported(work: Path) ->
     report = replay(work, trial)
     assert report["not_replayed"] == ["2.2"]
     assert (report["actions"], report["outputs_identical"]) == (2, 2)
+    assert replay(work, trial, "--strict", status=1)["divergences"] == []
 
 
 def test_a_resumed_trial_replays(work: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.solve.command import agent
-from tests.solve.mini_file import Ran, imported
+from tests.solve.mini_file import MARK, Ran, imported
 from trajectories.reading.reader import read_events
 from trajectories.record.events import ActionFinished
 
@@ -21,8 +21,8 @@ def work(tmp_path: Path) -> Path:
 
 def replay(work: Path, trial: Path, *argv: str, status: int = 0) -> Any:
     """Replay an import over the directory `start`; check the exit status, and return the JSON report."""
-    place = ("--env", "local", "--workspace", str(work / "start"))
-    result = agent(work, "replay", str(trial), *place, *argv, "--json")
+    kind = () if "--env" in argv else ("--env", "local")
+    result = agent(work, "replay", str(trial), *kind, "--workspace", str(work / "start"), *argv, "--json")
     assert result.status == status, result.err
     assert "Traceback" not in result.err
     return result.json
@@ -80,3 +80,86 @@ def test_a_cut_output_of_an_older_import_is_not_compared(work: Path) -> None:
     assert ',"complete":false' in text
     events.write_text(text.replace(',"complete":false', ""))
     assert classes(replay(work, trial)) == {"1.1": "not recorded"}
+
+
+SUBMIT = f"echo {MARK} && cat patch"
+
+
+def test_the_submitting_command_runs_again_and_what_it_hands_in_is_compared(work: Path) -> None:
+    trial = imported(work, Ran("echo 'a patch' >patch"), submits=(SUBMIT, "a patch\n"))
+    report = replay(work, trial, "--strict")
+    assert (report["submission_equal"], report["not_replayed"], report["divergences"]) == (True, [], [])
+
+
+def test_another_submission_is_a_difference(work: Path) -> None:
+    trial = imported(work, Ran("cat given >patch"), submits=(SUBMIT, "another patch\n"))
+    (work / "start" / "given").write_text("a patch\n")
+    report = replay(work, trial)
+    assert report["submission_equal"] is False
+    assert classes(report) == {"2.1": "submission (output)"}
+    assert "'a patch'" in report["divergences"][0]["detail"]
+    replay(work, trial, "--strict", status=1)
+
+
+@pytest.mark.parametrize("command", [SUBMIT, f"echo {MARK}; exit 3", "echo done"])
+def test_a_command_that_no_longer_submits_is_a_difference(work: Path, command: str) -> None:
+    trial = imported(work, Ran("true"), submits=(command, "a patch\n"))
+    report = replay(work, trial, "--strict", status=1)
+    assert (report["submission_equal"], classes(report)) == (False, {"2.1": "submission"})
+    assert "2.1 ended with exit code" in report["divergences"][0]["detail"]
+
+
+def test_commands_of_the_submitting_reply_run_before_it(work: Path) -> None:
+    trial = imported(work, Ran("true"), together=("echo late >patch",), submits=(SUBMIT, "late\n"))
+    report = replay(work, trial)
+    assert (report["submission_equal"], report["not_replayed"]) == (True, ["2.1"])
+
+
+def test_nothing_replayed_is_not_strictly_equal(work: Path) -> None:
+    trial = imported(work, together=("sleep 0",), submits=("echo nothing", ""))
+    report = replay(work, trial, "--strict", status=1)
+    assert report["actions"] == 0
+
+
+def test_an_import_without_snapshots_has_no_known_cause(work: Path) -> None:
+    trial = imported(work, Ran("cat given", "a\n"))
+    (work / "start" / "given").write_text("b\n")
+    report = replay(work, trial)
+    assert (report["first_causal"], report["snapshots"], report["workspace_equal"]) == (None, False, None)
+    place = ("--env", "local", "--workspace", str(work / "start"))
+    shown = agent(work, "replay", str(trial), *place).out
+    assert "the record has no snapshots: the cause of a difference is unknown" in shown
+    assert "the workspace was not compared" in shown
+
+
+def test_the_recorded_shell_runs_the_commands(work: Path) -> None:
+    trial = imported(
+        work,
+        Ran("nosuch", "bash: line 1: nosuch: command not found\n", 127),
+        Ran("echo $0 $#; shopt -q login_shell || echo no login", "bash 0\nno login\n"),
+        Ran("if", "bash: -c: line 2: syntax error: unexpected end of file\n", 2),
+        Ran("printf 'a\\r\\nb\\377'", "a\nb\ufffd"),
+        Ran("cat <<\"EOF\"\n'$x' `y`\nEOF", "'$x' `y`\n"),
+    )
+    report = replay(work, trial)
+    assert report["returncodes_equal"] == 5
+    assert classes(report).keys() <= {"3.1"}  # bash 5.3 words it differently
+    (note,) = report["notes"]
+    assert note.endswith("were recorded in /testbed")
+
+
+def test_what_the_file_does_not_name_is_noted(work: Path) -> None:
+    trial = imported(work, Ran("true"), environment={"interpreter": None, "forward_env": ["HF_HOME"]})
+    notes = "\n".join(replay(work, trial)["notes"])
+    assert "does not name the shell" in notes
+    assert "HF_HOME" in notes
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_works_in_the_recorded_directory(work: Path) -> None:
+    trial = imported(work, Ran("pwd", "/testbed\n"), environment={"env": {"PAGER": "cat"}})
+    report = replay(work, trial, "--env", "sandbox", "--strict")
+    assert report["notes"] == []
+    inside = imported(work, Ran("pwd", "/usr/src/x\n"), environment={"cwd": "/usr/src/x"})
+    report = replay(work, inside, "--env", "sandbox")
+    assert "were recorded in /usr/src/x" in report["notes"][0]

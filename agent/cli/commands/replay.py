@@ -25,7 +25,8 @@ def replay(
         typer.Option(metavar="DIR|ARCHIVE", help="Workspace with which the replay begins [as recorded]."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 unless every result is identical to the byte.")
+        bool,
+        typer.Option("--strict", help="Exit with 1 unless all was replayed and every result is identical to the byte."),
     ] = False,
     runs: RunsOption = None,
     json: JsonOption = False,
@@ -78,12 +79,22 @@ def _print(report: ReplayReport) -> None:
         paths = quantity(len(report.workspace_differences), "path")
         lines.append("the workspace is equal" if report.workspace_equal else f"the workspace differs in {paths}")
         lines += [f"  {path}" for path in report.workspace_differences[:20]]
+    elif not report.snapshots:
+        lines.append("the workspace was not compared, because the record does not hold it")
+    if report.submission_equal is not None:
+        lines.append("the submission is equal" if report.submission_equal else "the submission differs")
+    if report.not_recorded:
+        lines.append(
+            f"not compared whole, because their end or output is not recorded: {', '.join(report.not_recorded)}"
+        )
     if report.not_replayed:
         lines.append(f"not replayed, because their end is not recorded: {', '.join(report.not_replayed)}")
     lines += [f"not restored: {line}" for line in report.not_restored]
     if report.not_compared:
         lines.append(f"not compared: {', '.join(report.not_compared)}")
     lines += report.notes
+    if not report.snapshots:
+        lines.append("the record has no snapshots: the cause of a difference is unknown")
     if report.first_causal is not None:
         lines.append(f"first causal difference: {report.first_causal.action} ({report.first_causal.name})")
     for line in lines:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
@@ -20,13 +19,10 @@ from trajectories.formats.items import (
 )
 from trajectories.formats.mini import observations, replies
 from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
+from trajectories.formats.mini.submission import submits
 from trajectories.record.events import Reply, Why
 from trajectories.record.usage import Costs
 from trajectories.writing import excerpts
-
-_SUBMITS = re.compile(
-    r"\becho\s+[\"']?(MICRO_SWE_AGENT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b"
-)
 
 _WHYS: tuple[Why, ...] = get_args(Why)
 
@@ -144,7 +140,7 @@ class Reader:
             return False
         if self.status is not None:
             return True
-        return bool(self._pending) and _SUBMITS.search(self._pending[-1].script) is not None
+        return bool(self._pending) and submits(self._pending[-1].script)
 
     def _text_observation(self, message: dict[str, Any], place: str) -> Item:
         plain = self._plain(message, place, "observation", 2)

@@ -1,0 +1,67 @@
+"""The recorded shell, directory and variables of a trial's commands, and notes on what a replay cannot give them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from environments.protocol import Kind
+from trajectories.record.events import EnvStarted, Event, TrialStarted
+
+_LONGEST_SCRIPT = 100_000
+"""Bytes of a script that is given to a shell as an argument. Linux accepts 128 KiB, and quoting adds to it."""
+_SYSTEM = frozenset({"", "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"})
+"""Top directories that belong to the system of a sandbox, `/usr` and the root itself aside."""
+
+
+def recorded_shell(first: TrialStarted) -> tuple[str, ...] | None:
+    """Return the shell of an imported trial's commands, such as `bash -c`; None if its file does not name one."""
+    named = _settings(first).get("interpreter")
+    if isinstance(named, list) and named and all(isinstance(word, str) and word for word in named):
+        return tuple(named)
+    return None
+
+
+def for_shell(script: str, shell: tuple[str, ...] | None) -> str:
+    """Return a script that runs another one in its recorded shell, as an argument; None leaves it as it is."""
+    if shell is None or len(script.encode("utf-8", "surrogatepass")) > _LONGEST_SCRIPT:
+        return script
+    return f"exec {shlex.join([*shell, script])}"
+
+
+def directory_for(recorded: object, kind: Kind, otherwise: PurePosixPath) -> PurePosixPath:
+    """Return the directory for the commands: the recorded one if an environment of this kind can have it."""
+    if not isinstance(recorded, str) or not recorded.startswith("/"):
+        return otherwise
+    path = PurePosixPath(recorded)
+    if kind == "local" or (kind == "sandbox" and (len(path.parts) < 2 or path.parts[1] in _SYSTEM | {"usr"})):
+        return otherwise
+    return path
+
+
+def recorded_directory(first: TrialStarted, events: Iterable[Event]) -> str | None:
+    """Return the directory in which the recorded commands began; None if the record does not hold it."""
+    started = next((event.workdir for event in events if isinstance(event, EnvStarted)), None)
+    named = first.environment_spec.get("workdir")
+    return started or (named if isinstance(named, str) and named.startswith("/") else None)
+
+
+def notes_on_place(first: TrialStarted) -> list[str]:
+    """Return a line for each part of the recorded place that a replay of an import cannot give its commands."""
+    if first.imported is None:
+        return []
+    notes = []
+    if recorded_shell(first) is None:
+        notes.append("the file does not name the shell of its commands: they run in a login shell (bash -l)")
+    forwarded = _settings(first).get("forward_env")
+    if isinstance(forwarded, list) and forwarded:
+        names = ", ".join(str(name) for name in forwarded)
+        notes.append(f"variables that were forwarded from the recording machine are unknown: {names}")
+    return notes
+
+
+def _settings(first: TrialStarted) -> dict[str, object]:
+    settings: object = first.options.get("mini_config")
+    environment = settings.get("environment") if isinstance(settings, dict) else None
+    return environment if isinstance(environment, dict) else {}
