@@ -24,6 +24,8 @@ from environments.protocol import (
     Execution,
     Kind,
 )
+from trajectories.record.verdict import VerdictCause
+from trajectories.record.words import Ended
 from trajectories.writing import excerpts
 
 Make = Callable[[EnvironmentSpec], Environment]
@@ -31,6 +33,26 @@ Make = Callable[[EnvironmentSpec], Environment]
 
 class EvaluatorFailed(Exception):
     """The evaluator or its infrastructure failed, not the submission; the message is one line."""
+
+
+class HostFailed(EvaluatorFailed):
+    """The machine failed: its disk is full, or its daemon does not answer."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The submission's own fault that decides its verdict in place of the tests."""
+
+    cause: VerdictCause
+    reason: str
+
+
+class SubmissionFailed(Exception):
+    """The submission ended its own evaluation: it scores 0."""
+
+    def __init__(self, cause: VerdictCause, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = Fault(cause, reason)
 
 
 @dataclass(frozen=True)
@@ -46,8 +68,8 @@ class Submission:
     """Directory for logs and results."""
     make: Make
 
-    def put_into(self, environment: Environment, directory: str) -> str:
-        """Unpack the exported workspace; return the reason if its own content prevents that, otherwise ''.
+    def put_into(self, environment: Environment, directory: str) -> Fault | None:
+        """Unpack the exported workspace; return its fault if its own content prevents that.
 
         Raises: EvaluatorFailed if the archive is not zstd, EnvironmentFault.
         """
@@ -64,8 +86,8 @@ class Submission:
         except (BadArchive, EnvironmentLost, EnvironmentUnavailable):  # the content is not the cause
             raise
         except EnvironmentFault as error:
-            return f"the submission cannot be unpacked: {excerpts.middle(str(error), 1000)}"
-        return ""
+            return Fault("unpacking", f"the submission cannot be unpacked: {excerpts.middle(str(error), 1000)}")
+        return None
 
 
 @dataclass(frozen=True)
@@ -73,8 +95,8 @@ class Judged:
     """The outcome of judging; the suite's files are in `scratch`."""
 
     isolation: str
-    build_failed: str = ""
-    """The reason if the submission itself left nothing to run, otherwise ''."""
+    fault: Fault | None = None
+    """The fault of the submission because of which its tests did not run."""
     inputs: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -86,10 +108,25 @@ def build_script(evaluation: EvaluationPart) -> str:
     return "\n".join([*lines, *([evaluation.build] if evaluation.build else [])])
 
 
-def build_failure(execution: Execution, deadline_s: float) -> str:
-    """Return the reason if a build counts as failed, otherwise ''."""
+_CAUSES: dict[Ended, VerdictCause] = {
+    "exited": "build",
+    "deadline": "time",
+    "output_cap": "output",
+    "oom": "memory",
+    "supervisor_lost": "processes",
+    "environment_lost": "processes",
+}
+"""Causes of a build that failed, by its end."""
+UNKILLABLE = 71
+"""Exit status of `drive.py` if processes of the candidate cannot be killed."""
+_PYTEST_BROKE = (2, 3)
+"""Exit statuses of pytest after an interruption or an internal error."""
+
+
+def build_failure(execution: Execution, deadline_s: float) -> Fault | None:
+    """Return the fault if a build counts as failed."""
     if execution.ended in ("exited", "oom") and execution.exit_code == 0:
-        return ""
+        return None
     if execution.ended == "deadline":
         ending = f"had not finished after {deadline_s:g} s"
     elif execution.ended == "exited":
@@ -97,19 +134,36 @@ def build_failure(execution: Execution, deadline_s: float) -> str:
     else:
         ending = f"was ended: {execution.ended}"
     output = excerpts.middle(execution.output.decode("utf-8", "replace").strip(), 1000)
-    return f"the build failed: {ending}" + (f": {output}" if output else "")
+    return Fault(
+        _CAUSES.get(execution.ended, "build"), f"the build failed: {ending}" + (f": {output}" if output else "")
+    )
 
 
 def check_ended(execution: Execution) -> None:
     """Accept only a suite that ran to its end.
 
-    Raises: EvaluatorFailed.
+    The judge limits the candidate's time, output and processes, so a suite that goes beyond its own limits, or that
+    pytest gives up, was driven there. The caller collects the suite once more without the submission: if that fails as
+    well, the suite or its environment is broken.
+
+    Raises: SubmissionFailed, EvaluatorFailed.
     """
+    if execution.ended in ("deadline", "output_cap"):
+        cause = _CAUSES[execution.ended]
+        raise SubmissionFailed(cause, f"the suite was ended: {execution.ended} after {execution.duration_s:.0f} s")
     if execution.ended not in ("exited", "oom"):  # oom: some process of it was killed, perhaps the candidate
         raise EvaluatorFailed(f"the suite was ended: {execution.ended} after {execution.duration_s:.0f} s")
-    if execution.exit_code not in (0, 1):  # pytest: 0 all passed, 1 some failed
-        lines = execution.output.decode("utf-8", "replace").strip().splitlines() or ["no output"]
-        raise EvaluatorFailed(f"the suite could not be run, exit {execution.exit_code}: {main_line(lines)}")
+    if execution.exit_code in (0, 1):  # pytest: 0 all passed, 1 some failed
+        return
+    lines = execution.output.decode("utf-8", "replace").strip().splitlines() or ["no output"]
+    reason = f"the suite could not be run, exit {execution.exit_code}: {main_line(lines)}"
+    if execution.ended == "oom":
+        raise SubmissionFailed("memory", f"the memory limit ended the suite: {reason}")
+    if execution.exit_code == UNKILLABLE:
+        raise SubmissionFailed("processes", reason)
+    if execution.exit_code in _PYTEST_BROKE:
+        raise SubmissionFailed("result", reason)
+    raise EvaluatorFailed(reason)
 
 
 def main_line(lines: list[str]) -> str:

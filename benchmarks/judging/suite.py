@@ -10,22 +10,41 @@ import hashlib
 import tarfile
 import time
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.judging import junit
 from benchmarks.judging.bundle import PARTS
-from benchmarks.judging.submission import EvaluatorFailed, Judged, Make, Submission
+from benchmarks.judging.submission import (
+    EvaluatorFailed,
+    Fault,
+    HostFailed,
+    Judged,
+    Make,
+    Submission,
+    SubmissionFailed,
+)
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TASK_FILE, Task, TaskError
-from environments.protocol import EnvironmentFault, Kind
-from trajectories.record.verdict import Evaluator, Verdict
+from environments.protocol import EnvironmentFault, EnvironmentLost, EnvironmentUnavailable, Kind
+from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
 
 NAME = "pytest-suite"
 VERSION = "1"
 """Increased when the same submission could get another verdict."""
 LEFT_BEHIND = ("build.log", "suite.log", "collected.json", "results.xml")
 """Names of the files that judging writes into `scratch`."""
+
+
+_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
+"""Errors whose cause is the machine: its disk, its daemon, or an image that it does not have."""
+
+
+class Judge(Protocol):
+    """Judging in an environment of some kind, with or without the submission."""
+
+    def __call__(self, submission: Submission, fault: Fault | None = None) -> Judged: ...
 
 
 class Collected(BaseModel):
@@ -42,7 +61,8 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
     """Judge an exported workspace (tar.zst) in a fresh environment of this kind.
 
     `make` makes the environment, by default `environments.choose.make`. A failure of the evaluator itself is a verdict
-    with status "error"; a build that fails is a score of 0 with every case missing.
+    with status "error". A submission that fails to build, or that ends its own evaluation, scores 0 with every case
+    missing and the `cause`.
     """
     started = time.monotonic()
     inputs = {"task": task.digest}
@@ -57,13 +77,17 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
             from benchmarks.judging.suite_container import judge
         else:
             from benchmarks.judging.suite_host import judge
-        judged = judge(submission)
+        try:
+            judged = judge(submission)
+            collected, results = _results(scratch, judged)
+        except SubmissionFailed as failure:
+            judged = _without_submission(judge, submission, failure.fault)
+            collected, results = _results(scratch, judged)
         isolation = judged.isolation
         inputs.update(judged.inputs)
-        collected, results = _results(scratch, judged)
         inputs.update(python=collected.python)
         version = f"{VERSION}+pytest-{collected.pytest}"
-        cases = junit.cases(collected.cases, results, judged.build_failed)
+        cases = junit.cases(collected.cases, results, judged.fault.reason if judged.fault else "")
         evaluation = submission.source.file.evaluation
         expected = evaluation.cases if evaluation else None
         if not cases or (expected is not None and expected != len(cases)):
@@ -77,10 +101,32 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
             evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
             isolation=isolation,
             seconds=time.monotonic() - started,
-            notes=judged.notes + ((judged.build_failed,) if judged.build_failed else ()),
+            notes=judged.notes + ((judged.fault.reason,) if judged.fault else ()),
+            cause=judged.fault.cause if judged.fault else None,
         )
-    except (EvaluatorFailed, EnvironmentFault, TaskError, junit.JUnitError, OSError, tarfile.TarError) as error:
-        return _error(str(error) or type(error).__name__, version, inputs, isolation, started)
+    except (EvaluatorFailed, EnvironmentFault, TaskError, OSError, tarfile.TarError) as error:
+        cause: VerdictCause = "host" if isinstance(error, _OF_THE_HOST) else "evaluator"
+        return Verdict(
+            status="error",
+            cause=cause,
+            evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
+            isolation=isolation,
+            seconds=time.monotonic() - started,
+            error=(str(error) or type(error).__name__).splitlines()[0],
+        )
+
+
+def _without_submission(judge: Judge, submission: Submission, fault: Fault) -> Judged:
+    """List the tests again in a fresh environment, without the submission.
+
+    Raises: EvaluatorFailed if that fails as well: then the suite or its environment is broken, not the submission.
+    """
+    for name in ("collected.json", "results.xml"):
+        (submission.scratch / name).unlink(missing_ok=True)
+    try:
+        return judge(submission, fault)
+    except SubmissionFailed as failure:
+        raise EvaluatorFailed(str(failure)) from None
 
 
 def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None) -> Submission:
@@ -108,9 +154,9 @@ def _suite(submission: Submission) -> Path:
 def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.CaseResult]]:
     try:
         collected = Collected.model_validate_json((scratch / "collected.json").read_bytes())
-        if judged.build_failed:
+        if judged.fault:
             return collected, {}
-        return collected, junit.parse((scratch / "results.xml").read_bytes())
+        return collected, _parsed(scratch / "results.xml")
     except FileNotFoundError as error:
         raise EvaluatorFailed(f"the suite left no {Path(error.filename).name}") from None
     except ValidationError as error:
@@ -120,11 +166,16 @@ def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, 
         raise EvaluatorFailed(f"the suite left a collected.json that is no list of cases: {problem}") from None
 
 
-def _error(reason: str, version: str, inputs: dict[str, str], isolation: str, started: float) -> Verdict:
-    return Verdict(
-        status="error",
-        evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
-        isolation=isolation,
-        seconds=time.monotonic() - started,
-        error=reason.splitlines()[0],
-    )
+def _parsed(path: Path) -> dict[tuple[str, str], junit.CaseResult]:
+    """Return the results in a file of a suite that ran to its end.
+
+    Raises: SubmissionFailed if it is missing or is not usable JUnit XML: only a submission that fills the disk, or that
+    prints something, can bring that about.
+    """
+    try:
+        with path.open("rb") as file:
+            return junit.parse(file.read(junit.XML_BYTES + 1))
+    except FileNotFoundError:
+        raise SubmissionFailed("result", f"the suite left no {path.name}") from None
+    except junit.JUnitError as error:
+        raise SubmissionFailed("result", str(error)) from None

@@ -13,10 +13,21 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.judging import bundle
-from benchmarks.judging.submission import EvaluatorFailed, Judged, Submission, build_failure, build_script, check_ended
+from benchmarks.judging import bundle, junit
+from benchmarks.judging.submission import (
+    EvaluatorFailed,
+    Fault,
+    HostFailed,
+    Judged,
+    Submission,
+    SubmissionFailed,
+    build_failure,
+    build_script,
+    check_ended,
+)
 from benchmarks.task.taskfile import EvaluationPart
-from environments.protocol import Environment, Execution
+from environments.protocol import DiskFull, Environment, Execution, OutOfMemory
+from trajectories.record.words import CUT_OFF
 from trajectories.writing import excerpts
 
 DIRECTORY = "/retrace-judge"
@@ -24,13 +35,19 @@ DIRECTORY = "/retrace-judge"
 RUNS = "/retrace-runs"
 """Holds the directories of the candidate's runs; it belongs to root, too."""
 _GRACE_S = 60.0
-"""Seconds that the suite may take beyond its own time limit before the evaluator counts as failed."""
+"""Seconds that the suite may take beyond its own time limit before it is ended."""
+_FREE_BYTES = 1 << 30
+"""Space that a fresh container needs on the disk. With less, the host is full without the submission."""
+_FETCHED_BYTES = junit.XML_BYTES + (16 << 20)
+"""Largest total size of the suite's own files."""
 
 
-def judge(submission: Submission) -> Judged:
+def judge(submission: Submission, fault: Fault | None = None) -> Judged:
     """Judge in a fresh container of the task's image, and write results and logs to `submission.scratch`.
 
-    Raises: EvaluatorFailed, EnvironmentFault.
+    With a `fault`, the submission is not even unpacked: the suite only lists the tests that are now missing.
+
+    Raises: SubmissionFailed, EvaluatorFailed, EnvironmentFault.
     """
     task, evaluation, suite = submission.task, submission.source.file.evaluation, submission.source.suite
     assert evaluation is not None
@@ -55,19 +72,25 @@ def judge(submission: Submission) -> Judged:
         }
         environment.put(bundle.archive(suite, files), DIRECTORY)
         withheld = _as_root(environment, _clear(evaluation, workdir), "clearing the workspace")
-        failed = submission.put_into(environment, workdir)
+        if fault is not None and fault.cause in ("disk", "result"):
+            _check_disk(environment)
+        failed = fault or submission.put_into(environment, workdir)
         if not failed:
             if evaluation.withheld:
                 _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
             failed = _build(environment, evaluation, workdir, submission.scratch)
         _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
         _fetch(environment, submission.scratch)
+    except OutOfMemory as error:
+        raise SubmissionFailed("memory", str(error)) from None
+    except DiskFull as error:
+        raise SubmissionFailed("disk", str(error)) from None
     finally:
         environment.stop()
     inputs = [("image", started.image or ""), ("image_digest", started.image_digest or ""), ("kind", "docker")]
     return Judged(
         isolation=f"fresh container, network off, suite as root, candidate as {user}",
-        build_failed=failed,
+        fault=failed,
         inputs=tuple((key, value) for key, value in inputs if value),
         notes=tuple(f"{lowered.limit}: {lowered.given} instead of {lowered.asked}" for lowered in started.lowered),
     )
@@ -95,11 +118,11 @@ def _take_away(listing: str, workdir: str) -> str:
     return "\n".join(lines)
 
 
-def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, scratch: Path) -> str:
-    """Build as the task's user; return the reason if that failed, otherwise ''."""
+def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, scratch: Path) -> Fault | None:
+    """Build as the task's user; return the fault if that failed."""
     script = build_script(evaluation)
     if not script:
-        return ""
+        return None
     execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=workdir)
     (scratch / "build.log").write_bytes(bytes(execution.output))
     return build_failure(execution, evaluation.build_timeout)
@@ -113,6 +136,8 @@ def _drive(environment: Environment, evaluation: EvaluationPart, configuration: 
         as_root=True,
     )
     (scratch / "suite.log").write_bytes(bytes(execution.output))
+    if execution.ended in CUT_OFF:
+        environment.execute("true", deadline_s=_GRACE_S, cwd="/", as_root=True)  # raises the reason of the loss
     check_ended(execution)
 
 
@@ -124,8 +149,27 @@ def _as_root(environment: Environment, script: str, step: str) -> Execution:
     return execution
 
 
+def _check_disk(environment: Environment) -> None:
+    """Accept only a disk that has space now that everything of the submission is gone.
+
+    Raises: EvaluatorFailed.
+    """
+    listing = _as_root(environment, "df -Pk / | tail -n 1", "looking at the disk").output.decode("utf-8", "replace")
+    free = int(listing.split()[3]) << 10
+    if free < _FREE_BYTES:
+        raise HostFailed(f"the disk of the containers is full: {free >> 20} MiB are left; free {_FREE_BYTES >> 20} MiB")
+
+
 def _fetch(environment: Environment, scratch: Path) -> None:
-    data = b"".join(environment.get(f"{DIRECTORY}/out"))
+    """Copy the suite's files to `scratch`.
+
+    Raises: SubmissionFailed if they are too large: they hold what the candidate printed.
+    """
+    data = bytearray()
+    for chunk in environment.get(f"{DIRECTORY}/out"):
+        data += chunk
+        if len(data) > _FETCHED_BYTES:
+            raise SubmissionFailed("result", f"the results have more than {_FETCHED_BYTES >> 20} MiB")
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         for member in tar:
             name = Path(member.name).name

@@ -19,35 +19,50 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judging import bundle
-from benchmarks.judging.submission import Judged, Submission, build_failure, build_script, check_ended
+from benchmarks.judging.submission import (
+    Fault,
+    HostFailed,
+    Judged,
+    Submission,
+    SubmissionFailed,
+    build_failure,
+    build_script,
+    check_ended,
+)
 from environments.leftovers.owner import this_process
 from environments.leftovers.removal import remove_tree
-from environments.protocol import EnvironmentSpec, Execution
+from environments.protocol import DiskFull, EnvironmentSpec, Execution
 from environments.sandbox import seccomp
 from environments.sandbox.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
 from trajectories.interrupts import held
 
 _GRACE_S = 60.0
+_LOG_BYTES = 64 << 20
+"""Part of the suite's log that is read for the reason of a failure: it holds what the candidate printed."""
+_FREE_BYTES = 1 << 30
+"""Space that judging needs on the disk. With less, the host is full without the submission."""
 _RUN = "{cwd}"
 """Placeholder for which drive.py puts the directory of a run."""
 
 
-def judge(submission: Submission) -> Judged:
+def judge(submission: Submission, fault: Fault | None = None) -> Judged:
     """Judge in the sandbox or locally, and write results and logs to `submission.scratch`.
 
-    Raises: EvaluatorFailed, EnvironmentFault.
+    With a `fault`, the submission is not even unpacked: the suite only lists the tests that are now missing.
+
+    Raises: SubmissionFailed, EvaluatorFailed, EnvironmentFault.
     """
     base: Path | None = None
     try:
         with held():  # a signal between creation and assignment would leave the directory behind
             base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
-        return _judge(submission, base)
+        return _judge(submission, base, fault)
     finally:
         if base:
             remove_tree(base)
 
 
-def _judge(submission: Submission, base: Path) -> Judged:
+def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
     task, evaluation, suite = submission.task, submission.source.file.evaluation, submission.source.suite
     assert evaluation is not None
     assert suite is not None
@@ -61,15 +76,19 @@ def _judge(submission: Submission, base: Path) -> Judged:
         os.chown(workspace, owner, owner)
     spec = replace(task.spec, kind=submission.kind, network=False, keep=False, workspace=workspace)
     environment = submission.make(spec)
-    failed = ""
+    if fault is not None and fault.cause in ("disk", "result"):
+        _check_disk(base)
+    failed = fault
     try:
         started = environment.start()
-        failed = submission.put_into(environment, started.workdir)
+        failed = failed or submission.put_into(environment, started.workdir)
         script = build_script(evaluation)
         if script and not failed:
             execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
             (submission.scratch / "build.log").write_bytes(bytes(execution.output))
             failed = build_failure(execution, evaluation.build_timeout)
+    except DiskFull as error:
+        raise SubmissionFailed("disk", str(error)) from None
     finally:
         environment.stop()
     configuration = bundle.configuration(
@@ -95,9 +114,19 @@ def _judge(submission: Submission, base: Path) -> Judged:
             if sandboxed
             else "none: suite and candidate ran on the host as the same user"
         ),
-        build_failed=failed,
+        fault=failed,
         inputs=(("kind", submission.kind),),
     )
+
+
+def _check_disk(base: Path) -> None:
+    """Accept only a disk that has space now that everything of the submission is gone.
+
+    Raises: HostFailed.
+    """
+    free = shutil.disk_usage(base).free
+    if free < _FREE_BYTES:
+        raise HostFailed(f"the disk of {base} is full: {free >> 20} MiB are left; free {_FREE_BYTES >> 20} MiB")
 
 
 def _launcher(spec: EnvironmentSpec, base: Path, workspace: Path, owner: int | None) -> list[str]:
@@ -138,7 +167,8 @@ def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-    output_bytes = log.read_bytes()
+    with log.open("rb") as file:
+        output_bytes = file.read(_LOG_BYTES)
     check_ended(
         Execution(
             ended="exited" if ended else "deadline",

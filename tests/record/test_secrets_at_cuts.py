@@ -68,7 +68,9 @@ def junit(text: str) -> str:
 
 
 def built(text: str) -> str:
-    return build_failure(Execution("exited", text.encode(), len(text), 1.0, exit_code=1), 9)
+    failure = build_failure(Execution("exited", text.encode(), len(text), 1.0, exit_code=1), 9)
+    assert failure is not None
+    return failure.reason
 
 
 def diagnosed(text: str) -> str:

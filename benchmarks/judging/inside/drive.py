@@ -21,16 +21,18 @@ from typing import TYPE_CHECKING, Callable, NoReturn  # noqa: UP035 - Python 3.9
 
 FAILED = 70
 """Exit status if the suite could not be run; 0 to 5 are pytest's."""
+UNKILLABLE = 71
+"""Exit status if processes of the candidate cannot be killed."""
 FILE_BYTES = 1 << 30
 """Largest size that a file written by the candidate can reach."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def stop(reason: str) -> NoReturn:
+def stop(reason: str, status: int = FAILED) -> NoReturn:
     """End this process at once: inside a test, sys.exit would only fail that test."""
     print(f"drive: {reason}", file=sys.stderr, flush=True)
-    os._exit(FAILED)
+    os._exit(status)
 
 
 try:
@@ -74,7 +76,7 @@ class Suite:
             except RunFailed as error:
                 failed = str(error)
             except Unkillable as error:
-                stop(str(error))
+                stop(str(error), UNKILLABLE)
             pytest.fail(failed, pytrace=False)
 
         return run
@@ -155,8 +157,10 @@ def _adopt_candidate(config: Mapping[str, object]) -> Candidate:
     try:
         program = Candidate(config)
         program.sweep()
-    except (Unusable, Unkillable) as error:
+    except Unusable as error:
         stop(str(error))
+    except Unkillable as error:
+        stop(str(error), UNKILLABLE)
 
     def ended(*_: object) -> None:
         program.sweep()
