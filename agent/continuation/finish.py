@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agent.continuation.restore import restore
-from agent.continuation.standing import Standing
 from agent.trial.export import export
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
+from agent.trial.restoring.restore import restore
+from agent.trial.restoring.standing import Standing
 from agent.trial.verdict import evaluate
 from agent.trial.workplace import Lease, start_environment
 from environments.protocol import EnvironmentFault

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from agent.continuation.checkpoints import CheckpointImage, checkpoint_image
 from agent.continuation.inheritance import inheritance, notice_of_move, own_opening
-from agent.continuation.losses import moved
 from agent.continuation.recorded_order import order_elsewhere, order_of
-from agent.continuation.restore import rerun, restore
-from agent.continuation.standing import Standing, standing_of
 from agent.errors import UserError
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
+from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
+from agent.trial.restoring.losses import moved
+from agent.trial.restoring.restore import rerun, restore
+from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening
 from agent.trial.workplace import Lease, Workplace
 from environments.reporting import Reporter

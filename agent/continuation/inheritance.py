@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.continuation.losses import moved
-from agent.continuation.standing import Standing
 from agent.loop.instructions import Say
 from agent.trial.order import Order
+from agent.trial.restoring.losses import moved
+from agent.trial.restoring.standing import Standing
 from agent.trial.start import Turn
 from environments.protocol import Started
 from trajectories.record.events import ActionStarted, CallFinished, InheritedReply, Message

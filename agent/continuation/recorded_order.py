@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Unpack
 
-from agent.continuation.standing import Standing
 from agent.errors import UserError
 from agent.reports.prices import require_prices
 from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
+from agent.trial.restoring.standing import Standing
 from benchmarks.task.adhoc import NAME as ADHOC, recorded_task
 from environments.protocol import EnvironmentSpec
 from prompts import Prompt, parse, with_sha256

@@ -13,14 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
-from agent.continuation.checkpoints import CheckpointImage, checkpoint_image
 from agent.continuation.finish import finish
 from agent.continuation.fork import Fork, branch_point
 from agent.continuation.inheritance import inheritance, notice_of_move, own_opening
-from agent.continuation.losses import lost_live_state, moved
 from agent.continuation.recorded_order import kept_text, order_of, unchanged
-from agent.continuation.restore import rerun, restore
-from agent.continuation.standing import Standing, standing_of
 from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.loop.worker import LoopWorker
@@ -28,6 +24,10 @@ from agent.reports.prices import other_prices
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
+from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
+from agent.trial.restoring.losses import lost_live_state, moved
+from agent.trial.restoring.restore import rerun, restore
+from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.run import run_trial
 from agent.trial.session import LockedRecord, locked_record
 from agent.trial.start import Opening, Turn

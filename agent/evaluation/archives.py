@@ -14,8 +14,8 @@ from pathlib import Path
 
 import zstandard
 
-from agent.continuation.standing import Standing
 from agent.errors import UserError
+from agent.trial.restoring.standing import Standing
 from environments.archives.chunks import read_chunks
 from environments.archives.open import archive_kind, open_archive
 from trajectories.record.events import Warned, WorkspaceExported

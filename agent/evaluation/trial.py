@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from agent.continuation.standing import standing_of
 from agent.errors import UserError
 from agent.evaluation.archives import exported_again, require_export
 from agent.evaluation.judged import kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.outcome import Outcome
+from agent.trial.restoring.standing import standing_of
 from agent.trial.session import locked_record
 from agent.trial.verdict import evaluate
 from environments.leftovers.removal import remove_tree

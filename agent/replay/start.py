@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.continuation.recorded_order import order_of
-from agent.continuation.restore import restore
 from agent.errors import UserError
 from agent.replay.place import directory_for, notes_on_place, recorded_shell
 from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
+from agent.trial.restoring.restore import restore
 from environments.archives.open import open_archive
 from environments.leftovers.owner import this_process
 from environments.protocol import Environment, Kind, Started

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agent.continuation.standing import Standing
 from agent.trial.order import Order
+from agent.trial.restoring.standing import Standing
 from environments.docker.environment import CHECKPOINT
 from environments.protocol import Environment, EnvironmentUnavailable, Kind
 from environments.reporting import Reporter

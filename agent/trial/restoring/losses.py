@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.continuation.standing import Standing
+from agent.trial.restoring.standing import Standing
 from environments.protocol import Started
 from trajectories.record.events import CallFinished
 from trajectories.writing.masking import MASK

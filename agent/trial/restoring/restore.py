@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from agent.continuation.standing import Standing
+from agent.trial.restoring.standing import Standing
 from agent.trial.snapshots import ignored
 from agent.trial.workplace import Workplace
 from environments.archives.chunks import as_file
