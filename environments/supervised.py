@@ -293,7 +293,8 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
         if size >= CHUNK_BYTES:
             yield b"".join(ready)
             ready, size = [], 0
-    yield b"".join(ready)
+    if ready:
+        yield b"".join(ready)
 
 
 def _encoded(script: str) -> bytes:

@@ -13,6 +13,7 @@ TOPICS = (
     "variables",
     "output",
     "caps",
+    "sizes",
     "deadlines",
     "background",
     "interrupts",

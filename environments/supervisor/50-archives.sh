@@ -10,16 +10,16 @@ make_directories() { # PATH: makes its missing directories for the task's user
   mkdir -p -- "$1" && { ((EUID)) || chown -- "$uid:$gid" "${missing[@]}"; }
 }
 
-put() { # SEQ DIRECTORY_BYTES, then `d` or `f`, the length in 15 digits, and a missing directory or a piece of the archive
+put() { # SEQ DIRECTORY_BYTES, then a letter, a length in 15 digits and so many bytes: d (a directory), f (a piece), e (end)
   local seq=$1 directory status error= kind n path
   IFS= read -r -N "$2" directory
   make_directories "$directory" 2>"$R/error"
-  while IFS= read -r -N 1 kind && IFS= read -r -N 15 n && ((n = 10#$n)); do
+  while IFS= read -r -N 1 kind && IFS= read -r -N 15 n && [[ $kind == [df] ]]; do
     if [[ $kind == d ]]; then
-      IFS= read -r -N "$n" path
+      IFS= read -r -N "$((10#$n))" path
       make_directories "$directory/$path" 2>>"$R/error"
     else
-      "$head" -c "$n"
+      "$head" -c "$((10#$n))"
     fi
   done | {
     "$tar" -x -p -f - --numeric-owner -C "$directory" 2>>"$R/error"

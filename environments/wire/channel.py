@@ -179,7 +179,7 @@ class Channel:
                     frames.send(b"f%015d" % len(chunk), chunk)
             finally:
                 if not frames.fault:
-                    frames.send(b"f%015d" % 0)
+                    frames.send(b"e%015d" % 0)
                     until = time.monotonic() + UNPACK_S
                     status, size = frames.answer(until)
                     complaints = incoming.take(int(size), until).decode(errors="replace").strip()

@@ -155,3 +155,11 @@ def test_an_unreadable_file_is_an_error(place: Place, tmp_path: Path) -> None:
         place.environment.export(tmp_path / "w.tar.zst")
     assert not list(tmp_path.iterdir())
     place.text("rm -f locked")
+
+
+def test_an_empty_chunk_does_not_end_an_archive(place: Place) -> None:
+    """A length of 0 used to be the end mark, so whatever followed it was read as requests."""
+    raw = tar_of(file("sized/a", b"first"), file("sized/b", b"second")).getvalue()
+    channel = place.environment._channel  # type: ignore[attr-defined]
+    channel.put([b"", raw[:512], b"", b"", raw[512:], b""], place.started.workdir, [b"sized/empty"])
+    assert place.text("cat sized/a sized/b; ls sized; rm -r sized") == "firstseconda\nb\nempty\n"
