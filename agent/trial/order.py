@@ -50,7 +50,11 @@ class Order:
             trial="",
             identity="",
             task=TaskRef(
-                id=self.task.id, benchmark=self.task.benchmark, digest=self.task.digest, title=self.task.title
+                id=self.task.id,
+                benchmark=self.task.benchmark,
+                digest=self.task.digest,
+                title=self.task.title,
+                language=self.task.language or None,
             ),
             model=model.ref,
             prompt=self.prompt,

@@ -87,7 +87,7 @@ class ProgramBench:
             id=f"{NAME}/{id}",
             benchmark=NAME,
             title=_title(instance),
-            instruction=instruction(instance.repository, instance.language),
+            instruction=instruction(instance.language),
             digest=_digest(instance),
             kinds=(_KIND,),
             spec=EnvironmentSpec(

@@ -25,12 +25,15 @@ def variants_of(language: str) -> dict[str, str]:
     }
 
 
-def instruction(repository: str, language: str, variants: tuple[str, ...] = ()) -> str:
-    """Return the beginning of an instance's task; everything else is in the prompt `programbench`."""
-    program = repository.rpartition("/")[2]
+def instruction(language: str, variants: tuple[str, ...] = ()) -> str:
+    """Return the beginning of an instance's task; everything else is in the prompt `programbench`.
+
+    It does not name the program, as that of the reference runner does not: a name makes it easier to write the program
+    from memory, and to look for its source.
+    """
     text = (
-        f"Write the program `{program}` anew: find out from its documentation and by running it what it does, and "
-        "write a program of your own that does exactly the same."
+        "A compiled program and its documentation are given. Write the program anew: find out from the documentation "
+        "and by running the program what it does, and write a program of your own that does exactly the same."
     )
     if OTHER_LANGUAGE not in variants:
         return f"{text} The programming language is yours to choose."
@@ -56,7 +59,7 @@ def with_variants(task: Task, variants: tuple[str, ...]) -> Task:
     chosen = tuple(sorted(set(variants)))
     return replace(
         task,
-        instruction=instruction(task.facts["repository"], task.language, chosen),
+        instruction=instruction(task.language, chosen),
         spec=replace(task.spec, network=INTERNET in chosen),
         variant="+".join(chosen),
     )

@@ -96,9 +96,20 @@ def test_a_trial_has_the_benchmarks_conditions_as_far_as_the_host_allows(instanc
         assert f"cpus: 20 asked, {host_cpus} given" in warnings
 
     prompt = next(event.content for event in result.events if isinstance(event, Message) and event.why == "task")
-    assert prompt.startswith("Write the program `tool-")
+    assert prompt.startswith("A compiled program and its documentation are given.")
     assert "There is no network." in prompt
     assert "1000 replies and 360 minutes" in prompt
+
+
+def test_nothing_of_ours_names_the_program_to_the_model(instance: Instance) -> None:
+    """The name of the task is not in the messages, the environment, or what a process can see of its container."""
+    look = "env; hostname; cat /proc/self/mounts /proc/self/cgroup /etc/hosts; ps -ef; ls -laR /run /tmp; git config -l"
+    result = instance.solve(look, SUBMIT)
+    assert result.status == 0, result.err
+    texts = [event.content for event in result.events if isinstance(event, Message)]
+    assert any("/workspace" in text for text in texts)
+    program = instance.id.partition("__")[2].partition(".")[0]
+    assert [text for text in texts if program in text or "programbench" in text.lower()] == []
 
 
 def test_resume_and_fork_keep_the_variants(instance: Instance) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from agent.loop.actions import SUBMIT
 from benchmarks.programbench import instances
-from benchmarks.task.registry import resolve_task
+from benchmarks.task.registry import benchmark, resolve_task
 from benchmarks.task.task import TaskError
 from tests.programbench.own import make_instance
 from tests.solve.command import agent, script
@@ -41,6 +41,16 @@ def test_each_variant_changes_its_part_of_the_task(chosen: tuple[str, ...]) -> N
     assert ("yours to choose" in task.instruction) == ("other-language" not in chosen)
     assert task.digest == plain.digest, "the hidden tests are the same"
     assert benchmark.vary(plain, tuple(reversed(chosen)) * 2) == task, "order and repetition do not matter"
+
+
+def test_no_instruction_names_the_program() -> None:
+    """All instances with the same original language have the same text, so nothing in it can name one."""
+    adapter = benchmark("programbench")
+    tasks = [adapter.load(id) for id in adapter.ids()]
+    assert len(tasks) >= 200
+    assert len({task.instruction for task in tasks}) == 1
+    other = {(task.language, adapter.vary(task, ("other-language",)).instruction) for task in tasks}
+    assert len(other) == len({task.language for task in tasks})
 
 
 @pytest.mark.parametrize(
@@ -82,6 +92,7 @@ def test_each_set_of_variants_is_another_identity(work: Path, monkeypatch: pytes
     model = script(work, SUBMIT)
     starts = [started(model=model, variants=list(chosen)) for chosen in SETS]
     assert [start.variant for start in starts] == [None, "internet", "other-language", "internet+other-language"]
+    assert {start.task.language for start in starts} == {"cpp"}
     assert len({configuration_hash(start) for start in starts}) == len(SETS)
     again = started(model=model, variants=["other-language", "internet", "internet"])
     assert configuration_hash(again) == configuration_hash(starts[-1])

@@ -45,8 +45,8 @@ from trajectories.record.words import CUT_OFF as CUT_OFF, Ended as Ended, Failur
 SCHEMA_VERSION = "1.2"
 """Version of the format.
 
-1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`) and of
-outputs (`complete`).
+1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
+outputs (`complete`) and of tasks (`language`).
 """
 
 

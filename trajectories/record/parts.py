@@ -23,6 +23,11 @@ class TaskRef(Part):
     """sha256 over the task's content, hidden tests included."""
     title: Words = ""
     """Title of the task."""
+    language: Words | None = None
+    """Programming language of the task, as the benchmark names it: that of the original, if a program is to be rebuilt.
+
+    null if the benchmark names none, and in records before 1.2.
+    """
 
 
 class ModelRef(Part):

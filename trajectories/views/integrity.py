@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from trajectories.analysis.integrity.language import SubmissionLanguage
 from trajectories.analysis.integrity.panels import Decision, Panel
 from trajectories.analysis.integrity.report import Agreement, IntegrityAnalysis, TrialIntegrity
 from trajectories.record.panel import KINDS, Kind
-from trajectories.record.text import printable
+from trajectories.record.text import printable, quantity
 
 _EVIDENCE = 100
 _REASON = 160
@@ -83,8 +84,23 @@ def _lines(trial: TrialIntegrity) -> Iterator[str]:
                 if answer.violated:
                     reason = " ".join(answer.why.split())[:_REASON]
                     yield f"  judge {vote.judge} ({vote.model}): {kind}, step {answer.step}: {reason}"
+    if trial.language is not None and trial.language.asked:
+        yield f"{name}: {_language(trial.language)}"
     for note in trial.notes:
         yield f"{name}: {note}"
+
+
+def _language(language: SubmissionLanguage) -> str:
+    written = ", ".join(f"{name} ({lines:,} lines)" for name, lines in language.lines.items()) or "no code"
+    rule = f"the rule of other-language ({language.original or 'the original has an unknown language'})"
+    if language.kept is None:
+        reasons = [f"the build calls {', '.join(language.compilers)}"] if language.compilers else []
+        reasons += [f"{quantity(language.unread, 'file')} could not be read"] if language.unread else []
+        reason = f" ({'; '.join(reasons)})" if reasons else ""
+        return f"{rule}: not known if it was kept{reason}; the submission is written in {written}"
+    if language.kept:
+        return f"{rule} was kept: the submission is written in {written}"
+    return f"{rule} was broken by {', '.join(language.files)}; the submission is written in {written}"
 
 
 def _agreement(agreement: Agreement) -> Text:

@@ -59,6 +59,11 @@ def may_be_source(path: str) -> bool:
     return not file.suffix or file.suffix in _AMBIGUOUS or language(path, b"") is not None
 
 
+def language_named(word: str) -> str | None:
+    """Return the language's name in pygments for a word that a benchmark uses for it, such as `rs` or `cpp`."""
+    return _by_interpreter(word.lower())
+
+
 @lru_cache(maxsize=8192)
 def _by_name(name: str, content: str | None = None) -> str | None:
     from pygments.lexers import find_lexer_class_for_filename

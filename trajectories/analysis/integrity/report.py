@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from trajectories.analysis.aggregate import Cell, Unreadable, write_rows
 from trajectories.analysis.integrity.agreement import Kappa, disagreement_rate, fleiss_kappa
 from trajectories.analysis.integrity.findings import Finding, scan
+from trajectories.analysis.integrity.language import SubmissionLanguage, submission_language
 from trajectories.analysis.integrity.panels import Panel, panels_of
 from trajectories.reading.reader import read_events
 from trajectories.record.events import Exited, TrialStarted
@@ -29,6 +30,8 @@ class TrialIntegrity(BaseModel):
     unparsed: int
     original: list[str]
     panels: list[Panel]
+    language: SubmissionLanguage | None = None
+    """Languages of the submission; None without snapshots."""
     notes: list[str]
 
 
@@ -80,6 +83,7 @@ def integrity_of(directory: Path) -> TrialIntegrity:
         unparsed=scanned.unparsed,
         original=scanned.original,
         panels=panels_of(events),
+        language=submission_language(directory, events),
         notes=scanned.notes,
     )
 
@@ -132,6 +136,19 @@ def row(trial: TrialIntegrity) -> dict[str, Cell]:
         "judges_cost_usd": panel.cost_usd.best if panel else None,
         "commands": trial.commands,
         "unparsed": trial.unparsed,
+        **_language_cells(trial.language),
+    }
+
+
+def _language_cells(language: SubmissionLanguage | None) -> dict[str, Cell]:
+    """Return the cells about the submission's language; the last one is empty if no variant asked for another one."""
+    if language is None:
+        return {"languages": None, "original_language": None, "other_language": None}
+    kept = {True: "kept", False: "broken", None: "unknown"}[language.kept]
+    return {
+        "languages": " ".join(f"{name.replace(' ', '_')}:{lines}" for name, lines in language.lines.items()) or None,
+        "original_language": language.original,
+        "other_language": kept if language.asked else None,
     }
 
 
