@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from agent.continuation.inheritance import inheritance, notice_of_move, own_opening
+from agent.continuation.inheritance import inheritance, notice_of_branch, own_opening
 from agent.continuation.recorded_order import order_elsewhere, order_of
 from agent.errors import UserError
+from agent.loop.instructions import Say
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
 from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
-from agent.trial.restoring.losses import moved
+from agent.trial.restoring.losses import lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening
@@ -45,6 +46,11 @@ class Fork:
     steps: int = 0
     snapshot: int | None = None
 
+    @property
+    def runs_all(self) -> bool:
+        """True if the parent's record holds no workspaces, so that all its commands run again."""
+        return self.standing.snapshot is None
+
     def first_event(self, order: Order) -> TrialStarted:
         """See `Start`; names the parent, the step and the hint."""
         parent = Parent(trial=self.standing.start.trial or self.parent.name, step=self.step)
@@ -61,30 +67,37 @@ class Fork:
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; a parent without workspaces is repeated command by command, which brings back everything."""
-        if self.standing.snapshot is None:
-            rerun(self.standing, place)
-            return ()
-        lost = (
-            *self.checkpoint.lost,
-            *moved(self.standing, place.started),
-            *restore(place.environment, state_at(self.parent, self.step)),
-        )
+        lost = self.restore_parent(place)
         for line in lost:
             place.recorder.append(Warned(kind="not_restored", text=line))
         return lost
+
+    def restore_parent(self, place: Workplace) -> tuple[str, ...]:
+        """Bring the workspace to the parent's state after the step, and return one line for each thing that is lost.
+
+        Raises: EnvironmentFault, RecordError.
+        """
+        elsewhere = moved(self.standing, place.started)
+        if self.runs_all:
+            rerun(self.standing, place)
+            return tuple(elsewhere)
+        restored = restore(place.environment, state_at(self.parent, self.step))
+        return (*lost_live_state(self.standing), *self.checkpoint.lost, *elsewhere, *restored)
 
     def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
         """See `Start`; the child has no history of its own."""
         return ()
 
     def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
-        """See `Start`; the parent's conversation, then the notice of a move, the plan and the hint."""
+        """See `Start`; the parent's conversation, then the child's own messages."""
+        inherited = inheritance(self.standing, place.order, place.started)
+        return Opening(inherited=inherited, messages=tuple(self.own_messages(place, lost)))
+
+    def own_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
+        """Return the child's own messages: the notice of what is otherwise, the plan and the hint."""
         order, started = place.order, place.started
-        messages = [
-            *notice_of_move(self.standing, order, started),
-            *own_opening(order, started, self.hint),
-        ]
-        return Opening(inherited=inheritance(self.standing, order, started), messages=tuple(messages))
+        notice = notice_of_branch(self.standing, order, started, lost)
+        return [*notice, *own_opening(order, started, self.hint)]
 
 
 def fork(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from agent.loop.instructions import Say
 from agent.trial.order import Order
 from agent.trial.restoring.losses import moved
@@ -30,13 +32,35 @@ def inheritance(parent: Standing, order: Order, started: Started) -> tuple[Turn,
         replaced = other_prompt and isinstance(event, Message) and event.why in ("system", "task")
         if isinstance(event, Message | CallFinished | InheritedReply) and not replaced:
             turns.append(event)
-    return tuple(turns)
+    return tuple(_with_all_answers(turns, order))
 
 
-def notice_of_move(parent: Standing, order: Order, started: Started) -> list[Say]:
-    """Return the notice that the workspace is at another path than the parent's model was given."""
-    is_elsewhere = parent.snapshot is not None and moved(parent, started)
-    return [Say("user", order.texts.moved(started.workdir), "notice")] if is_elsewhere else []
+def _with_all_answers(turns: list[Turn], order: Order) -> Iterator[Turn]:
+    """Yield the turns, and after the answers to each reply one for each of its tool calls that has none.
+
+    Providers reject a conversation in which a tool call has no answer. A limit may have ended the parent between two
+    commands of a step, and a file of another program may lack results.
+    """
+    waiting: list[str] = []
+    for turn in turns:
+        if not isinstance(turn, CallFinished | InheritedReply) and turn.tool_call_id in waiting:
+            waiting.remove(turn.tool_call_id)
+        else:
+            yield from (Say("tool", order.texts.without_result(), "not_executed", id) for id in waiting)
+            waiting = []
+        yield turn
+        if isinstance(turn, CallFinished | InheritedReply):
+            waiting = [call.id for call in turn.reply.tool_calls]
+    yield from (Say("tool", order.texts.without_result(), "not_executed", id) for id in waiting)
+
+
+def notice_of_branch(parent: Standing, order: Order, started: Started, lost: Sequence[str]) -> list[Say]:
+    """Return the notice of what is otherwise than the parent's model knows: the workspace's path, and what is gone."""
+    path = moved(parent, started)
+    gone = [line for line in lost if line not in path]
+    if not path and not gone:
+        return []
+    return [Say("user", order.texts.branched(started.workdir if path else None, gone), "notice")]
 
 
 def own_opening(order: Order, started: Started, hint: str | None) -> list[Say]:

@@ -15,7 +15,7 @@ from typing import Unpack
 
 from agent.continuation.finish import finish
 from agent.continuation.fork import Fork, branch_point
-from agent.continuation.inheritance import inheritance, notice_of_move, own_opening
+from agent.continuation.inheritance import inheritance, own_opening
 from agent.continuation.recorded_order import kept_text, order_of, unchanged
 from agent.errors import UserError
 from agent.loop.instructions import Say
@@ -84,11 +84,13 @@ class Resume:
         order, environment = place.order, place.environment
         if order.model.info.free is None and (line := other_prices(order.prices, self.standing.start.prices)):
             place.recorder.append(Warned(kind="other_prices", text=line))
+        if self.unfinished is not None and self.snapshot is None:
+            return self.unfinished.restore_parent(place)
         lost = [*lost_live_state(self.standing), *self.checkpoint.lost, *moved(self.standing, place.started)]
+        if self.unfinished is not None:
+            lost += lost_live_state(self.unfinished.standing)
         if self.snapshot is not None:
             lost += restore(environment, state_at(self.directory, self.snapshot))
-        elif self.unfinished is not None:
-            lost += restore(environment, state_at(self.unfinished.parent, self.unfinished.step))
         return tuple(lost)
 
     def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
@@ -104,21 +106,21 @@ class Resume:
         notice = Say("user", place.order.texts.resumed(lost), "notice")
         return Opening(
             inherited=self._still_to_inherit(place),
-            messages=tuple(self._first_messages(place)),
+            messages=tuple(self._first_messages(place, lost)),
             lost_call=self.standing.call,
             notice=notice if self.steps or is_elsewhere else None,
         )
 
-    def _first_messages(self, place: Workplace) -> list[Say]:
+    def _first_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
         """Return the messages before the first call, also those that the history holds."""
         order, started = place.order, place.started
         if self.standing.start.parent is None:
             return order.opening(started)
         if self.standing.called:
             return []
-        own = own_opening(order, started, self.hint)
         if self.unfinished is not None:
-            return [*notice_of_move(self.unfinished.standing, order, started), *own]
+            return self.unfinished.own_messages(place, lost)
+        own = own_opening(order, started, self.hint)
         recorded = [Say(message.role, message.content, message.why) for message in self.standing.own_messages]
         return recorded + [say for say in own if say.why not in {message.why for message in recorded}]
 
@@ -187,13 +189,21 @@ def _resolve(record: LockedRecord, changes: OptionChanges) -> Resumption:
     if standing.snapshot is not None and not standing.finished:
         require_contents(state_at(directory, standing.snapshot))
     hint, unfinished = _unfinished_fork(directory, standing)
-    kept = standing.snapshot is not None or unfinished is not None
+    kept = standing.snapshot is not None or (unfinished is not None and not unfinished.runs_all)
     order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
     if standing.finished and not order.evaluate and standing.exported is not None:
         return nothing_to_do
+    if standing.start.plan is not None and order.plan is None and not standing.knows_plan:
+        again = "agent solve --plan" if standing.start.parent is None else "agent fork --plan"
+        raise UserError(
+            f"{directory.name} died before its model was given the plan {standing.start.plan.name}, and its record "
+            f"lacks the plan (a plan that holds a secret is not kept); begin again with {again}"
+        )
     checkpoint = CheckpointImage()
-    if not standing.finished:
+    if not standing.finished and not (unfinished is not None and unfinished.runs_all and standing.snapshot is None):
         checkpoint = checkpoint_image(unfinished.standing if unfinished else standing, order.spec.kind)
+    if unfinished is not None:
+        unfinished = replace(unfinished, checkpoint=checkpoint)
     return Resumption(record, events, Resume(directory, standing, checkpoint, hint, unfinished), order)
 
 
@@ -214,4 +224,5 @@ def _unfinished_fork(directory: Path, standing: Standing) -> tuple[str | None, F
     beside = directory_of_parent(directory, parent)
     if beside is None:
         raise UserError(f"{directory.name} died before its first call, and its parent {parent.trial} is not beside it")
-    return hint, Fork(beside, parent.step, branch_point(beside, parent.step), hint, CheckpointImage())
+    point = branch_point(beside, parent.step, elsewhere=True)
+    return hint, Fork(beside, parent.step, point, hint, CheckpointImage())

@@ -156,7 +156,7 @@ class Driver:
         self._warn_of_limits_not_kept()
 
     def _failed(self, ask: Ask, failure: CallFailure, latency_s: float) -> None:
-        wait_s = self._retries.wait_s(failure, ask.try_)
+        wait_s = self._retries.wait_s(failure, ask.tries)
         usage = failure.usage
         if usage is None and self._model.info.free is not None:
             usage = Usage(input=0, output=0)

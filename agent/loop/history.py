@@ -52,7 +52,8 @@ class History:
             self._add(reply, AssistantTurn(reply.id, reply.reply))
             return
         if not isinstance(turn, Message):
-            turn = Message(id=self.next_id, role=turn.role, content=storable(turn.content), why=turn.why)
+            content, id = storable(turn.content), turn.tool_call_id
+            turn = Message(id=self.next_id, role=turn.role, content=content, why=turn.why, tool_call_id=id)
         message = self._recorder.append(turn.model_copy(update={"id": self.next_id, "inherited": True}))
         self._add(message, message)
 

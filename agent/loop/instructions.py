@@ -29,6 +29,8 @@ class Ask:
     try_: int
     within_s: float | None
     """Seconds left of the trial's time limit; None without one."""
+    tries: int = 1
+    """Number of this try since the trial began or was last resumed: only these count against the retry policy."""
 
 
 @dataclass(frozen=True)

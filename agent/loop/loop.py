@@ -16,7 +16,16 @@ from agent.loop.actions import Command, Malformed, parse
 from agent.loop.instructions import Ask, Instruction, Run, Say, Stop, Texts
 from agent.models.protocol import ActionFormat, Fence
 from agent.trial.limits import LimitCheck
-from trajectories.record.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, CallFinished, Message, Why
+from trajectories.record.events import (
+    ActionFinished,
+    ActionStarted,
+    BaseEvent,
+    CallFailed,
+    CallFinished,
+    Message,
+    Resumed,
+    Why,
+)
 from trajectories.record.exits import Exit
 
 STEPS_LEFT_TO_WARN = 20
@@ -36,6 +45,8 @@ class Loop:
         self._todo: deque[Say | Run] = deque(opening)
         self._step = 1
         self._try = 1
+        self._tries_before = 0
+        """Tries of this call before the trial was last resumed."""
         self._format_errors = 0
         self._exit: Exit | None = None
 
@@ -52,7 +63,7 @@ class Loop:
             return replace(head, deadline_s=deadline_s if left_s is None else min(deadline_s, left_s))
         if exit := self._exit or self._limits.reached(now_s):
             return Stop(exit)
-        return Ask(self._step, self._try, left_s)
+        return Ask(self._step, self._try, left_s, self._try - self._tries_before)
 
     def feed(self, event: BaseEvent) -> None:
         """Take in one event. Every recorded event may be fed, in order."""
@@ -64,8 +75,10 @@ class Loop:
             case CallFailed():
                 self._call_failed(event)
             case CallFinished():
-                self._step, self._try = event.step + 1, 1
+                self._step, self._try, self._tries_before = event.step + 1, 1, 0
                 self._take(event)
+            case Resumed():
+                self._tries_before = self._try - 1
             case ActionStarted() if isinstance(head, Run):
                 self._todo.popleft()
             case ActionFinished():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from agent.loop.actions import SUBMIT
@@ -84,6 +85,12 @@ class PromptTexts:
         """Return the notice for a model whose trial continues after the machine was down."""
         return self._prompt.render("resumed", lost=lost)
 
-    def moved(self, workdir: str) -> str:
-        """Return the notice for a model whose conversation began in another place."""
-        return f"The workspace is {workdir} now."
+    def branched(self, workdir: str | None, lost: Sequence[str]) -> str:
+        """Return the notice for a model whose conversation began in another place; `workdir` if its path changed."""
+        moved = "" if workdir is None else f"The workspace is {workdir} now."
+        gone = f"The files of the workspace are as they were; gone are: {'; '.join(lost)}." if lost else ""
+        return " ".join(filter(None, (moved, gone)))
+
+    def without_result(self) -> str:
+        """Return the answer to a tool call of a parent whose result is not in its record."""
+        return "No result: the command did not run to its end, or its output was not recorded."

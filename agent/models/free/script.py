@@ -5,9 +5,10 @@ A turn is a command, a list of commands (several tool calls), or a mapping:
     text, commands, calls ({name, arguments: text or object}), usage, finish_reason, refusal,
     reply_delay_s, fail ({error, detail, retry_after_s, status})
 
-A turn with `fail` is one failed try of the call that the next turn answers. The next turn follows from the history
-alone, so that a trial can be resumed. After the last turn the script gives up. A token count that `usage` does not
-give is 0.
+A turn with `fail` is one failed try of the call that the next turn answers. Like a provider's Retry-After,
+`retry_after_s` is the least wait before the next try: the back-off may be longer. The next turn follows from the
+history alone, so that a trial can be resumed. After the last turn the script gives up. A token count that `usage` does
+not give is 0.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ def checkpoint_image(standing: Standing, kind: Kind) -> CheckpointImage:
         image = standing.env.image  # that of a fork's parent
     elif not standing.steps:
         return CheckpointImage()
+    if kind == "local" and image is None and (standing.env is None or standing.env.kind == "local"):
+        return CheckpointImage()  # they are the machine's own, and still there
     if image is None or kind != "docker":
         return CheckpointImage(lost=(outside,))
     if not _has_image(image):

@@ -42,7 +42,7 @@ def restore(environment: Environment, state: WorkspaceState) -> list[str]:
     missing = {path: entry for path, entry in state.manifest.items() if os.fsdecode(from_text(path)) not in same}
     if missing:
         environment.put(as_file(archive_of(replace(state, manifest=missing))), ".")
-    return [f"{skipped.path}: {skipped.why}" for skipped in left_out(missing)]
+    return [f"{skipped.path}: {skipped.why}" for skipped in (*left_out(missing), *state.unread)]
 
 
 def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Mapping[str, PathState]) -> set[str]:

@@ -65,6 +65,11 @@ class Standing:
         return self.call is not None or any(isinstance(event, CallStarted) for event in self.taken_in)
 
     @property
+    def knows_plan(self) -> bool:
+        """Report if the model was given the trial's plan, which is said before the first call."""
+        return self.called or any(message.why == "plan" for message in self.own_messages)
+
+    @property
     def own_messages(self) -> list[Message]:
         """Messages that are not inherited from a parent."""
         return [event for event in self.taken_in if isinstance(event, Message) and not event.inherited]
@@ -85,6 +90,8 @@ def standing_of(events: Iterable[BaseEvent]) -> Standing:
     if not isinstance(start, TrialStarted):
         raise RecordError("the record does not begin with trial_started, so there is nothing to continue from")
     standing = Standing(start, start)
+    if start.imported is not None and isinstance(workdir := start.environment_spec.get("workdir"), str):
+        standing.announced_workdir = workdir or None
     running: ActionStarted | None = None
     for event in stream:
         standing.last = event
