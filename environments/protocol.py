@@ -16,8 +16,8 @@ from environments.promises import Promise as Promise
 from trajectories.blobs.spooled import Spooled as Spooled
 from trajectories.record.events import Ended, Lowered, Skipped
 
-DIGEST_S = 300
-"""Seconds that `digests` takes at most."""
+DIGEST_S = 300.0
+"""Seconds that `digests` takes at most if its caller does not say otherwise."""
 Shell = Literal["fresh", "persistent"]
 SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
 
@@ -208,11 +208,11 @@ class Environment(Protocol):
         Raises: EnvironmentLost.
         """
 
-    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+    def digests(self, paths: Sequence[str], within_s: float = DIGEST_S) -> dict[str, str]:
         """Return the sha256 in hex of the content of these files of the workspace, computed inside the environment.
 
         It lacks paths that no longer exist, are not plain files or cannot be read, and those that were not finished
-        within `DIGEST_S` (huge sparse files).
+        in time (huge sparse files).
 
         Raises: EnvironmentLost.
         """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import posixpath
 import shlex
 import shutil
@@ -182,10 +183,11 @@ class Supervised(ABC):
             if end.status > 2 or unexpected:
                 raise EnvironmentFault(f"files of the workspace cannot be read: {'; '.join(unexpected[:3])}")
 
-    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+    def digests(self, paths: Sequence[str], within_s: float = DIGEST_S) -> dict[str, str]:
         if not paths:
             return {}
-        stream = self._open_channel().read("h", paths, DIGEST_S, within_s=DIGEST_S + START_S)
+        seconds = max(1, math.ceil(within_s))
+        stream = self._open_channel().read("h", paths, seconds, within_s=seconds + START_S)
         return digests.of_lines(whole(stream)[0])
 
     def listing(self) -> Listing:

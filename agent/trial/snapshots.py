@@ -1,30 +1,36 @@
 """Keeps the workspace of a running trial: after each step, the changes of that step.
 
 The environment lists and reads, `trajectories.workspace.snapshot_writer` stores. This file decides when that happens,
-which paths are read, and which are not kept.
+which paths are read, and which are not kept; `snapshot_bounds` when to stop.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import tarfile
+import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Literal
 
+from agent.trial.snapshot_bounds import HASH_S, Budget, batches
 from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
 from trajectories.interrupts import interruptible
 from trajectories.record.events import Checkpoint, Snapshot
 from trajectories.workspace.snapshot_writer import CONTENT_BYTES, SnapshotWriter
-from trajectories.writing.recorder import Recorder
+from trajectories.writing.recorder import Observer, Recorder
 
 IGNORED = frozenset(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
 """Directories that are never kept: caches, which their programs make anew."""
 
 _PIECE_BYTES = 1 << 20
+_SHOW_S = 2.0
+"""Seconds between two lines about the progress of a snapshot."""
 
 
 class Snapshots:
@@ -40,12 +46,19 @@ class Snapshots:
         *,
         checkpoint_every: int | None = None,
         after: int | None = None,
+        budget: Callable[[], Budget] = Budget,
     ) -> None:
-        """`after` is the step of the record's last snapshot, if the environment is in that state."""
+        """`after` is the step of the record's last snapshot, if the environment is in that state.
+
+        `budget` returns the bounds of the next snapshot.
+        """
         self._environment = environment
         self._recorder = recorder
         self._every = checkpoint_every
+        self._budget = budget
         self._step = -1 if after is None else after
+        self._owed: frozenset[str] = frozenset()
+        """Files that a bound kept out of the last snapshot."""
         self._mark = Listing() if after is None else environment.listing()
 
     def keep_first(self) -> None:
@@ -79,24 +92,66 @@ class Snapshots:
                 if change.change == "deleted":
                     entry = change.entry
                     writer.deleted(os.fsencode(entry.path), entry.type, mode=entry.mode, size=entry.size)
-            self._contents(writer, there)
-            self._large(writer, there)
+            if self._owed:
+                there |= self._still_owed(listing, {change.entry.path for change in changes})
+            reading = _Reading(self._environment, writer, there, self._budget(), self._recorder.observer)
+            reading.contents()
+            reading.large()
             for path, change in there.items():
                 _without_content(writer, path, change)
-            snapshot = writer.finish()
-        self._mark = listing
+            snapshot = writer.finish(reading.budget.reason)
+        self._mark, self._owed = listing, reading.owed
         return snapshot
 
-    def _contents(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
-        """Keep files and links, read as one archive, and take them out of `there`."""
-        wanted = [
-            path
-            for path, change in there.items()
+    def _still_owed(self, listing: Listing, changed: set[str]) -> dict[str, Changed]:
+        """Return the files that a bound kept out of the last snapshot, and that did not change since."""
+        return {
+            entry.path: Changed("modified", entry)
+            for entry in listing.entries()
+            if entry.path in self._owed and entry.path not in changed
+        }
+
+
+class _Reading:
+    """The reading of one snapshot's contents; what was read is taken out of `there`."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        writer: SnapshotWriter,
+        there: dict[str, Changed],
+        budget: Budget,
+        observer: Observer | None,
+    ) -> None:
+        self.budget = budget
+        self.owed: frozenset[str] = frozenset()
+        """Files that a bound kept out: the next snapshot tries again."""
+        self._environment = environment
+        self._writer = writer
+        self._there = there
+        self._observer = observer
+        self._shown_s = time.monotonic()
+
+    def contents(self) -> None:
+        """Keep links, and files up to the size whose content is kept, each batch read as one archive."""
+        sizes = {
+            path: change.entry.size if change.entry.type == "file" else 0
+            for path, change in self._there.items()
             if change.entry.type == "symlink" or (change.entry.type == "file" and change.entry.size <= CONTENT_BYTES)
-        ]
-        if not wanted:
-            return
-        stream = as_file(self._environment.get_files(wanted))
+        }
+        left = dict(sizes)
+        for batch in batches(sizes):
+            if not self.budget.allows(sum(batch.values())):
+                self.owed = frozenset(left)
+                return
+            self._archive(list(batch))
+            for path in batch:
+                del left[path]
+            self._show(len(sizes) - len(left), len(sizes))
+
+    def _archive(self, paths: list[str]) -> None:
+        writer, there = self._writer, self._there
+        stream = as_file(self._environment.get_files(paths))
         with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
             for member in archive:
                 archive.members.clear()  # type: ignore[attr-defined]  # it would hold every header
@@ -116,16 +171,26 @@ class Snapshots:
                 else:
                     there[name] = change
 
-    def _large(self, writer: SnapshotWriter, there: dict[str, Changed]) -> None:
-        """Keep the hash of files that are too large for their content to be kept."""
-        files = {path: change.entry for path, change in there.items() if change.entry.type == "file"}
-        large = [path for path, entry in files.items() if entry.size > CONTENT_BYTES]
-        if not large:
-            return
-        for path, digest in self._environment.digests(large).items():
-            change = there.pop(path)
-            entry = change.entry
-            writer.changed(os.fsencode(path), _kind(change), "file", mode=entry.mode, size=entry.size, sha256=digest)
+    def large(self) -> None:
+        """Keep the hash of files that are too large for their content to be kept, as far as the bounds allow."""
+        files = {path: change.entry for path, change in self._there.items() if change.entry.type == "file"}
+        for path, entry in sorted(files.items(), key=lambda item: item[1].size):
+            if entry.size <= CONTENT_BYTES or not self.budget.allows(entry.size):
+                continue
+            within_s = min(HASH_S, self.budget.seconds_left)
+            digest = self._environment.digests([path], within_s).get(path)
+            if digest is not None:
+                change = self._there.pop(path)
+                name = os.fsencode(path)
+                self._writer.changed(name, _kind(change), "file", mode=entry.mode, size=entry.size, sha256=digest)
+
+    def _show(self, count: int, total: int) -> None:
+        """Show the progress of a long snapshot now and then."""
+        now_s = time.monotonic()
+        if self._observer is not None and count < total and now_s - self._shown_s > _SHOW_S:
+            self._shown_s = now_s
+            with contextlib.suppress(Exception):  # a view that cannot be drawn never ends a trial
+                self._observer.note(f"keeping the workspace: {count} of {total} files")
 
 
 def ignored(path: str) -> bool:
@@ -139,7 +204,7 @@ def _mtime_ns(member: tarfile.TarInfo) -> int:
 
 
 def _without_content(writer: SnapshotWriter, path: str, change: Changed) -> None:
-    """Keep a directory or a pipe, or a file that is gone again or unreadable, whose content stays unknown."""
+    """Keep a directory or a pipe, or a file whose content stays unknown: gone again, unreadable or beyond a bound."""
     entry = change.entry
     size = entry.size if entry.type == "file" else None
     writer.changed(os.fsencode(path), _kind(change), entry.type, mode=entry.mode, size=size)

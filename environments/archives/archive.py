@@ -33,6 +33,8 @@ class Member:
     type: bytes
     """The type flag of its header."""
     link: bytes
+    size: int = 0
+    """Size of its content in bytes, with the holes of a sparse file left out."""
 
     @property
     def shown(self) -> str:
@@ -144,8 +146,8 @@ def heads(source: Source) -> Iterator[Head]:
             extensions.append(header + body)
             continue
         name = pax.get(b"GNU.sparse.name") or pax.get(b"path") or long_name or _name(header)
-        member = Member(name, kind, pax.get(b"linkpath") or long_link or header[157:257].partition(b"\0")[0])
         size = decimal(pax[b"size"]) if b"size" in pax else size
+        member = Member(name, kind, pax.get(b"linkpath") or long_link or header[157:257].partition(b"\0")[0], size)
         if kind not in FILES and kind not in _BODILESS:
             raise BadArchive(f"archive member {member.shown!r} is of an unknown kind ({kind!r})")
         if size < 0 or (size and kind in _BODILESS):

@@ -17,14 +17,26 @@ if TYPE_CHECKING:
 
 PAUSE_S = 10
 IDLE_S = 60
+RESCUED_BYTES = 16 << 30
+"""Most bytes of files that are read through a daemon. It writes the holes of a sparse file out as zeros."""
 _CHUNK_BYTES = 1 << 20
 
 
 def of_container(api: APIClient, container: str, directory: str) -> Archive:
     """Read the content of a directory, owned by 0:0. The container is paused first, so that nothing changes meanwhile.
 
-    Raises: EnvironmentLost.
+    Raises: EnvironmentLost, also if the files are too large.
     """
+    total = 0
+
+    def is_small(member: tar.Member) -> bool:
+        nonlocal total
+        total += member.size
+        if total > RESCUED_BYTES:
+            size = f"{member.shown!r} has {member.size} bytes"
+            raise EnvironmentLost(f"a daemon gives at most {RESCUED_BYTES >> 30} GiB of files, and {size}")
+        return True
+
     try:
         with daemon.patience(api, PAUSE_S):
             api.pause(container)
@@ -36,7 +48,7 @@ def of_container(api: APIClient, container: str, directory: str) -> Archive:
         with daemon.patience(api, IDLE_S):
             # `/.` makes the daemon name the members relative to the directory.
             chunks, _ = api.get_archive(container, f"{directory.rstrip('/')}/.", chunk_size=_CHUNK_BYTES)
-            yield from tar.filtered(chunks, lambda member: True, (0, 0))
+            yield from tar.filtered(chunks, is_small, (0, 0))
     except daemon.not_found():
         raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
     except OSError as error:

@@ -16,7 +16,7 @@ from environments.protocol import EnvironmentLost, EnvironmentUnavailable, Execu
 from environments.wire import program
 from environments.wire.answers import ActionEnd, Ready as Ready, StreamEnd as StreamEnd, cpu_total, note_of
 from environments.wire.capture import capture
-from environments.wire.frames import IDLE_S, Frames
+from environments.wire.frames import DRAIN_S, IDLE_S, Frames
 from environments.wire.health import Health
 from trajectories.interrupts import held
 
@@ -210,13 +210,14 @@ class Channel:
     ) -> Generator[bytes, None, StreamEnd]:
         """Yield the bytes that an operation of `supervisor/52-listing.sh` gives for these paths of the workspace.
 
-        `within_s` limits the whole stream, for operations whose bytes do not come steadily.
+        `within_s` limits the whole stream, for operations whose bytes do not come steadily. An interruption waits for
+        the end of such an operation, because nothing can cut it short.
 
         Raises: EnvironmentLost.
         """
         names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
         frames = self._open()
-        with frames.exchange() as incoming:
+        with frames.exchange(max(DRAIN_S, within_s)) as incoming:
             self._request(op, len(names), *numbers, payload=names)
             facts = frames.answer(time.monotonic() + IDLE_S)
             yield from frames.stream(frames.mark + b" ", within_s and time.monotonic() + within_s)

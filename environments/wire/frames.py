@@ -49,8 +49,11 @@ class Frames:
         return f"{self._nonce}:{self.number}".encode()
 
     @contextmanager
-    def exchange(self) -> Iterator[Incoming]:
-        """Guard one request and its answer: a fault stays, any other interruption is recovered from."""
+    def exchange(self, drain_s: float = DRAIN_S) -> Iterator[Incoming]:
+        """Guard one request and its answer: a fault stays, any other interruption is recovered from.
+
+        `drain_s` is the time that the rest of an interrupted answer may take.
+        """
         if self.fault:
             raise self.fault
         try:
@@ -59,11 +62,11 @@ class Frames:
             if not isinstance(fault, DiskFull):
                 self.fault = fault
                 raise
-            self._resynchronize()
+            self._resynchronize(drain_s)
             raise
         except BaseException:
             if not self.fault:
-                self._resynchronize()
+                self._resynchronize(drain_s)
             raise
 
     def request(self, op: str, *numbers: int | str, payload: bytes = b"") -> None:
@@ -115,7 +118,7 @@ class Frames:
             yield kept[:at]
         self._incoming.give_back(kept[at + len(mark) :])
 
-    def _resynchronize(self) -> None:
+    def _resynchronize(self, drain_s: float) -> None:
         """End a running action and read away what was not read."""
         try:
             if self.unanswered:
@@ -126,7 +129,7 @@ class Frames:
                 self.unanswered = False
                 self.late_answer = fields
             self.request("s")
-            until = time.monotonic() + DRAIN_S
+            until = time.monotonic() + drain_s
             for _ in self.stream(f"{self._nonce} {self.number} synchronized\n".encode(), until):
                 if time.monotonic() > until:
                     raise SupervisorLost("the harness was interrupted in the middle of a long answer")

@@ -76,6 +76,7 @@ EXEMPT = {
     "PriceRef.sha256": HASH,
     "PriceRef.source": PUBLIC,
     "Resumed.rerun": OURS,
+    "SystemChange.reached_by": OURS,
     "TaskRef.benchmark": LOOKED_UP,
     "TaskRef.digest": HASH,
     "TaskRef.id": LOOKED_UP,

@@ -46,7 +46,7 @@ SCHEMA_VERSION = "1.2"
 """Version of the format.
 
 1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
-outputs (`complete`) and of tasks (`language`).
+outputs (`complete`), of tasks (`language`) and of snapshots (`complete`, `why_incomplete`).
 """
 
 

@@ -194,3 +194,7 @@ class Snapshot(BaseEvent):
     """Paths whose state could not be read."""
     seconds: float = 0.0
     """Time that taking the snapshot cost."""
+    complete: bool | None = None
+    """True if the record holds everything that a restored workspace needs of these changes. null before 1.2."""
+    why_incomplete: Words = ""
+    """Reason for which something is missing, in one line that names the first path, for example a bound in time."""

@@ -23,6 +23,7 @@ from trajectories.record.events import (
     PanelStarted,
     Reply,
     Resumed,
+    Snapshot,
     TrialStarted,
     Voted,
     Warned,
@@ -70,6 +71,8 @@ class TrialView:
                 self._result(event)
             case Resumed():
                 self._resumed(event)
+            case Snapshot(complete=False):
+                self._note(f"the snapshot of step {event.step} is not whole: {event.why_incomplete}", "yellow")
             case Warned():
                 self._note(event.text, "yellow")
             case Exited():

@@ -6,12 +6,12 @@ It holds no contents, only sizes and hashes, and does no I/O. Paths are texts of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from trajectories.errors import RecordError
-from trajectories.record.parts import Change
+from trajectories.record.parts import Change, Skipped
 from trajectories.record.paths import components, parent_of
 
 
@@ -47,7 +47,7 @@ class PathState:
             return "" if self.link else "the link's target is not known"
         if self.type == "file":
             if self.sha256 is None:
-                return "its content could not be read"
+                return f"its content was not read ({self.size} bytes)"
             if not self.kept:
                 return f"its content was not kept ({self.size} bytes)"
         return ""
@@ -178,6 +178,14 @@ def _aspects(first: PathState, second: PathState) -> Iterator[Literal["content",
 def total_bytes(manifest: Manifest) -> int:
     """Return the size of all files together in bytes, as far as it is known."""
     return sum(entry.size or 0 for entry in manifest.values() if entry.type == "file")
+
+
+def in_one_line(skipped: Sequence[Skipped]) -> str:
+    """Return the first path with its reason, and the number of the others; an empty text if there are none."""
+    if not skipped:
+        return ""
+    more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
+    return f"{skipped[0].path}: {skipped[0].why}{more}"
 
 
 def in_tree_order(manifest: Manifest) -> list[tuple[tuple[bytes, ...], str, PathState]]:

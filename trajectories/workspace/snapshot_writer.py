@@ -17,6 +17,7 @@ from trajectories.blobs.batch import BlobBatch
 from trajectories.record.events import Snapshot
 from trajectories.record.parts import Change, Skipped
 from trajectories.record.paths import to_text
+from trajectories.workspace.manifest import PathState, in_one_line
 from trajectories.writing.recorder import Recorder
 
 CONTENT_BYTES = 64 << 20
@@ -95,18 +96,25 @@ class SnapshotWriter:
         """Add a path whose state could not be read."""
         self._unread.append(Skipped(path=to_text(os.fsencode(path)), why=reason))
 
-    def finish(self) -> Snapshot:
-        """Make the contents durable, append the event, and return it as it was written."""
+    def finish(self, bound: str = "") -> Snapshot:
+        """Make the contents durable, append the event, and return it as it was written.
+
+        `bound` describes the bound that ended the reading of contents, if one did.
+        """
         try:
             self._batch.commit()
         except OSError as error:
             raise self._recorder.full(error) from None
+        changes = tuple(self._changes[path] for path in sorted(self._changes))
+        missing = [*self._unread, *_without_content(changes)]
         return self._recorder.append(
             Snapshot(
                 step=self._step,
-                changes=tuple(self._changes[path] for path in sorted(self._changes)),
+                changes=changes,
                 unread=tuple(self._unread),
                 seconds=round(time.monotonic() - self._began, 6),
+                complete=not missing,
+                why_incomplete=": ".join(filter(None, (bound, in_one_line(missing)))),
             )
         )
 
@@ -118,3 +126,10 @@ class SnapshotWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._batch.__exit__(kind, error, trace)
+
+
+def _without_content(changes: Iterable[Change]) -> list[Skipped]:
+    files = ((change, PathState.of(change)) for change in changes if change.change != "deleted")
+    return [
+        Skipped(path=change.path, why=file.missing) for change, file in files if file.type == "file" and file.missing
+    ]

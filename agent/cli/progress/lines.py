@@ -13,6 +13,7 @@ from trajectories.record.events import (
     EnvStarted,
     EvaluationStarted,
     Exited,
+    Snapshot,
     TrialStarted,
     Warned,
 )
@@ -40,7 +41,7 @@ class LineView(ProgressView):
                     self.note(f"note: {loss}")
             case ActionFinished():
                 self.note(f"step {event.step}   {state.result}   {state.cost()}   $ {state.command}")
-            case CallFailed() | Warned():
+            case CallFailed() | Warned() | Snapshot(complete=False):
                 self.note(state.warning)
             case Exited() | EvaluationStarted():
                 self.note(state.phase)

@@ -17,6 +17,7 @@ from trajectories.record.events import (
     EvaluationStarted,
     Exited,
     Limits,
+    Snapshot,
     Warned,
 )
 from trajectories.record.text import printable
@@ -58,6 +59,8 @@ class ProgressState:
                 self.command, self.result = _on_one_line(event.script), ""
             case ActionFinished():
                 self.result = _result(event)
+            case Snapshot(complete=False):
+                self.warning = f"the snapshot of step {event.step} is not whole: {printable(event.why_incomplete)}"
             case Warned():
                 label = "not restored: " if event.kind == "not_restored" else ""
                 self.warning = printable(f"{label}{event.text}")

@@ -27,10 +27,14 @@ from trajectories.writing import excerpts
 
 _BATCH = 500
 _REMOVE_S = 300.0
+_LINES = 20
+"""Most paths that are named one by one."""
 
 
 def restore(environment: Environment, state: WorkspaceState) -> list[str]:
-    """Bring a started environment's workspace to this state; return one line for each path that stays different.
+    """Bring a started environment's workspace to this state; return lines about paths that stay different.
+
+    There is one line for each path, but no more than a model can read: the last one counts the others.
 
     Raises: EnvironmentFault, RecordError.
     """
@@ -42,7 +46,8 @@ def restore(environment: Environment, state: WorkspaceState) -> list[str]:
     missing = {path: entry for path, entry in state.manifest.items() if os.fsdecode(from_text(path)) not in same}
     if missing:
         environment.put(as_file(archive_of(replace(state, manifest=missing))), ".")
-    return [f"{skipped.path}: {skipped.why}" for skipped in (*left_out(missing), *state.unread)]
+    lines = [f"{skipped.path}: {skipped.why}" for skipped in (*left_out(missing), *state.unread)]
+    return lines if len(lines) <= _LINES else [*lines[:_LINES], f"and {len(lines) - _LINES} more paths"]
 
 
 def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Mapping[str, PathState]) -> set[str]:

@@ -15,7 +15,7 @@ import zstandard
 
 from environments.conformance.broken.wrapper import Claims
 from environments.listing.listing import Changed, ListedPath, Listing
-from environments.protocol import EnvironmentFault, EnvironmentLost, Export
+from environments.protocol import DIGEST_S, EnvironmentFault, EnvironmentLost, Export
 
 Pairs = Iterable[tuple[tarfile.TarInfo, bytes]]
 
@@ -263,5 +263,5 @@ class GetsAllOrNothing(Claims):
 class DigestsOfNames(Claims):
     """The name is hashed instead of the content."""
 
-    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+    def digests(self, paths: Sequence[str], within_s: float = DIGEST_S) -> dict[str, str]:
         return {path: hashlib.sha256(os.fsencode(path)).hexdigest() for path in paths}

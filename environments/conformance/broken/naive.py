@@ -22,7 +22,7 @@ import zstandard
 
 from environments.listing.listing import Changed, ListedPath, Listing
 from environments.promises import Promise
-from environments.protocol import EnvironmentSpec, Execution, Export, Started
+from environments.protocol import DIGEST_S, EnvironmentSpec, Execution, Export, Started
 
 
 class Naive:
@@ -95,7 +95,7 @@ class Naive:
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         yield self._tarred([(os.path.join(self.workdir, path), path) for path in paths])
 
-    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+    def digests(self, paths: Sequence[str], within_s: float = DIGEST_S) -> dict[str, str]:
         files = [(path, Path(self.workdir, path)) for path in paths]
         return {path: hashlib.sha256(file.read_bytes()).hexdigest() for path, file in files if file.is_file()}
 

@@ -12,7 +12,7 @@ import zstandard
 
 from environments.conformance.broken.archives import read, tarred, written
 from environments.conformance.broken.wrapper import Claims
-from environments.protocol import EnvironmentLost, Execution, Export
+from environments.protocol import DIGEST_S, EnvironmentLost, Execution, Export
 
 CHUNK_BYTES = 4 << 20
 
@@ -57,7 +57,7 @@ class CutsLists(Claims):
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         return super().get_files(paths[:1024])
 
-    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+    def digests(self, paths: Sequence[str], within_s: float = DIGEST_S) -> dict[str, str]:
         return super().digests(paths[:1024])
 
 

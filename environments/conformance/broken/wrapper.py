@@ -9,7 +9,7 @@ from typing import BinaryIO, ClassVar
 
 from environments.listing.listing import Listing
 from environments.promises import Promise
-from environments.protocol import Environment, Execution, Export, Kind, Started
+from environments.protocol import DIGEST_S, Environment, Execution, Export, Kind, Started
 
 
 class Claims:
@@ -71,8 +71,8 @@ class Claims:
     def get_files(self, paths: Sequence[str]) -> Iterator[bytes]:
         return self.inner.get_files(paths)
 
-    def digests(self, paths: Sequence[str]) -> dict[str, str]:
-        return self.inner.digests(paths)
+    def digests(self, paths: Sequence[str], within_s: float = DIGEST_S) -> dict[str, str]:
+        return self.inner.digests(paths, within_s)
 
     def listing(self) -> Listing:
         return self.inner.listing()
