@@ -8,7 +8,7 @@ from agent.trial.outcome import Outcome
 from agent.trial.restoring.restore import restore
 from agent.trial.restoring.standing import Standing
 from agent.trial.verdict import evaluate
-from agent.trial.workplace import Lease, start_environment
+from agent.trial.workplace import lease_for, start_environment
 from environments.protocol import EnvironmentFault
 from trajectories.interrupts import interruptible
 from trajectories.record.events import Warned, WorkspaceExported
@@ -29,7 +29,7 @@ def finish(order: Order, recorder: Recorder, standing: Standing) -> Outcome:
 
 
 def _export_again(order: Order, recorder: Recorder, standing: Standing, outcome: Outcome) -> WorkspaceExported | None:
-    lease = Lease(order.make_environment(recorder.directory.name, recorder.observer))
+    lease = lease_for(order, recorder.directory.name, recorder)
     try:
         with interruptible():
             place = start_environment(order, recorder, lease)

@@ -22,7 +22,7 @@ from agent.trial.restoring.losses import lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening
-from agent.trial.workplace import Lease, Workplace
+from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps import until_step
@@ -63,7 +63,7 @@ class Fork:
 
     def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`; the image of the parent's last checkpoint, if there is one."""
-        return Lease(self.checkpoint.make_environment(order, trial, reporter))
+        return lease_for(order, trial, reporter, self.checkpoint.image)
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; a parent without workspaces is repeated command by command, which brings back everything."""

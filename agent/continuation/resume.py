@@ -31,7 +31,7 @@ from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.run import run_trial
 from agent.trial.session import LockedRecord, locked_record
 from agent.trial.start import Opening, Turn
-from agent.trial.workplace import Lease, Workplace
+from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.reporting import Reporter
 from trajectories.interrupts import interruptible
 from trajectories.reading.family import directory_of_parent
@@ -77,7 +77,7 @@ class Resume:
 
     def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`; the image of the last checkpoint, if there is one."""
-        return Lease(self.checkpoint.make_environment(order, trial, reporter))
+        return lease_for(order, trial, reporter, self.checkpoint.image)
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; the last snapshot's state, or that of the parent for a fork that has no snapshot yet."""

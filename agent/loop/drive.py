@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from agent.loop.history import History
 from agent.loop.instructions import Ask, Run, Say, Stop
 from agent.loop.loop import Loop
+from agent.loop.texts import PromptTexts
 from agent.models.protocol import CallFailure, Completion, Model, Request
 from agent.models.retries import RetryPolicy
 from agent.trial.session import Session
 from agent.trial.start import Turn
-from environments.protocol import DiskFull, EnvironmentLost, Execution
+from environments.protocol import DiskFull, EnvironmentLost, Execution, OutOfMemory
 from trajectories.interrupts import interruptible, sleep
 from trajectories.record.events import (
     ActionFinished,
@@ -25,6 +26,7 @@ from trajectories.record.events import (
     CallFailed,
     CallFinished,
     CallStarted,
+    Ended,
     Message,
     Warned,
 )
@@ -42,17 +44,21 @@ class Driver:
     everything that was finished.
     """
 
-    def __init__(self, loop: Loop, model: Model, session: Session, retries: RetryPolicy) -> None:
+    def __init__(self, loop: Loop, model: Model, session: Session, retries: RetryPolicy, texts: PromptTexts) -> None:
         self._loop = loop
         self._model = model
+        self._texts = texts
         self._limits = session.limits
-        self._environment = session.environment
+        self._lease = session.lease
+        self._recovery = session.recovery
         self._recorder = session.recorder
         self._pricing = session.pricing
         self._retries = retries
         self._snapshots = session.snapshots
         self._history = History(session.recorder)
         self._warned = False
+        self._loss = ""
+        """Reason for which the environment was lost during an action."""
 
     def take_in(self, events: Iterable[BaseEvent]) -> None:
         """Begin where a record ends: none of these events is performed or written again."""
@@ -89,8 +95,8 @@ class Driver:
         """Follow the loop until it stops. After each step a snapshot of the workspace is kept."""
         while True:
             instruction = self._loop.next(self._recorder.now_s)
-            if isinstance(instruction, Ask | Stop):
-                self._snapshots.after_step(self._limits.tally.steps)
+            if isinstance(instruction, Ask | Stop) and not self._keep(instruction):
+                continue
             match instruction:
                 case Say():
                     self._say(instruction)
@@ -98,8 +104,31 @@ class Driver:
                     self._ask(instruction)
                 case Run():
                     self._run(instruction)
+                case Stop(exit) if exit.cause == "environment_lost" and self._loss:
+                    return Exit.of("environment_lost", f"{exit.detail}: {self._loss}")
                 case Stop():
                     return instruction.exit
+
+    def _keep(self, instruction: Ask | Stop) -> bool:
+        """Keep the workspace as it is after the last step; return False if that led to other instructions."""
+        if isinstance(instruction, Stop) and instruction.exit.cause == "environment_lost":
+            return True  # there is nothing to keep it from
+        step = self._limits.tally.steps
+        try:
+            self._snapshots.after_step(step)
+            return True
+        except OutOfMemory as loss:
+            if not self._recovery.is_possible(loss, step):
+                raise
+            self._recorder.append(Warned(kind="environment_lost", text=str(loss)))
+            self._recover(step, tell=isinstance(instruction, Ask))
+            return False
+
+    def _recover(self, step: int, *, tell: bool = True) -> None:
+        """Continue in a new environment, and tell the model."""
+        lost = self._recovery.recover(step)
+        if tell:
+            self._loop.say(Say("user", self._texts.resumed(lost), "notice"))
 
     def _say(self, say: Say) -> None:
         message = Message(
@@ -202,22 +231,28 @@ class Driver:
         self._recorder.sync()
         self._loop.feed(started)
         result: Execution | None = None
+        goes_on_elsewhere = False
         try:
             with interruptible():
-                result = self._environment.execute(script, deadline_s=run.deadline_s)
+                result = self._lease.environment.execute(script, deadline_s=run.deadline_s)
         except DiskFull:
             raise
         except EnvironmentLost as error:
             self._recorder.append(Warned(kind="environment_lost", text=str(error)))
-            result = Execution("environment_lost", b"", 0, self._recorder.now_s - started.mono_s)
+            goes_on_elsewhere = self._recovery.is_possible(error, run.step)
+            ended: Ended = "oom" if goes_on_elsewhere else "environment_lost"
+            result = Execution(ended, b"", 0, self._recorder.now_s - started.mono_s)
+            self._loss = str(error)
         except KeyboardInterrupt:
             seconds = self._recorder.now_s - started.mono_s
             self._finish(run, result or Execution("interrupted", b"", 0, seconds))
             raise
-        finished = self._finish(run, result)
+        finished = self._finish(run, result, ended_environment=goes_on_elsewhere)
         self._loop.feed(finished.model_copy(update={"tool_call_id": run.tool_call_id}))  # its observation answers it
+        if goes_on_elsewhere:
+            self._recover(run.step)
 
-    def _finish(self, run: Run, result: Execution) -> ActionFinished:
+    def _finish(self, run: Run, result: Execution, *, ended_environment: bool = False) -> ActionFinished:
         stderr = None
         if result.stderr is not None:
             stderr = self._recorder.output(result.stderr, result.stderr_counted)
@@ -237,5 +272,6 @@ class Driver:
                 stderr=stderr,
                 left_running=result.left_running,
                 shell_lost=result.shell_lost,
+                ended_environment=ended_environment,
             )
         )

@@ -34,7 +34,7 @@ class LoopWorker:
         loop = Loop(
             opening.messages, session.limits, model.action_format, model.fence or self._texts.fence, self._texts
         )
-        driver = Driver(loop, self._model, session, self._retries)
+        driver = Driver(loop, self._model, session, self._retries, self._texts)
         driver.take_in(session.history)
         driver.inherit(opening.inherited)
         if opening.lost_call is not None:

@@ -80,7 +80,7 @@ class Replay:
         events = [event for event in events if getattr(event, "step", 0) <= to]
         workspaces = self._workspaces(environment)
         finished = [event for event in events if isinstance(event, ActionFinished)]
-        in_step = Counter(event.step for event in finished if event.ended not in CUT_OFF)
+        in_step = Counter(event.step for event in finished if _had_effects(event))
         started: ActionStarted | None = None
         action = ""
         for event in events:
@@ -90,7 +90,7 @@ class Replay:
                     if event.action not in self._report.not_replayed:
                         self._report.not_replayed.append(event.action)
                 case ActionFinished() if started is not None and event.action == started.action:
-                    if event.ended not in CUT_OFF:
+                    if _had_effects(event):
                         self._compare_action(started, event, environment, outputs)
                         if workspaces is not None and in_step[event.step] > 1:
                             workspaces.note(event.action)
@@ -214,6 +214,11 @@ class Replay:
     def _diverged(self, divergence: Divergence) -> None:
         self._report.divergences.append(divergence)
         self._say(f"{divergence.action}: {divergence.name}: {divergence.detail}")
+
+
+def _had_effects(recorded: ActionFinished) -> bool:
+    """Report if a recorded action is a part of what came after it: neither was it cut off, nor its effects lost."""
+    return recorded.ended not in CUT_OFF and not recorded.ended_environment
 
 
 def _end_of(result: ActionFinished | Execution) -> tuple[str, int | None, int | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agent.trial.order import Order
 from agent.trial.start import Opening
-from agent.trial.workplace import Lease, Workplace
+from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.reporting import Reporter
 from trajectories.record.events import BaseEvent, TrialStarted
 
@@ -28,7 +28,7 @@ class Fresh:
 
     def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`."""
-        return Lease(order.make_environment(trial, reporter))
+        return lease_for(order, trial, reporter)
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; the task's files are there already."""

@@ -82,11 +82,15 @@ class Order:
             limits=self.limits,
         )
 
-    def make_environment(self, trial: str, reporter: Reporter | None = None) -> Environment:
-        """Return the environment of this trial, not yet started; `reporter` shows the progress of a pull or a build."""
+    def make_environment(self, trial: str, reporter: Reporter | None = None, image: str | None = None) -> Environment:
+        """Return the environment of this trial, not yet started, in `image` if that is not the order's own.
+
+        `reporter` shows the progress of a pull or a build.
+        """
         from environments.choose import make
 
-        return make(replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial}), reporter)
+        spec = replace(self.spec, labels={**self.spec.labels, "retrace.trial": trial})
+        return make(spec if image is None else replace(spec, image=image, build=None), reporter)
 
 
 def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:

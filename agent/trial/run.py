@@ -8,11 +8,14 @@ call, the wait for a retry, a command, a snapshot, the export and the evaluation
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from agent.trial.export import export
 from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.priced import CallPricing
+from agent.trial.restoring.recovery import Recovery
 from agent.trial.session import Session, locked_record
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Start
@@ -57,23 +60,30 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
 
 def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) -> Outcome:
     """Run one trial whose record is open. Its environment is released before the evaluation begins."""
-    worker.warm_up()
-    lease = start.environment(order, recorder.directory.name, recorder.observer)
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
-    try:
-        work(order, start, worker, recorder, lease, outcome)
-        exported = export(recorder, lease.environment, outcome)
-    finally:
-        lease.release()
+    exported = None
+    with ExitStack() as releasing:
+        lease = work(order, start, worker, recorder, outcome, releasing)
+        if lease is not None:
+            exported = export(recorder, lease.environment, outcome)
     if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
         evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
     return outcome
 
 
-def work(order: Order, start: Start, worker: Worker, recorder: Recorder, lease: Lease, outcome: Outcome) -> None:
-    """Let the worker act until the trial is over, and record its exit, whatever it is."""
+def work(
+    order: Order, start: Start, worker: Worker, recorder: Recorder, outcome: Outcome, releasing: ExitStack
+) -> Lease | None:
+    """Let the worker act until the trial is over, and record its exit, whatever it is.
+
+    Returns the lease of the environment, which `releasing` releases; None if there was none.
+    """
     limits = LimitCheck(order.limits)
+    lease = None
     try:
+        worker.warm_up()
+        lease = start.environment(order, recorder.directory.name, recorder)
+        releasing.callback(lease.release)
         with interruptible():
             session = open_session(order, start, recorder, lease, limits)
         outcome.exit = worker.work(session)
@@ -90,6 +100,7 @@ def work(order: Order, start: Start, worker: Worker, recorder: Recorder, lease: 
         steps = max(start.steps, limits.tally.steps)  # a start that failed has counted nothing yet
         recorder.append(Exited(exit=outcome.exit, steps=steps))
         recorder.sync()
+    return lease
 
 
 def open_session(order: Order, start: Start, recorder: Recorder, lease: Lease, limits: LimitCheck) -> Session:
@@ -107,11 +118,11 @@ def open_session(order: Order, start: Start, recorder: Recorder, lease: Lease, l
     return Session(
         order=order,
         recorder=recorder,
-        environment=place.environment,
-        started=place.started,
+        lease=lease,
         limits=limits,
         pricing=CallPricing(order.model.info, order.prices),
         snapshots=snapshots,
+        recovery=Recovery(place, limits, snapshots),
         history=history,
         opening=start.opening(place, lost),
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent.trial.limits import LimitCheck
 from agent.trial.priced import CallPricing
+from agent.trial.restoring.recovery import Recovery
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Opening
 from agent.trial.workplace import Workplace
@@ -80,6 +81,7 @@ class Session(Workplace):
     limits: LimitCheck
     pricing: CallPricing
     snapshots: Snapshots
+    recovery: Recovery
     history: tuple[BaseEvent, ...]
     """Events that the record holds already: the worker takes them in, and nothing of them is done again."""
     opening: Opening

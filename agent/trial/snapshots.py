@@ -61,6 +61,11 @@ class Snapshots:
         """Files that a bound kept out of the last snapshot."""
         self._mark = Listing() if after is None else environment.listing()
 
+    def continue_in(self, environment: Environment) -> None:
+        """Go on in another environment, whose workspace is in the state of the last snapshot."""
+        self._environment = environment
+        self._mark = environment.listing()
+
     def keep_first(self) -> None:
         """Keep the whole state that the trial begins with."""
         self.after_step(0)

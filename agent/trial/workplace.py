@@ -6,28 +6,57 @@ A `Lease` is an environment and who releases it. A `Workplace` is an open record
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.trial.order import Order
-from environments.protocol import Environment, Started
+from environments.protocol import Environment, EnvironmentLost, Started
+from environments.reporting import Reporter
 from trajectories.record.events import EnvStarted, Warned
 from trajectories.writing.recorder import Recorder
 
+MakeEnvironment = Callable[[str | None], Environment]
+"""Makes an environment, not yet started; from this image if one is named."""
 
-@dataclass(frozen=True)
+
+@dataclass
 class Lease:
     """An environment for one trial, and who releases it."""
 
     environment: Environment
     started: Started | None = None
-    """Facts about an environment that runs already; None if the session has to start it."""
+    """Facts about the environment, once it runs; None if the session has to start it."""
     released_by_session: bool = True
     """False for an environment whose owner goes on using it."""
+    make_another: MakeEnvironment | None = None
+    """Makes an environment in place of one that is lost; None if it cannot be replaced."""
+
+    def replace(self, image: str | None) -> None:
+        """Stop the environment, and lease another one that is not started yet.
+
+        Raises: EnvironmentLost if it cannot be replaced.
+        """
+        if self.make_another is None:
+            raise EnvironmentLost("the environment of this trial cannot be replaced, because somebody else made it")
+        self.release()
+        self.environment, self.started = self.make_another(image), None
 
     def release(self) -> None:
         """Stop the environment, unless its owner does that."""
         if self.released_by_session:
             self.environment.stop()
+
+
+def lease_for(order: Order, trial: str, reporter: Reporter | None, image: str | None = None) -> Lease:
+    """Return a lease of the environment of an order, which can be replaced; in `image` if that is not the order's own.
+
+    `reporter` shows the progress of a pull or a build.
+    """
+
+    def make(newer: str | None) -> Environment:
+        return order.make_environment(trial, reporter, newer or image)
+
+    return Lease(make(None), make_another=make)
 
 
 @dataclass(frozen=True)
@@ -36,8 +65,18 @@ class Workplace:
 
     order: Order
     recorder: Recorder
-    environment: Environment
-    started: Started
+    lease: Lease
+
+    @property
+    def environment(self) -> Environment:
+        """The environment, which may be replaced while the trial runs."""
+        return self.lease.environment
+
+    @property
+    def started(self) -> Started:
+        """Facts about the environment."""
+        assert self.lease.started is not None
+        return self.lease.started
 
 
 def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workplace:
@@ -46,7 +85,7 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
     Raises: EnvironmentFault, TaskError.
     """
     if lease.started is not None:
-        return Workplace(order, recorder, lease.environment, lease.started)
+        return Workplace(order, recorder, lease)
     began = time.monotonic()
     started = lease.environment.start()
     recorder.append(_env_started(started, time.monotonic() - began))
@@ -56,7 +95,8 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
     for skipped in order.benchmark.prepare(order.task, lease.environment):
         text = f"not copied into the workspace: {skipped.path} ({skipped.why})"
         recorder.append(Warned(kind="not_copied", text=text))
-    return Workplace(order, recorder, lease.environment, started)
+    lease.started = started
+    return Workplace(order, recorder, lease)
 
 
 def _env_started(started: Started, seconds: float) -> EnvStarted:

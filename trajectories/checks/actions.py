@@ -114,6 +114,8 @@ class Actions:
             yield f"action {action} exited, but has the exit_code {event.exit_code} and the signal {event.signal}"
         if (event.stderr is not None) != (event.streams == "separate"):
             yield f"action {action} has {event.streams} streams, but {'no' if event.stderr is None else 'a'} stderr"
+        if event.ended_environment and event.ended != "oom":
+            yield f"action {action} ended its environment, but by its own end it {event.ended}"
         for output in (event.output, event.stderr):
             if output is not None and (problem := self._contents.output_problem(output)):
                 yield f"action {action}: {problem}"

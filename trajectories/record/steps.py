@@ -180,6 +180,9 @@ class ActionFinished(BaseEvent):
     """Number of the action's processes that still run in the background."""
     shell_lost: Words | None = None
     """Reason for which the state of a persistent shell (directory, variables, functions) is gone after this action."""
+    ended_environment: bool = False
+    """True if the environment ended with the action, and the trial continued in another one (`resumed`). All that the
+    action did is lost."""
 
 
 class Snapshot(BaseEvent):

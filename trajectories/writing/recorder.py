@@ -105,6 +105,14 @@ class Recorder:
                 self.observer = None
         return event
 
+    def note(self, line: str) -> None:
+        """Show the observer a line that no event holds, such as the progress of a pull."""
+        if self.observer is not None:
+            try:
+                self.observer.note(line)
+            except Exception:  # as above
+                self.observer = None
+
     def _now(self) -> tuple[str, float]:
         return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), self.now_s
 

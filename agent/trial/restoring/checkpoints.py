@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from agent.trial.order import Order
 from agent.trial.restoring.standing import Standing
 from environments.docker.environment import CHECKPOINT
-from environments.protocol import Environment, EnvironmentUnavailable, Kind
-from environments.reporting import Reporter
+from environments.protocol import EnvironmentUnavailable, Kind
 
 
 @dataclass(frozen=True)
@@ -17,12 +15,6 @@ class CheckpointImage:
 
     image: str | None = None
     lost: tuple[str, ...] = ()
-
-    def make_environment(self, order: Order, trial: str, reporter: Reporter | None) -> Environment:
-        """Return the order's environment, not yet started, in this image."""
-        if self.image is not None:
-            order = replace(order, spec=replace(order.spec, image=self.image, build=None))
-        return order.make_environment(trial, reporter)
 
 
 def checkpoint_image(standing: Standing, kind: Kind) -> CheckpointImage:

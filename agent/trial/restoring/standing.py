@@ -106,7 +106,8 @@ def standing_of(events: Iterable[BaseEvent]) -> Standing:
                             "record cannot be continued (agent show --check names the first inconsistency)"
                         )
                     standing.taken_in += [running, event]
-                    standing.rerun.append((running, event))
+                    if not event.ended_environment:  # what it did is lost, and the model was told
+                        standing.rerun.append((running, event))
                     if event.left_running:
                         standing.left_running[event.action] = event.left_running
                 running = None
