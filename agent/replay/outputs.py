@@ -46,17 +46,22 @@ class OutputComparison:
         """First and last time of the record; an import has none at its beginning, and may have none at all."""
         self._replay_began_s = time.time()
 
-    def streams(self, recorded: ActionFinished, replayed: Execution) -> list[ComparedStream] | None:
+    def streams(self, script: str, recorded: ActionFinished, replayed: Execution) -> list[ComparedStream] | None:
         """Compare each stream of an action; None if the record does not hold one of them whole."""
         pairs = [(recorded.output, replayed.output)]
         if recorded.stderr is not None:
             pairs.append((recorded.stderr, b"" if replayed.stderr is None else replayed.stderr))
-        streams = [self.compare(then, now, recorded) for then, now in pairs]
+        streams = [self.compare(then, now, script, recorded) for then, now in pairs]
         compared = [stream for stream in streams if stream is not None]
         return compared if len(compared) == len(streams) else None
 
-    def compare(self, then: Output, now: bytes | Spooled, finished: ActionFinished | None) -> ComparedStream | None:
-        """Compare one output of an action, or of the end of the record; None if the record does not hold it whole."""
+    def compare(
+        self, then: Output, now: bytes | Spooled, script: str, finished: ActionFinished | None
+    ) -> ComparedStream | None:
+        """Compare one output of a script, until `finished` or the end of the record.
+
+        None if the record does not hold it whole.
+        """
         if not then.complete or (self._imported and then.kept < then.bytes):  # so in imports before schema 1.2
             return None
         if max(then.kept, len(now)) > NORMALIZED_BYTES and then.blob is not None:
@@ -70,7 +75,7 @@ class OutputComparison:
         if data is None:
             return None
         printed = as_read(bytes(now)) if self._as_text and b"\r" not in data else bytes(now)
-        comparison = compare(data, printed, self._span(finished), Span(self._replay_began_s, time.time()))
+        comparison = compare(data, printed, self._span(finished), Span(self._replay_began_s, time.time()), script)
         if then.masked and not comparison.equal:
             comparison = Comparison(identical=False, equal=False, noise=("masked",))
         return ComparedStream(comparison, "" if comparison.identical else first_difference(data, printed))

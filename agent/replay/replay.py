@@ -123,7 +123,7 @@ class Replay:
         end_recorded = recorded.ended != "unknown"
         ends_equal = _end_of(recorded) == _end_of(result)
         report.returncodes_equal += ends_equal
-        streams = outputs.streams(recorded, result)
+        streams = outputs.streams(started.script, recorded, result)
         comparisons = [stream.comparison for stream in streams or ()]
         if streams is not None:
             report.outputs_identical += all(comparison.identical for comparison in comparisons)
@@ -162,7 +162,7 @@ class Replay:
         ends = []
         for command in recorded.commands:
             result = self._execute(command, environment)
-            stream = recorded.compare(result, outputs)
+            stream = recorded.compare(command, result, outputs)
             if stream is None:
                 ends.append(f"{command.action} ended with {_shown(result)} and submitted nothing")
                 continue

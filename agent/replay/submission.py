@@ -21,10 +21,10 @@ class Submitting:
     text: Output
     commands: tuple[ActionStarted, ...]
 
-    def compare(self, replayed: Execution, outputs: OutputComparison) -> ComparedStream | None:
+    def compare(self, command: ActionStarted, replayed: Execution, outputs: OutputComparison) -> ComparedStream | None:
         """Compare what a command hands in with the recorded submission; None if it does not submit."""
         text = submitted(bytes(replayed.output)) if replayed.exit_code == 0 else None
-        return None if text is None else outputs.compare(self.text, text, None)
+        return None if text is None else outputs.compare(self.text, text, command.script, None)
 
 
 def submitting(first: TrialStarted, events: list[Event]) -> Submitting | None:

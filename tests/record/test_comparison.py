@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from tests.record.cpu_time import check_linear
 from trajectories.comparison.compare import NORMALIZED_BYTES, Span, compare, first_difference, first_differing_byte
-from trajectories.comparison.noise import NORMALIZERS
+from trajectories.comparison.noise import NORMALIZERS, PAIRED, SUSPECTED, Circumstances
 
 DAY_S = 86400.0
 THEN = Span(1_780_000_000, 1_780_003_600)  # 2026-05-28, 20:26 to 21:26 UTC
@@ -27,7 +27,47 @@ NOISE = [
     ("in /tmp/retrace-12-345-678-abc_1/workspace", "in /tmp/retrace-9-8-7-zz/workspace", "temporary names"),
     ("3 passed in 0.12s", "3 passed in 1.5s", "durations"),
     ("real\t0m0.012s", "real\t1m2.5s", "durations"),
-    ("took 12 ms", "took 9 ms", "durations"),
+    ("===== 3 passed in 0.12s =====", "==== 3 passed in 12.50s ====", "durations"),
+    (
+        "== 1 failed, 9 passed, 2 warnings in 9.99s ==",
+        "= 1 failed, 9 passed, 2 warnings in 61.01s (0:01:01) =",
+        "durations",
+    ),
+    ("=== 9 passed in 59.90s ===", "== 9 passed in 61.01s (0:01:01) ==", "durations"),
+    (
+        "\x1b[32m== \x1b[1m1 passed\x1b[0m\x1b[32m in 0.01s\x1b[0m ==",
+        "\x1b[32m= \x1b[1m1 passed\x1b[0m\x1b[32m in 10.01s\x1b[0m =",
+        "durations",
+    ),
+    ("1 passed in 0.12 seconds", "1 passed in 1.12 seconds", "durations"),
+    ("Ran 3 tests in 0.001s", "Ran 3 tests in 0.012s", "durations"),
+    ("0.01s call     test_a.py::test_a", "0.02s call     test_a.py::test_a", "durations"),
+    ("ok  \texample.com/a\t0.003s", "ok  \texample.com/a\t1.2s", "durations"),
+    (
+        "test result: ok. 1 passed; 0 failed; finished in 0.00s",
+        "test result: ok. 1 passed; 0 failed; finished in 0.01s",
+        "durations",
+    ),
+    ("10 loops, best of 5: 12.3 nsec per loop", "10 loops, best of 5: 1.3 nsec per loop", "durations"),
+    ("512 bytes (512 B) copied, 0.1 s, 5.1 kB/s", "512 bytes (512 B) copied, 0.2 s, 2.5 kB/s", "durations"),
+    (
+        "platform linux -- Python 3.11.5, pytest-9.0.3, pluggy-1.6.0",
+        "platform linux -- Python 3.11.7, pytest-9.0.3, pluggy-1.6.0",
+        "interpreter banners",
+    ),
+    (
+        "Python 3.11.5 (main, Sep 11 2023, 13:54:46) [GCC 11.2.0] on linux",
+        "Python 3.11.7 (main, Dec  4 2023, 18:10:11) [GCC 11.4.0] on linux",
+        "interpreter banners",
+    ),
+    ("index ae9c8bdf1..5f8f03a87 100644", "index ae9c8bd..5f8f03a 100644", "abbreviated hashes"),
+    ("index ae9c8bd..5f8f03a87", "index ae9c8bdf1..5f8f03a", "abbreviated hashes"),
+    ("p = 0x21e92a0", "p = 0x1c5d2a0", "heap addresses"),
+    ("p = 0x21e92a0 q = 0x1000", "p = 0x101c52a0 q = 0x1000", "heap addresses"),
+    ("{'b': {'y', 'x'}, 'a': 1}", "{'a': 1, 'b': {'x', 'y'}}", "hash-seeded order"),
+    ("[{'b': [1, 2], 'a': 'it, or {'}]", "[{'a': 'it, or {', 'b': [1, 2]}]", "hash-seeded order"),
+    ("frozenset({('b', 1), ('a', 2)})", "frozenset({('a', 2), ('b', 1)})", "hash-seeded order"),
+    ('{"b": {"d": null, "c": {}}, "a": []}', '{"a": [], "b": {"c": {}, "d": null}}', "hash-seeded order"),
     ("<Foo object at 0x7f0e1c2d3e50>", "<Foo object at 0x7fa0b1c2d3e0>", "addresses"),
     ("pid 123", "pid 4567", "process ids"),
     ("/proc/12/stat", "/proc/9876/stat", "process ids"),
@@ -38,14 +78,35 @@ NOISE = [
     ("HEAD is now at 1a2b3c4 first", "HEAD is now at 9f8e7d6 first", "commit hashes"),
     ("{'a', 'b', 'c'}", "{'c', 'a', 'b'}", "hash-seeded order"),
     ("b\na\nc", "a\nb\nc", "unordered listing"),
-    ("x 0.1s\ny 0.2s", "y 0.3s\nx 0.4s", "durations + unordered listing"),
+    ("x\n1 passed in 0.1s", "1 passed in 0.3s\nx", "durations + unordered listing"),
 ]
+
+SUSPECTS = [
+    ("took 12 ms", "took 9 ms", "possible durations"),
+    ("took 3 seconds", "took 4 seconds", "possible durations"),
+    ("result=10ms", "result=20ms", "possible durations"),
+    ("x 0.1s\nRan 3 tests in 0.1s", "x 0.2s\nRan 3 tests in 0.2s", "possible durations"),
+    ("Python 3.11.5", "Python 3.11.7", "interpreter version"),
+    ("GNU bash, version 5.2.15", "GNU bash, version 5.2.37", "interpreter version"),
+]
+"""Differences that only may be noise: they have a name and stay differences."""
 
 REAL = [
     ("exit status 1", "exit status 2"),
     ("-rw-r--r-- 1 a a 12 May 28 20:30 f", "-rw-r--r-- 1 a a 13 Sep 21 14:20 f"),
     ("-rw-r--r-- 1 a a 1700000000 May 28 20:30 f", "-rw-r--r-- 1 a a 1700000001 Sep 21 14:20 f"),
     ("-rwxr-xr-x 1 a a 12 May 28 20:30 f", "-rw-r--r-- 1 a a 12 Sep 21 14:20 f"),
+    ("===== 3 passed in 0.12s =====", "==== 4 passed in 12.50s ===="),
+    ("===== 3 passed in 0.12s =====", "==== 3 failed in 12.50s ===="),
+    ("Python 3.11.5", "Python 3.12.5"),
+    ("platform linux -- Python 3.11.5, pytest-9.0.3", "platform linux -- Python 3.12.5, pytest-9.0.3"),
+    ("platform linux -- Python 3.11.5, pytest-9.0.3", "platform linux -- Python 3.11.5, pytest-9.0.4"),
+    ("0x1000000", "0x2000000"),
+    ("p = 0x21e92a0", "p = 0x21e92b0"),
+    ("index ae9c8bdf1..5f8f03a87 100644", "index ae9c8be..5f8f03a 100644"),
+    ("{'a': 1, 'b': 2}", "{'a': 2, 'b': 1}"),
+    ("{'a': ['x', 'y']}", "{'a': ['y', 'x']}"),
+    ("('a', 'b')", "('b', 'a')"),
     ("1634567890 12 file", "1934567890 12 file"),  # cksum
     ("2024-01-05 rent", "2024-01-06 rent"),
     ("2024-01-05 10:00:00 rent", "2024-01-05 11:00:00 rent"),
@@ -74,8 +135,26 @@ REAL = [
 
 @pytest.mark.parametrize(("then", "now", "name"), NOISE)
 def test_noise_is_named_and_is_not_identical(then: str, now: str, name: str) -> None:
-    comparison = compare(then.encode(), now.encode(), THEN, NOW)
+    comparison = compare(then.encode(), now.encode(), THEN, NOW, "git log; find .")
     assert (comparison.identical, comparison.equal, comparison.name) == (False, True, name)
+
+
+@pytest.mark.parametrize(("then", "now", "name"), SUSPECTS)
+def test_a_difference_that_may_be_noise_is_named_and_stays_a_difference(then: str, now: str, name: str) -> None:
+    comparison = compare(then.encode(), now.encode(), THEN, NOW)
+    assert (comparison.identical, comparison.equal, comparison.name) == (False, False, name)
+
+
+@pytest.mark.parametrize("script", ["", "sort -r names", "find . | sort", "./program"])
+def test_an_order_of_lines_that_a_command_makes_is_a_difference(script: str) -> None:
+    comparison = compare(b"b\na\nc", b"a\nb\nc", THEN, NOW, script)
+    assert (comparison.equal, comparison.name) == (False, "order of lines")
+
+
+def test_a_checksum_is_not_taken_for_a_commit() -> None:
+    then, now = b"1a" * 20, b"2b" * 20
+    assert compare(then, now, THEN, NOW, "python digest.py").name == "output"
+    assert compare(then, now, THEN, NOW, "git rev-parse HEAD").name == "commit hashes"
 
 
 @pytest.mark.parametrize(("then", "now"), REAL)
@@ -85,7 +164,7 @@ def test_a_real_difference_is_reported(then: str, now: str) -> None:
 
 
 def test_a_real_difference_amid_noise_is_reported() -> None:
-    then, now = b"took 1.5s\n1 failed\n", b"took 2.5s\n2 failed\n"
+    then, now = b"Ran 1 test in 1.5s\n1 failed\n", b"Ran 1 test in 2.5s\n2 failed\n"
     assert not compare(then, now, THEN, NOW).equal
 
 
@@ -99,7 +178,8 @@ def test_equal_bytes_are_identical(data: bytes) -> None:
 def test_different_outputs_are_never_equal_without_named_noise(then: bytes, now: bytes) -> None:
     comparison = compare(then, now, THEN, NOW)
     assert comparison.identical == (then == now)
-    assert comparison.equal == (comparison.identical or bool(comparison.noise))
+    named = bool(comparison.noise) and not {*comparison.noise} & {*SUSPECTED, "order of lines"}
+    assert comparison.equal == (comparison.identical or named)
     assert bool(comparison.name) == (then != now)
 
 
@@ -170,7 +250,7 @@ def test_dates_are_data_on_both_sides_if_a_time_is_unknown(
 def test_a_date_that_is_the_same_on_both_sides_does_not_hide_noise_beside_it(
     day: str, spans: tuple[Span | None, Span | None]
 ) -> None:
-    assert compare(f"{day} real 0m0.34s".encode(), f"{day} real 0m0.12s".encode(), *spans).name == "durations"
+    assert compare(f"{day}\nreal\t0m0.34s".encode(), f"{day}\nreal\t0m0.12s".encode(), *spans).name == "durations"
 
 
 def test_a_time_beside_the_same_date_is_data_if_the_date_is() -> None:
@@ -213,8 +293,10 @@ def test_the_first_difference_of_a_long_line_shows_what_is_before_it() -> None:
 def test_every_kind_of_noise_is_removed_in_linear_time(piece: str) -> None:
     def remove(size: int) -> None:
         text = piece * (size // len(piece))
-        for normalize in NORMALIZERS.values():
-            normalize(text, THEN)
+        for normalize in (*NORMALIZERS.values(), *SUSPECTED.values()):
+            normalize(text, Circumstances(THEN, git=True))
+        for pair in PAIRED.values():
+            pair(text, text + "x")
 
     check_linear(remove, 125_000)
 
@@ -229,8 +311,8 @@ def test_comparing_many_timestamps_takes_linear_time() -> None:
 
 
 def test_noise_is_removed_from_outputs_up_to_the_limit() -> None:
-    rest = b"x\n" * ((NORMALIZED_BYTES - len(b"took 0.1s\n")) // 2)
-    then, now = b"took 0.1s\n" + rest, b"took 0.2s\n" + rest
+    rest = b"x\n" * ((NORMALIZED_BYTES - len(b"sys 0.100\n")) // 2)
+    then, now = b"sys 0.100\n" + rest, b"sys 0.200\n" + rest
     assert len(then) == NORMALIZED_BYTES
     assert compare(then, now).name == "durations"
 
