@@ -66,9 +66,10 @@ def test_each_kind_of_cheat_is_found_in_a_recorded_trial(tmp_path: Path, kind: s
     assert rule in {finding.rule for finding in integrity.findings}
 
 
-def test_the_wrapper_is_sure_and_the_copy_a_hint(tmp_path: Path) -> None:
+def test_the_wrapper_that_is_left_is_sure_and_the_copy_a_hint(tmp_path: Path) -> None:
     integrity = solved(tmp_path, CHEATS["wrapping"][0])
     assert {(finding.rule, finding.sure) for finding in integrity.findings} == {
+        ("wrapper", False),
         ("copy_left", False),
         ("calls_original", True),
     }

@@ -27,8 +27,9 @@ from typing import Literal, get_args
 
 from trajectories.analysis.commands import well_known
 from trajectories.analysis.commands.arguments import flags_of, has_flag, inline_code, inner_script, operands_of
+from trajectories.analysis.commands.redirections import absolute
 from trajectories.analysis.commands.reference import BUILD_SCRIPT, Reference
-from trajectories.analysis.commands.shell import Command, FileWrite, Item, absolute, items
+from trajectories.analysis.commands.shell import Command, FileWrite, Item, items
 
 ActionClass = Literal["write", "probe", "git", "execute", "read", "other"]
 PRIORITY: tuple[ActionClass, ...] = get_args(ActionClass)

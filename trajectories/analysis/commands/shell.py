@@ -1,35 +1,44 @@
 """The commands and file writes of a bash script, in order, parsed by tree-sitter.
 
-Nothing is run or classified here. Quotes are removed, variables that the script sets to literal text are expanded, and
-`cd` is followed. An expansion with an unknown value stays as it is written (`$X`, `$(...)`).
+Nothing is run or classified here. `words` says what the words of a command are, `heredocs` takes here-documents out
+before the parse, and `cd` is followed. A text that one command of a pipeline prints, if it is known, is the next
+one's standard input.
 """
 
 from __future__ import annotations
 
-import posixpath
+import itertools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from trajectories.analysis.commands.heredocs import taken_out
+from trajectories.analysis.commands.outputs import output_of
+from trajectories.analysis.commands.redirections import NO_FILES, Files, absolute, files_of
+from trajectories.analysis.commands.words import Words
 from trajectories.analysis.extras import grammar, load
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-_LONGEST_VALUE = 4096
-"""Longest value of a variable that is expanded, in characters: `X=$X$X` a hundred times must stay small."""
 _BEYOND = re.compile("[^\\x00-\\xff]")
 """Characters that are replaced before parsing: tree-sitter-bash 0.25 calls `isdigit` on the character after a brace,
 which reads beyond its table; `{` before a character of a high plane crashed the process."""
 _FILLERS = {1: "?", 2: "é", 3: "é_", 4: "éé"}
-_STATEMENTS = frozenset({"redirected_statement", "pipeline", "list", "command", "compound_statement", "subshell"})
+_LISTS = frozenset({"list", "pipeline", "negated_command"})
+_LEAVES = frozenset(
+    {"word", "raw_string", "ansi_c_string", "comment", "number", "variable_name", "string_content", "test_operator"}
+)
+"""Nodes that contain no command."""
+_SUBSHELLS = frozenset({"subshell", "command_substitution", "process_substitution"})
+_DEEPEST = 5
+"""Levels of command substitutions inside of here-documents that are examined."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A simple command: its words, the here-text on its standard input, and the directory in which it runs."""
+    """A simple command: its words, the text on its standard input, and the directory in which it runs."""
 
     words: tuple[str, ...]
     stdin: str | None
@@ -44,7 +53,7 @@ class Command:
 
 @dataclass(frozen=True)
 class FileWrite:
-    """An output redirection into a file, with the here-text that is written if it is known."""
+    """An output redirection into a file, with the text that is written if it is known."""
 
     path: str
     text: str | None
@@ -67,11 +76,20 @@ def items(script: str, cwd: str = "/workspace") -> list[Item] | None:
 
     Raises: MissingExtra without tree-sitter and its bash grammar.
     """
+    return _items(script, cwd, 0)
+
+
+def _items(script: str, cwd: str, depth: int) -> list[Item] | None:
     source = script.encode("utf-8", "replace")
-    root = _parser().parse(parseable(script)).root_node
+    blanked, heredocs = taken_out(source)
+    if not blanked.isascii():
+        blanked = parseable(blanked.decode())
+    root = _parser().parse(blanked).root_node
     if root.has_error:
         return None
-    return list(_Walk(source, cwd).run(root))
+    walk = _Walk(Words(source, heredocs), cwd, depth)
+    walk.run(root)
+    return walk.items
 
 
 def parseable(script: str) -> bytes:
@@ -84,169 +102,168 @@ def _filler(character: re.Match[str]) -> str:
     return _FILLERS[len(character[0].encode("utf-8", "replace"))]
 
 
-def absolute(path: str, cwd: str) -> str:
-    """Return the absolute path without `.` and `..`."""
-    return posixpath.normpath(posixpath.join(cwd, path))
+@dataclass
+class _Output:
+    """The text that one or more commands print; None once a part of it is not known."""
+
+    text: str | None = ""
+
+    def add(self, text: str | None) -> None:
+        self.text = None if text is None or self.text is None else self.text + text
+
+
+@dataclass(frozen=True)
+class _Finish:
+    """The end of a subshell, where the directory is again what it was, or of a statement whose output is written."""
+
+    cwd: str | None = None
+    files: Files = field(default_factory=Files)
+    output: _Output | None = None
+
+
+_Visit = tuple["Node", _Output | None, _Output | None]
+"""A node to visit, with the output that is its standard input and the one that it adds to."""
 
 
 @dataclass
 class _Walk:
     """One pass over a tree, without recursion into statements, since scripts may nest deeper than Python's stack."""
 
-    source: bytes
+    words: Words
     cwd: str
-    variables: dict[str, str] = field(default_factory=dict)
+    depth: int
+    items: list[Item] = field(default_factory=list)
     functions: frozenset[str] = frozenset()
-    inputs: dict[int, str] = field(default_factory=dict)
-    """File that `<` redirects to the standard input of a node, by the node's id."""
+    redirects: dict[int, list[Node]] = field(default_factory=dict)
+    """Redirections of a node that stand in a statement around it, by the node's id."""
+    piped: dict[int, _Output] = field(default_factory=dict)
+    """Output of a pipe that a node reads, by the node's id."""
+    into: dict[int, _Output] = field(default_factory=dict)
+    """Output of a pipe that a node writes to, by the node's id."""
 
-    def run(self, root: Node) -> Iterator[Item]:
-        waiting: list[tuple[Node, str | None] | str] = [(root, None)]
+    def run(self, root: Node) -> None:
+        waiting: list[_Visit | _Finish] = [(root, None, None)]
         while waiting:
             entry = waiting.pop()
-            if isinstance(entry, str):
-                self.cwd = entry  # the subshell ends here
+            if isinstance(entry, _Finish):
+                self.cwd = entry.cwd or self.cwd
+                self._write(entry.files, entry.output)
                 continue
-            node, stdin = entry
-            later: list[tuple[Node, str | None] | str] = []
-            fed = self.inputs.pop(node.id, None)
-            match node.type:
-                case "command":
-                    if (command := self._command(node, stdin, fed)) is not None:
-                        yield command
-                    later = [(child, None) for child in node.named_children]
-                case "redirected_statement":
-                    text = self._here_text(node)
-                    body = node.child_by_field_name("body")
-                    if body is not None and (file := self._input(node) or fed) is not None:
-                        self.inputs[body.id] = file
-                    for child in node.named_children:
-                        if child == body:
-                            later.append((child, text if stdin is None else stdin))
-                        elif child.type == "heredoc_redirect":
-                            yield from self._writes(child, text)
-                            later += [(part, text) for part in child.named_children if part.type in _STATEMENTS]
-                        elif child.type == "file_redirect":
-                            yield from self._write(child, text)
-                            later.append((child, None))
-                        else:
-                            later.append((child, None))
-                case "variable_assignment":
-                    self._assign(node)
-                    later = [(child, None) for child in node.named_children]
-                case "for_statement":
-                    self._loop_variable(node)
-                    later = [(child, None) for child in node.named_children]
-                case "function_definition":
+            node, stdin, output = entry
+            kind, number = node.type, node.id
+            if self.piped or self.into:
+                stdin, output = self.piped.pop(number, stdin), self.into.pop(number, output)
+            later: list[_Visit | _Finish]
+            children = node.named_children
+            if kind == "command":
+                redirects = self.redirects.pop(number, []) if self.redirects else []
+                later = self._command(children, redirects, stdin, output)
+            elif kind == "redirected_statement":
+                later = self._redirected(node, children, stdin, output)
+            else:
+                ends: list[_Finish] = []
+                if self.redirects and number in self.redirects:
+                    files = files_of(self.words, self.cwd, self.redirects.pop(number))
+                    stdin = _Output(files.stdin) if files.stdin is not None else stdin
+                    output = _Output() if files.printed else output
+                    self._substituted(files)
+                    ends = [_Finish(None, files, output)]
+                if kind == "pipeline":
+                    self._pipe(children)
+                elif kind == "variable_assignment":
+                    self.words.assign(node)
+                elif kind == "for_statement":
+                    self.words.loop(node)
+                elif kind == "function_definition":
                     if (name := node.child_by_field_name("name")) is not None:
-                        self.functions |= {self._text(name)}
-                    later = [(child, None) for child in node.named_children]
-                case "subshell" | "command_substitution" | "process_substitution":
-                    later = [*((child, None) for child in node.named_children), self.cwd]
-                case "pipeline":
-                    if fed is not None and node.named_children:
-                        self.inputs[node.named_children[-1].id] = fed
-                    later = [(child, stdin) for child in node.named_children]
-                case _:
-                    later = [(child, None) for child in node.named_children]
+                        self.functions |= {self.words.text(name)}
+                elif kind in _SUBSHELLS:
+                    ends = [_Finish(self.cwd), *ends]
+                    if kind != "subshell":
+                        stdin = output = None
+                later = [(child, stdin, output) for child in children if child.type not in _LEAVES]
+                later += ends
             waiting.extend(reversed(later))
 
-    def _command(self, node: Node, stdin: str | None, fed: str | None) -> Command | None:
+    def _redirected(
+        self, node: Node, children: list[Node], stdin: _Output | None, output: _Output | None
+    ) -> list[_Visit | _Finish]:
+        """Give the redirections of a statement to its last command, which they belong to."""
+        body = node.child_by_field_name("body")
+        redirects = [child for child in children if child.type == "file_redirect"]
+        later: list[_Visit | _Finish] = [(child, None, None) for child in redirects]
+        if body is None:
+            return [*later, _Finish(None, files_of(self.words, self.cwd, redirects))]
+        self.redirects.setdefault(_end(body, -1).id, []).extend(redirects)
+        return [(body, stdin, output), *later]
+
+    def _pipe(self, children: list[Node]) -> None:
+        """Connect the commands of a pipeline."""
+        commands = [child for child in children if child.type != "comment"]
+        for before, after in itertools.pairwise(commands):
+            pipe = _Output()
+            self.into[before.id if before.type == "command" else _end(before, -1).id] = pipe
+            self.piped[after.id if after.type == "command" else _end(after, 0).id] = pipe
+
+    def _command(
+        self, children: list[Node], redirects: list[Node], stdin: _Output | None, output: _Output | None
+    ) -> list[_Visit | _Finish]:
+        """Add a command and its redirections, and return the nodes in it that may contain commands."""
         words: list[str] = []
-        assigned = set(self.variables)
-        for child in node.named_children:
-            if child.type == "variable_assignment" and (name := child.child_by_field_name("name")) is not None:
-                assigned.add(self._text(name))
-            if child.type == "herestring_redirect":
-                stdin = self._value(child.named_children[-1]) if child.named_children else None
-            elif child.type not in ("variable_assignment", "file_redirect", "heredoc_redirect", "comment"):
-                words.append(self._value(child))
-        if not words:
-            return None
-        command = Command(tuple(words), stdin, self.cwd, self.functions, fed, frozenset(assigned))
-        if words[0] in ("cd", "pushd"):
-            operands = [word for word in words[1:] if not word.startswith("-")]
-            self.cwd = absolute(operands[0], self.cwd) if operands else self.cwd
-        return command
+        assigned = self.words.assigned
+        later: list[_Visit | _Finish] = []
+        for child in children:
+            kind = child.type
+            if kind == "file_redirect":
+                redirects = [*redirects, child]
+            elif kind == "variable_assignment":
+                if (name := child.child_by_field_name("name")) is not None:
+                    assigned |= {self.words.text(name)}
+            elif kind == "comment":
+                continue
+            elif (word := self.words.plain(child)) is not None:
+                words.append(word)
+                continue
+            else:
+                words += self.words.of(child)
+            if kind not in _LEAVES:
+                later.append((child, None, None))
+        files = files_of(self.words, self.cwd, redirects) if redirects else NO_FILES
+        text = files.stdin if files.stdin is not None or stdin is None else stdin.text
+        if words:
+            self.items.append(Command(tuple(words), text, self.cwd, self.functions, files.input, assigned))
+            if files.printed:
+                output = _Output()
+            if output is not None:
+                output.add(output_of(words, text))
+            if words[0] in ("cd", "pushd"):
+                operands = [word for word in words[1:] if not word.startswith("-")]
+                self.cwd = absolute(operands[0], self.cwd) if operands else self.cwd
+        if redirects:
+            self._substituted(files)
+            self._write(files, output)
+        return later
 
-    def _input(self, statement: Node) -> str | None:
-        """Return the absolute path of `< FILE`."""
-        for child in statement.named_children:
-            operators = [part.type for part in child.children if not part.is_named]
-            if child.type == "file_redirect" and operators == ["<"]:
-                target = child.child_by_field_name("destination")
-                if target is not None and target.type != "process_substitution":
-                    return absolute(self._value(target), self.cwd)
-        return None
+    def _substituted(self, files: Files) -> None:
+        """Add the commands of substitutions in here-documents."""
+        for script in files.scripts if self.depth < _DEEPEST else ():
+            self.items += _items(script, self.cwd, self.depth + 1) or ()
 
-    def _writes(self, redirect: Node, text: str | None) -> Iterator[FileWrite]:
-        for child in redirect.named_children:
-            if child.type == "file_redirect":
-                yield from self._write(child, text)
+    def _write(self, files: Files, output: _Output | None) -> None:
+        for path in files.written:
+            self.items.append(FileWrite(path, output.text if output is not None and files.printed else None))
 
-    def _write(self, redirect: Node, text: str | None) -> Iterator[FileWrite]:
-        operator = next((child.type for child in redirect.children if not child.is_named), "")
-        target = redirect.child_by_field_name("destination")
-        if target is None or ">" not in operator:
-            return
-        path = self._value(target)
-        duplicated = operator == ">&" and (path.isdigit() or path == "-")
-        if not duplicated and target.type != "process_substitution":
-            yield FileWrite(absolute(path, self.cwd), text)
 
-    def _here_text(self, statement: Node) -> str | None:
-        for child in statement.named_children:
-            if child.type == "heredoc_redirect":
-                body = next((part for part in child.named_children if part.type == "heredoc_body"), None)
-                return self._text(body) if body is not None else ""
-            if child.type == "herestring_redirect" and child.named_children:
-                return self._value(child.named_children[-1])
-        return None
-
-    def _assign(self, node: Node) -> None:
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None or (node.parent is not None and node.parent.type == "command"):
-            return
-        text = self._value(value) if value is not None else ""
-        if len(text) <= _LONGEST_VALUE:
-            self.variables[self._text(name)] = text
-
-    def _loop_variable(self, node: Node) -> None:
-        """Give a loop's variable the first of its values."""
-        name, value = node.child_by_field_name("variable"), node.child_by_field_name("value")
-        if name is not None and value is not None:
-            self.variables[self._text(name)] = self._value(value)[:_LONGEST_VALUE]
-
-    def _value(self, node: Node, depth: int = 0) -> str:
-        """Return a word's text after quote removal and the expansion of known variables."""
-        inner = [self._value(child, depth + 1) for child in node.named_children] if depth < 20 else []
-        match node.type:
-            case "raw_string":
-                return self._text(node)[1:-1]
-            case "ansi_c_string" | "translated_string":
-                return self._text(node)[2:-1]
-            case "string":
-                return self._string(node, depth) if depth < 20 else self._text(node)
-            case "concatenation" | "command_name":
-                return "".join(inner) if inner else self._text(node)
-            case "simple_expansion" | "expansion":
-                name = self._text(node).strip("${}")
-                return self.variables.get(name, self._text(node))
-            case "word":
-                return "".join(inner) if inner else self._text(node).replace("\\\n", "").replace("\\", "")
-            case _:
-                return self._text(node)
-
-    def _string(self, node: Node, depth: int) -> str:
-        parts: list[str] = []
-        at = node.start_byte + 1
-        for child in node.named_children:
-            parts.append(self.source[at : child.start_byte].decode("utf-8", "replace"))
-            parts.append(self._value(child, depth + 1))
-            at = child.end_byte
-        parts.append(self.source[at : node.end_byte - 1].decode("utf-8", "replace"))
-        text = "".join(parts)
-        return text.replace('\\"', '"').replace("\\$", "$").replace("\\`", "`")
-
-    def _text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+def _end(node: Node, which: int) -> Node:
+    """Return the first (0) or last (-1) command or compound command of lists and pipelines."""
+    while True:
+        if node.type == "redirected_statement":
+            inner = node.child_by_field_name("body")
+        elif node.type in _LISTS:
+            parts = node.named_children
+            inner = parts[which] if parts else None
+        else:
+            return node
+        if inner is None:
+            return node
+        node = inner

@@ -11,8 +11,8 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from trajectories.analysis.commands.redirections import absolute
 from trajectories.analysis.commands.reference import Reference
-from trajectories.analysis.commands.shell import absolute
 from trajectories.analysis.commands.well_known import INTERPRETERS, names_in
 from trajectories.analysis.integrity.walk import UnwrappedCommand
 

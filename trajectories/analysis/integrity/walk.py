@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from trajectories.analysis.commands import well_known
 from trajectories.analysis.commands.arguments import inline_code, inner_script
 from trajectories.analysis.commands.classes import update_reference
+from trajectories.analysis.commands.redirections import absolute
 from trajectories.analysis.commands.reference import Reference
-from trajectories.analysis.commands.shell import Command, FileWrite, absolute, items
+from trajectories.analysis.commands.shell import Command, FileWrite, items
 
 _DEEPEST = 5
 _SHELL_NAMES = (".sh", ".bash")

@@ -1,0 +1,49 @@
+"""Measures of analysis: processor time to read a command, and to apply every integrity rule to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from scripts.measures.figures import Figure
+from trajectories.analysis.commands.classes import classify
+from trajectories.analysis.commands.shell import items, parseable
+from trajectories.analysis.extras import grammar, load
+from trajectories.reading.reader import read_events
+from trajectories.record.events import ActionStarted
+
+_RECORDINGS = Path("docs/recordings")
+
+
+def measure() -> Iterator[Figure]:
+    """Yield all figures."""
+    scripts = [
+        event.script
+        for path in sorted(_RECORDINGS.glob("*/events.jsonl"))
+        for event in read_events(path.parent)
+        if isinstance(event, ActionStarted)
+    ]
+    parser = load("tree_sitter", "measuring").Parser(grammar("tree_sitter_bash", "measuring"))
+    sources = [parseable(script) for script in scripts]
+    parse, read, sort = (
+        _seconds(action) / len(scripts)
+        for action in (
+            lambda: [parser.parse(source).root_node.has_error for source in sources],
+            lambda: [items(script) for script in scripts],
+            lambda: [classify(script) for script in scripts],
+        )
+    )
+    detail = f"{len(scripts)} commands of the recordings in the docs; least of 15 runs; processor time"
+    yield Figure("reading a command over parsing it", read / parse, "", 6, f"{read * 1e6:.0f} us; {detail}")
+    yield Figure("its class over parsing it", sort / parse, "", 7, f"{sort * 1e6:.0f} us")
+
+
+def _seconds(action: Callable[[], object], runs: int = 15) -> float:
+    """Return the least processor time of several runs."""
+    times: list[float] = []
+    for _ in range(runs):
+        began = time.process_time()
+        action()
+        times.append(time.process_time() - began)
+    return min(times)
