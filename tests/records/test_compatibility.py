@@ -158,7 +158,15 @@ def test_derived_files_are_rebuilt_from_the_events(tmp_path: Path, version: str)
         for content in (before, after):
             for volatile in ("trial", "events_bytes"):  # the panel was recorded after this file was written
                 content["trial.json"].pop(volatile)
+        if after["trial.json"]["entry"]["label"].endswith("+fork"):
+            _correct_fork(before["trial.json"]["entry"], after["trial.json"]["entry"])
         assert differences(before, after, trial.parent.name) == []
+
+
+def _correct_fork(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Change the entry of a fork without a hint, which used to share its setup with forks that have one."""
+    before["label"] = before["label"].replace("+hint", "+fork")
+    assert before.pop("setup") != after.pop("setup")
 
 
 DERIVED = ("trial.json", "verdict.json", "score.json")
