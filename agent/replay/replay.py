@@ -62,9 +62,11 @@ class Replay:
                 started, self._report.not_restored = self._start.start(environment)
                 self._note_directory(started.workdir, recorded_directory(first, events))
                 outputs = OutputComparison(self._directory, first, events)
-                self._run_actions(environment, events, steps if to is None else to, outputs)
+                last = submitting(first, events)
+                own = [event for event in events if last is None or not last.includes(event)]
+                self._run_actions(environment, own, steps if to is None else to, outputs)
                 if to in (None, steps):
-                    self._compare_submission(environment, submitting(first, events), outputs)
+                    self._compare_submission(environment, last, outputs)
                     if self._report.workspace_equal is None:
                         self._compare_export(environment)
         finally:

@@ -21,6 +21,10 @@ class Submitting:
     text: Output
     commands: tuple[ActionStarted, ...]
 
+    def includes(self, event: Event) -> bool:
+        """Report if an event is the end of one of the commands, which are compared by what they hand in."""
+        return isinstance(event, ActionFinished) and any(command.action == event.action for command in self.commands)
+
     def compare(self, command: ActionStarted, replayed: Execution, outputs: OutputComparison) -> ComparedStream | None:
         """Compare what a command hands in with the recorded submission; None if it does not submit."""
         text = submitted(bytes(replayed.output)) if replayed.exit_code == 0 else None
@@ -28,11 +32,18 @@ class Submitting:
 
 
 def submitting(first: TrialStarted, events: list[Event]) -> Submitting | None:
-    """Return the submission of an import and the commands of its last step that have no end; None if there is none."""
+    """Return the submission of an import and the commands of its last step of whose end nothing is known.
+
+    None if there is no submission.
+    """
     if first.imported is None or first.imported.submission is None:
         return None
     started = [event for event in events if isinstance(event, ActionStarted)]
-    ended = {event.action for event in events if isinstance(event, ActionFinished)}
+    ended = {event.action for event in events if isinstance(event, ActionFinished) and not _is_unknown(event)}
     last = max((event.step for event in started), default=0)
     commands = tuple(event for event in started if event.step == last and event.action not in ended)
     return Submitting(first.imported.submission, commands)
+
+
+def _is_unknown(finished: ActionFinished) -> bool:
+    return finished.ended == "unknown" and not finished.output.complete and not finished.output.kept

@@ -5,12 +5,21 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trajectories.record.events import ActionFinished, Event
+
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "mini-swe-agent"
 FILES = sorted(path for path in DATA.rglob("*") if path.is_file() and ".json" in path.name)
+
+
+def with_known_end(events: Iterable[Event]) -> list[ActionFinished]:
+    """Return the ends of the commands, without those of which the file holds nothing."""
+    ends = [event for event in events if isinstance(event, ActionFinished)]
+    return [event for event in ends if event.ended != "unknown" or event.output.complete]
 
 
 def name_of(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from tests.formats.corpus import DATA, FILES
+from tests.formats.corpus import DATA, FILES, with_known_end
 from tests.formats.test_export import minimal
 from tests.formats.test_export_native import write_trial
 from tests.solve.command import agent
@@ -197,7 +197,8 @@ def test_lone_surrogates_and_nul_are_text(tmp_path: Path) -> None:
 def test_no_name_in_a_file_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     value = minimal(instance_id=name)
     value["info"]["config"] = {"model": {"model_name": name}}
-    value["messages"][2]["tool_calls"][0]["id"] = name
+    value["messages"][2]["tool_calls"][0]["id"] = value["messages"][2]["extra"]["actions"][0]["tool_call_id"] = name
+    value["messages"][3]["tool_call_id"] = name
     imported_events(tmp_path, value)
     assert {path.name for path in tmp_path.iterdir()} == {"odd.traj.json", "runs"}
     (batch,) = (tmp_path / "runs").iterdir()
@@ -247,7 +248,8 @@ def test_times_that_go_back_are_clamped_and_counted(tmp_path: Path) -> None:
     assert next(event for event in events if isinstance(event, ActionFinished)).t == "1970-01-01T00:15:00.000000Z"
 
 
-def test_duplicate_ids_are_answered_in_order(tmp_path: Path) -> None:
+def test_a_file_whose_trial_would_be_inconsistent_is_rejected(tmp_path: Path) -> None:
+    """A second answer to a tool call, and a command of a tool call that the reply does not hold."""
     value = minimal()
     turn, answer = value["messages"][2:]
     turn["tool_calls"] *= 2
@@ -258,12 +260,10 @@ def test_duplicate_ids_are_answered_in_order(tmp_path: Path) -> None:
     second = copy.deepcopy(answer)
     second["extra"]["returncode"] = 7
     value["messages"] += [second, copy.deepcopy(second)]
-    events = imported_events(tmp_path, value)
-    codes = {event.action: event.exit_code for event in events if isinstance(event, ActionFinished)}
-    assert codes == {"1.1": 0, "1.2": 7}
-    assert [event.script for event in events if isinstance(event, ActionStarted)] == ["one", "two"]
-    answers = [event.action for event in events if isinstance(event, Message) and event.role == "tool"]
-    assert answers == ["1.1", "1.2", None]
+    words = "not imported, because its trial would be inconsistent: "
+    assert f"{words}the tool call 'a/../b' is answered twice" in rejection(tmp_path, json.dumps(value).encode())
+    value = changed("messages.2.extra.actions.0.tool_call_id", "other")
+    assert f"{words}action 1.1 answers the tool call 'other'" in rejection(tmp_path, json.dumps(value).encode())
 
 
 def test_the_commands_of_a_turn_without_observations_started(tmp_path: Path) -> None:
@@ -273,7 +273,8 @@ def test_the_commands_of_a_turn_without_observations_started(tmp_path: Path) -> 
     value["messages"][2]["extra"]["actions"] *= 2
     events = imported_events(tmp_path, value)
     assert [event.action for event in events if isinstance(event, ActionStarted)] == ["1.1", "1.2"]
-    assert not any(isinstance(event, ActionFinished) for event in events)
+    ends = [event for event in events if isinstance(event, ActionFinished)]
+    assert [(end.ended, end.exit_code, end.output.complete) for end in ends] == [("unknown", None, False)] * 2
 
 
 def test_a_submission_that_the_interactive_agent_marks_as_not_executed_started(tmp_path: Path) -> None:
@@ -281,7 +282,8 @@ def test_a_submission_that_the_interactive_agent_marks_as_not_executed_started(t
     value["messages"][3]["extra"] |= {"returncode": -1, "exception_info": "action was not executed"}
     events = imported_events(tmp_path, value)
     assert [event.action for event in events if isinstance(event, ActionStarted)] == ["1.1"]
-    assert not any(isinstance(event, ActionFinished) for event in events)
+    (end,) = [event for event in events if isinstance(event, ActionFinished)]
+    assert (end.ended, end.exit_code, end.output.complete) == ("unknown", None, False)
 
 
 @pytest.mark.parametrize(
@@ -354,8 +356,8 @@ def test_the_step_limit_is_imported_and_0_is_none(tmp_path: Path) -> None:
         assert start.limits.steps == expected
 
 
-@pytest.mark.parametrize(("code", "has_result"), [(2**32 - 1, True), (2**32, False)])
-def test_an_impossible_return_code_of_the_oldest_layout_is_ignored(tmp_path: Path, code: int, has_result: bool) -> None:
+@pytest.mark.parametrize(("code", "ended"), [(2**32 - 1, "exited"), (2**32, "unknown")])
+def test_an_impossible_return_code_of_the_oldest_layout_is_ignored(tmp_path: Path, code: int, ended: str) -> None:
     observation = {"args": ["ls"], "returncode": code, "stdout": "a", "stderr": ""}
     value = minimal()
     value["messages"][2:] = [
@@ -363,7 +365,43 @@ def test_an_impossible_return_code_of_the_oldest_layout_is_ignored(tmp_path: Pat
         {"role": "user", "content": f"Observation: {observation}"},
         {"role": "assistant", "content": "```bash\npwd\n```"},
     ]
-    assert any(isinstance(event, ActionFinished) for event in imported_events(tmp_path, value)) == has_result
+    first = next(event for event in imported_events(tmp_path, value) if isinstance(event, ActionFinished))
+    assert first.ended == ended
+
+
+STREAMS = "<returncode>{i}{code}{e}</returncode>{n}<stderr>{i}{err}{e}</stderr>{n}<stdout>{i}{out}{e}</stdout>"
+
+
+@pytest.mark.parametrize("indent", [None, "", "    "])
+@pytest.mark.parametrize(
+    ("code", "out", "err"),
+    [(0, "hello\n", ""), (1, "", "cat: x: No such file\n"), (2, "  a\n</stdout> b\n\n", "no line feed"), (-9, "", "")],
+)
+def test_the_layout_with_two_streams_in_tags(tmp_path: Path, indent: str | None, code: int, out: str, err: str) -> None:
+    """The template of the first versions: each value on lines of its own, between tags that may be indented."""
+    around = {"i": "", "e": "", "n": ""}
+    if indent is not None:
+        around = {"i": f"\n{indent}", "e": f"\n{indent[4:]}", "n": f"\n{indent[4:]}"}
+    shown = STREAMS.format(code=code, out=out, err=err, **around)
+    value = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "u"},
+        {"role": "assistant", "content": "```bash\nls\n```", "timestamp": 1000.0},
+        {"role": "user", "content": shown},
+        {"role": "assistant", "content": "```bash\npwd\n```"},
+        {"role": "user", "content": "something unreadable"},
+        {"role": "assistant", "content": "```bash\nls\n```"},
+        {"role": "user", "content": "Command not executed. The user rejected your command: no"},
+        {"role": "assistant", "content": "```bash\nid\n```"},
+    ]
+    events = imported_events(tmp_path, value)
+    first, second, third = (event for event in events if isinstance(event, ActionFinished))
+    assert (first.exit_code, first.signal) == ((code, None) if code >= 0 else (None, -code))
+    assert (first.streams, first.output.text, first.stderr and first.stderr.text) == ("separate", out, err)
+    for end, action in ((second, "2.1"), (third, "4.1")):
+        assert (end.action, end.ended, end.output.complete) == (action, "unknown", False)
+    whys = [event.why for event in events if isinstance(event, Message)]
+    assert whys == ["system", "task", "observation", "observation", "not_executed"]
 
 
 def test_text_mode_and_human_commands(tmp_path: Path) -> None:
@@ -397,7 +435,7 @@ def test_a_timeout_in_the_text_layouts(tmp_path: Path) -> None:
         {"role": "user", "content": "the patch"},
     ]
     events = imported_events(tmp_path, value)
-    (late,) = [event for event in events if isinstance(event, ActionFinished)]
+    (late,) = with_known_end(events)
     assert (late.ended, late.exit_code, late.output.text, late.mono_s) == ("deadline", None, "partial\n", 30.0)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.corpus import DATA, FILES, count, name_of
+from tests.formats.corpus import DATA, FILES, count, name_of, with_known_end
 from trajectories.blobs.store import BlobStore
+from trajectories.checks.check import check
 from trajectories.formats.trial import ImportedTrial, import_file
 from trajectories.reading.reader import read_events
 from trajectories.reading.runs import listed
@@ -59,8 +60,9 @@ def test_totals_equal_an_independent_count(tmp_path: Path, path: Path) -> None:
         )
     assert summary.cost_usd.billed == expected.cost_usd
     assert summary.commands == expected.commands
-    finished = [event for event in events if isinstance(event, ActionFinished)]
-    assert [event.exit_code for event in finished] == [None if code == -1 else code for code in expected.codes]
+    assert [event.exit_code for event in with_known_end(events)] == [
+        None if code == -1 else code for code in expected.codes
+    ]
     assert start(events).imported.exit_status == expected.status  # type: ignore[union-attr]
     assert (summary.exit is None) == (expected.status is None)
     if summary.exit is not None:
@@ -76,7 +78,8 @@ def test_a_trial_is_well_formed_and_holds_the_file(tmp_path: Path, path: Path) -
     ended = [event.action for event in events if isinstance(event, ActionFinished)]
     assert len(set(began)) == len(began)
     assert len(set(ended)) == len(ended)
-    assert set(ended) <= set(began)
+    assert set(ended) == set(began)
+    assert check(made.directory).first is None
     calls = [event for event in events if isinstance(event, CallStarted)]
     sent = [id for call in calls for id in call.message_ids]
     assert len(sent) == len(set(sent))
@@ -145,7 +148,7 @@ def test_requested_and_served_model_differ(tmp_path: Path) -> None:
 def test_a_command_that_timed_out_has_no_return_code(tmp_path: Path) -> None:
     (path,) = (DATA / "v2-cmdtimeout").iterdir()
     _, events = imported(tmp_path, name_of(path))
-    (late,) = [event for event in events if isinstance(event, ActionFinished) and event.ended != "exited"]
+    (late,) = [event for event in with_known_end(events) if event.ended != "exited"]
     assert (late.ended, late.exit_code, late.signal) == ("deadline", None, None)
     assert late.output.text.startswith("Collecting numpy\n")
     began = next(event for event in events if isinstance(event, ActionStarted) and event.action == late.action)
@@ -181,7 +184,7 @@ def test_outputs_that_the_model_saw_cut_are_whole(tmp_path: Path) -> None:
     for path in (DATA / "v2-truncated").iterdir():
         _, events = imported(tmp_path, name_of(path))
         raws = [m["extra"]["raw_output"] for m in json.loads(path.read_text())["messages"] if m["role"] == "tool"]
-        outputs = [event.output for event in events if isinstance(event, ActionFinished)]
+        outputs = [event.output for event in with_known_end(events)]
         assert [output.sha256 for output in outputs] == [hashlib.sha256(raw.encode()).hexdigest() for raw in raws]
         shown = [event for event in events if isinstance(event, Message) and "<elided_chars>" in event.content]
         assert shown
@@ -199,7 +202,7 @@ def test_the_output_can_be_read_from_the_text_without_raw_output(tmp_path: Path)
         stripped = tmp_path / "stripped.json"
         stripped.write_text(json.dumps(value))
         made = import_file(stripped, tmp_path / "batch")
-        outputs = [event.output for event in read_events(made.directory) if isinstance(event, ActionFinished)]
+        outputs = [event.output for event in with_known_end(read_events(made.directory))]
         assert len(outputs) == len(raws)
         for raw, output in zip(raws, outputs, strict=True):
             if len(raw) < 10_000:

@@ -45,7 +45,7 @@ class Actions:
         """Actions that may start, or finish, a second time."""
         self._cut_off: set[str] = set()
         self._imported = False
-        """In an imported trial the submitting command may have no end, because its file lacks it."""
+        """In a trial that was imported before schema 1.2, the submitting command may have no end."""
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
@@ -123,7 +123,7 @@ class Actions:
         self._finished[event.action] = event.tool_call_id
         if event.ended in CUT_OFF:
             self._cut_off.add(event.action)
-        elif event.action not in self._observed:
+        elif event.action not in self._observed and event.ended != "unknown":
             self._unobserved.add(event.action)
 
     def _message(self, event: Message) -> Iterator[str]:

@@ -57,7 +57,10 @@ class Outcome:
 
 
 class Parentage:
-    """Rule `parentage`: inherited messages come first, and only in a fork."""
+    """Rule `parentage`: inherited messages come first, and only in a fork.
+
+    An imported trial may hold messages that its file calls copied, and is not a fork itself.
+    """
 
     name = "parentage"
 
@@ -65,16 +68,19 @@ class Parentage:
         self._directory = directory
         self.parent: Parent | None = None
         self._called = False
+        self._imported = False
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
             case TrialStarted():
-                self.parent = event.parent
+                self.parent, self._imported = event.parent, event.imported is not None
                 if event.parent is not None and event.parent.step < 0:
                     yield f"the trial is forked from step {event.parent.step}"
             case CallStarted():
                 self._called = True
             case Message() | InheritedReply() if isinstance(event, InheritedReply) or event.inherited:
+                if self._imported:
+                    return
                 if self.parent is None:
                     yield f"message {event.id[:40]!r} is inherited, but the trial has no parent"
                 if self._called:

@@ -88,6 +88,10 @@ class CommandResult:
     duration_s: float | None = None
 
 
+UNKNOWN_RESULT = CommandResult("unknown", "", complete=False)
+"""Result of a command that ran, and of which the file holds nothing."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """A message that answers a command; the result is None if it is unknown."""

@@ -1,7 +1,8 @@
 """Conversion of an imported file's items to events.
 
 `t` is the time in the file, or empty; `mono_s` counts from the first time in the file and never decreases. A command
-starts when its answer is read, or when its turn ends without an answer.
+starts when its answer is read, or when its turn ends without an answer. Each command has an end, `unknown` if the file
+does not hold one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from trajectories.formats.items import (
+    UNKNOWN_RESULT,
     AnsweredCall,
     Command,
     CommandResult,
@@ -86,7 +88,7 @@ class Transcriber:
                 )
             case InheritedAnswer():
                 event = InheritedReply(id=self._next_id(), step=item.step, reply=item.reply, model_served=item.served)
-                self._recorder.append(event)
+                self._conversation.add(self._recorder.append(event))
             case PlainMessage():
                 self._add_message(item)
             case Observation():
@@ -100,6 +102,7 @@ class Transcriber:
         """End the turn: commands without an answer started, but their results are unknown."""
         for address, command in self._pending:
             self._start(address, command)
+            self._finish(address, command, UNKNOWN_RESULT)
         self._pending = []
 
     def _answer(self, item: AnsweredCall) -> None:
@@ -148,9 +151,8 @@ class Transcriber:
         address, command = self._pending.pop(place)
         if item.executed:
             self._start(address, command)
-        if item.result is not None:
             self._clock.at(item.message.at)
-            self._finish(address, command, item.result)
+            self._finish(address, command, item.result or UNKNOWN_RESULT)
         self._add_message(item.message, address if item.executed else None)
 
     def _answered_command(self, tool_call_id: str | None) -> int | None:

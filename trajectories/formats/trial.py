@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trajectories.blobs.store import BlobStore
+from trajectories.checks.check import check
 from trajectories.errors import RecordError
 from trajectories.formats.document import Document, read_document
 from trajectories.formats.errors import BadDocument
@@ -51,7 +52,8 @@ class ImportedTrial:
 def import_file(path: Path, folder: Path) -> ImportedTrial:
     """Make a trial of a file in a batch's folder, or find an earlier one of the same bytes in any neighboring batch.
 
-    Raises: BadDocument, which names file and place; RecordError if the trial cannot be written.
+    Raises: BadDocument, which names file and place, also if the trial would be inconsistent; RecordError if it cannot
+    be written.
     """
     try:
         document = read_document(path)
@@ -74,6 +76,7 @@ def import_file(path: Path, folder: Path) -> ImportedTrial:
         directory, attempt = claim_directory(folder, run.task, run.model, identity)
         try:
             _write(unfinished, run, document, identity, directory.name, attempt)
+            _require_consistent(unfinished, path)
             os.replace(unfinished, directory)
         except BaseException:
             directory.rmdir()
@@ -82,6 +85,16 @@ def import_file(path: Path, folder: Path) -> ImportedTrial:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     return ImportedTrial(directory, write_conveniences(directory), already=False, oddities=run.oddities)
+
+
+def _require_consistent(directory: Path, path: Path) -> None:
+    """Check the trial that a file makes, before it gets its place.
+
+    Raises: BadDocument with the first inconsistency.
+    """
+    first = check(directory).first
+    if first is not None:
+        raise BadDocument(f"{path}: not imported, because its trial would be inconsistent: {first.text}")
 
 
 def _earlier(runs: Path, identity: str) -> Path | None:

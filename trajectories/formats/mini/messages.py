@@ -144,10 +144,12 @@ class Reader:
 
     def _text_observation(self, message: dict[str, Any], place: str) -> Item:
         plain = self._plain(message, place, "observation", 2)
+        if plain.text.startswith(observations.REJECTED):
+            self._pending = self._pending[1:]
+            return Observation(replace(plain, why="not_executed"), None, executed=False)
         result = observations.from_text(plain.text)
         if result is None:
             self.oddities.add("the result of a command cannot be read from the message after it", place)
-            return PlainMessage("user", plain.text, "notice", at=plain.at)
         self._pending = self._pending[1:]
         return Observation(plain, result)
 

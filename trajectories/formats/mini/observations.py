@@ -20,12 +20,20 @@ from trajectories.record.events import Ended
 from trajectories.writing import excerpts
 
 NOT_EXECUTED = "action was not executed"
-_HEAD = re.compile(r"(?:<exception>(.*?)</exception>\s*)?<returncode>(-?\d{1,9})</returncode>", re.DOTALL)
+REJECTED = "Command not executed"
+"""Beginning of the message after a command that a person refused to run, before 2.x."""
+_HEAD = re.compile(r"(?:<exception>(.*?)</exception>\s*)?<returncode>(\s*)(-?\d{1,9})\s*</returncode>", re.DOTALL)
 _WHOLE = re.compile(r"<output>\n(.*)</output>", re.DOTALL)  # greedy: an output may contain </output>
 _CUT = re.compile(
     r"<output_head>\n(.*)\n</output_head>.*?(\d{1,12}) characters elided.*?<output_tail>\n(.*)\n</output_tail>",
     re.DOTALL,
 )
+_STREAM = {
+    name: re.compile(rf"<{name}>(.*?)</{name}>\s*(?=<{other}>|\Z)", re.DOTALL)
+    for name, other in (("stdout", "stderr"), ("stderr", "stdout"))
+}
+"""Each stream between its tags. It ends before the other one or at the end of the text."""
+_LAST_LINE = re.compile(r"\n[ ]*\Z")
 _OLDEST = "Observation: {"
 _TIMED_OUT = re.compile(r"timed out", re.IGNORECASE)
 
@@ -101,8 +109,25 @@ def from_text(content: str) -> CommandResult | None:
             return None
         printed = _shown_output(content) or _NOTHING
         return CommandResult("deadline", printed.text, left_out=printed.left_out, complete=printed.complete)
-    shown = _shown_output(content[head.end() :])
-    return None if shown is None else _result(int(head[2]), head[1] or "", shown)
+    rest = content[head.end() :]
+    shown = _shown_output(rest)
+    if shown is not None:
+        return _result(int(head[3]), head[1] or "", shown)
+    output, errors = (_stream(rest, name, head[2]) for name in ("stdout", "stderr"))
+    if output is None or errors is None:  # for instance a long one, of which beginning and end were shown
+        return _result(int(head[3]), head[1] or "", _NOTHING)
+    return replace(_result(int(head[3]), head[1] or "", _Printed(output)), stderr=errors)
+
+
+def _stream(content: str, name: str, before: str) -> str | None:
+    """Return a stream; None if the text does not show it.
+
+    `before` is what the template writes before a value: nothing, or a line break and an indent.
+    """
+    shown = _STREAM[name].search(content)
+    if shown is None:
+        return None
+    return _LAST_LINE.sub("", shown[1].removeprefix(before)) if before else shown[1]
 
 
 def _oldest(content: str) -> CommandResult | None:
