@@ -25,6 +25,7 @@ from environments.protocol import (
     EnvironmentUnavailable,
     Execution,
 )
+from trajectories.record.words import Ended
 from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class Check:
     """True if the deadline ended it."""
     utf8: bool = True
     """True if its output is UTF-8: the official evaluator crashes otherwise."""
+    ended: Ended | None = None
+    """End of compile.sh; None if it was not started."""
+    written_bytes: int = 0
+    """Size of what the container held in the end, besides its image."""
     seconds: float = 0.0
 
 
@@ -101,6 +106,7 @@ class CleanRoom:
         started = self._environment.start()
         try:
             self._workdir = started.workdir
+            self._container = started.container
             self.image = look_up(self._reference)
             output = self._run("test ! -f executable || sha256sum < executable", "hashing the original executable")
             digest = re.match(r"([0-9a-f]{64})\b", output)
@@ -140,11 +146,25 @@ class CleanRoom:
                 reason=reason,
                 hangs=execution.ended == "deadline",
                 utf8=all(map(_is_utf8, streams)),
+                ended=execution.ended,
+                written_bytes=self._written_bytes(),
                 seconds=time.monotonic() - began,
             )
         except (EnvironmentFault, EOFError) as error:
             lost = isinstance(error, (EnvironmentLost, EnvironmentUnavailable))
             return Check(None if lost else False, str(error), seconds=time.monotonic() - began)
+
+    def _written_bytes(self) -> int:
+        """Return the size of the container's own files, 0 if the daemon does not know it."""
+        api = daemon.connect()
+        try:
+            with daemon.reported("asking for the size of a container"):
+                listed = api.containers(all=True, size=True, filters={"id": self._container})
+            return max((int(container.get("SizeRw") or 0) for container in listed), default=0)
+        except EnvironmentUnavailable:
+            return 0
+        finally:
+            api.close()
 
     def _execute(self, script: str, deadline_s: float) -> Execution:
         return self._environment.execute(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from benchmarks.programbench.parallel_gzip import compressed
-from environments.archives.archive import BadArchive, Judge, Member, filtered, inside_only
+from environments.archives.archive import BadArchive, Judge, Member, TooSparse, filtered, inside_only
 from environments.archives.archive_digests import digests
 from environments.archives.chunks import read_chunks
 from environments.archives.left_out import is_harmless
@@ -36,6 +36,10 @@ _ROOT_OWNER = (0, 0)
 
 class HandOverError(Exception):
     """There is no complete submission, and no part of one was left behind; the message is one line."""
+
+
+class Unsubmittable(HandOverError):
+    """The workspace is whole, but no submission can be made of what the agent left in it."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ def hand_over(workspace: Path, to: Path, withheld: Collection[str]) -> HandOver:
                 digest.update(piece)
                 size += file.write(piece)
         os.replace(temporary, to)
+    except TooSparse as error:
+        raise Unsubmittable(f"{workspace}: {error}; no submission can be made of it") from None
     except BadArchive as error:
         raise HandOverError(f"{workspace}: {error}; no submission can be made of it") from None
     except OSError as error:

@@ -25,6 +25,10 @@ class BadArchive(EnvironmentFault):
     """A tar stream that is truncated, malformed, or would write outside of its directory."""
 
 
+class TooSparse(BadArchive):
+    """A whole archive whose sparse files are more than can be looked through."""
+
+
 @dataclass(frozen=True)
 class Member:
     """One member of an archive."""

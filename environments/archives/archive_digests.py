@@ -17,6 +17,7 @@ from environments.archives.archive import (
     Head,
     Member,
     Source,
+    TooSparse,
     decimal,
     heads,
     number,
@@ -51,7 +52,7 @@ def digests(chunks: Iterable[bytes], largest: int, most_zeros: int) -> Iterator[
             continue
         most_zeros -= max(0, size - stored)
         if most_zeros < 0:
-            raise BadArchive("an archive with too much in holes of sparse files to be looked through")
+            raise TooSparse("an archive with too much in holes of sparse files to be looked through")
         yield head.member, _digest(source, head, size, segments, stored)
         _skip(source, padding)
     if source.exact(BLOCK).strip(b"\0"):
@@ -126,7 +127,7 @@ def _read_map(source: Source, head: Head, segments: array[int]) -> int:
 
 def _check_count(segments: array[int], head: Head) -> None:
     if len(segments) > 2 * _SEGMENTS:
-        raise BadArchive(f"archive member {head.member.shown!r} has more than {_SEGMENTS} holes")
+        raise TooSparse(f"archive member {head.member.shown!r} has more than {_SEGMENTS} holes")
 
 
 def _zeros(hashed: hashlib._Hash, count: int) -> None:

@@ -58,7 +58,8 @@ def test_it_builds_as_root_in_a_workspace_without_files_of_the_image(submission)
         compile_sh="#!/bin/sh\nid -un; pwd; ls -A; echo $HOME\ngit log --format=%s\ncp README.md executable\n"
     )
     result, _, log = checked(submission(files))
-    assert result == check.Check(True, seconds=result.seconds)
+    assert result == check.Check(True, ended="exited", written_bytes=result.written_bytes, seconds=result.seconds)
+    assert result.written_bytes > 0
     assert log.split() == ["root", "/workspace", ".git", "README.md", "calculator.sh", "compile.sh", "/root", "gold"]
 
 

@@ -15,7 +15,7 @@ import zstandard
 from hypothesis import given, settings, strategies as st
 
 from benchmarks.programbench import handover
-from benchmarks.programbench.handover import HandOverError, hand_over
+from benchmarks.programbench.handover import HandOverError, Unsubmittable, hand_over
 from benchmarks.programbench.parallel_gzip import PIECE_BYTES, compressed
 from tests.programbench.archives import PROGRAM, export_of, member, packed, submitted, tar_of
 
@@ -237,7 +237,7 @@ def test_endless_holes_are_rejected_early(workspace: Path, tmp_path: Path, monke
         (workspace / f"h{number}").touch()
         os.truncate(workspace / f"h{number}", 1 << 30)
     monkeypatch.setattr(handover, "MOST_ZEROS", 2 << 30)
-    with pytest.raises(HandOverError, match="holes"):
+    with pytest.raises(Unsubmittable, match="holes"):
         submit(workspace, tmp_path)
 
 

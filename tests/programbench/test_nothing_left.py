@@ -138,7 +138,7 @@ def test_the_evaluator_uses_the_user_s_own_docker(
     mine.chmod(0o755)
     monkeypatch.setenv("PROGRAMBENCH_DOCKER_EXECUTABLE", str(mine))
     verdict = judge(calculator())
-    assert verdict.error.startswith("programbench eval failed: RuntimeError: Failed to start container: my docker will")
+    assert "RuntimeError: Failed to start container: my docker will" in verdict.error
     (run,) = [line for line in calls.read_text().splitlines() if line.startswith("run ")]
     assert f"--label {owner.PID}={os.getpid()} " in run
     assert f"--label {sweep.LABEL}=" in run

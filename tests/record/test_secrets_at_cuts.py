@@ -127,7 +127,7 @@ CUTS: dict[str, Callable[[str], str]] = {
     "the message of a failed test": junit,
     "the message of the official evaluator": lambda text: _message({"message": text}),
     "the first line of a warning": _first_line,
-    "the log of the official evaluator": lambda text: last_error(text).text,
+    "the log of the official evaluator": last_error,
     "a value in a script": _shown,
     "a value in a task": _short,
     "the reason of a judge": lambda text: _answer("tracing", {"violated": False, "why": text}, 1).why,

@@ -7,16 +7,20 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.judging.submission import Fault, HostFailed
 from benchmarks.programbench import instances
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official.preparation import Preparation
-from trajectories.record.verdict import Case, Evaluator, Verdict
+from environments.protocol import EnvironmentLost, EnvironmentUnavailable
+from trajectories.record.verdict import Case, Evaluator, Verdict, VerdictCause
 
 NAME = "programbench"
 ISOLATION = (
     "the official evaluator's: a fresh container for the build (network on, no DNS) and for each test branch (network "
-    "on), all as root"
+    "{network}), all as root"
 )
+_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable, OSError)
+"""Errors whose cause is the machine: its disk, its daemon, or an image that it does not have."""
 
 
 @dataclass
@@ -36,6 +40,11 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     version: str = field(default_factory=lambda: version("programbench"))
+
+    @property
+    def own(self) -> bool:
+        """Return True for an instance that is not one of the benchmark's: its tests need no network."""
+        return not instances.official(self.instance.id)
 
     @property
     def eval_json(self) -> Path:
@@ -60,40 +69,50 @@ class Evaluation:
             self.unofficial.append(f"image {image.reference} is local: no registry is known to have it")
         elif not image.reference.startswith("programbench/"):
             self.unofficial.append(f"image {image.reference} is not the benchmark's")
-        if not instances.official(self.instance.id):
+        if self.own:
             self.unofficial.append(f"{self.instance.id} is not one of the benchmark's instances")
 
-    def scored(self, cases: tuple[Case, ...], quality: float, *, resolved: bool, almost: bool) -> Verdict:
-        """Return the verdict with this score."""
+    def scored(
+        self,
+        cases: tuple[Case, ...],
+        quality: float,
+        *,
+        resolved: bool,
+        almost: bool,
+        cause: VerdictCause | None = None,
+    ) -> Verdict:
+        """Return the verdict with this score; `cause` is what decided in place of the tests."""
         self.inputs["official"] = "no" if self.unofficial else "yes"
         return Verdict(
             status="scored",
+            cause=cause,
             passed=resolved,
             quality=quality,
             cases=cases,
             metrics={"resolved": float(resolved), "almost": float(almost), "tests": float(len(cases))},
             evaluator=self._evaluator(),
-            isolation=ISOLATION,
+            isolation=ISOLATION.format(network="off" if self.own else "on"),
             seconds=time.monotonic() - self.began,
             notes=(*self.notes, *(f"not an official score: {reason}" for reason in self.unofficial)),
         )
 
-    def nothing_built(self, reason: str) -> Verdict:
-        """Return the verdict on a submission without a program to test: a score of 0, every active test missing."""
-        self.notes.append(reason)
+    def zero(self, fault: Fault) -> Verdict:
+        """Return the verdict on a submission that decided its score itself: 0, every active test missing."""
+        self.notes.append(fault.reason)
         cases = tuple(
             Case(id=f"{branch}/{name}", group=branch, status="missing")
             for branch, tests in self.instance.branches().items()
             for name in tests.active
         )
-        return self.scored(cases, 0.0, resolved=False, almost=False)
+        return self.scored(cases, 0.0, resolved=False, almost=False, cause=fault.cause)
 
     def failed(self, error: Exception) -> Verdict:
         """Return the verdict after a failure of the evaluator or its infrastructure."""
         return Verdict(
             status="error",
+            cause="host" if isinstance(error, _OF_THE_HOST) else "evaluator",
             evaluator=self._evaluator(),
-            isolation=ISOLATION,
+            isolation=ISOLATION.format(network="off" if self.own else "on"),
             seconds=time.monotonic() - self.began,
             error=(str(error).splitlines() or [type(error).__name__])[0],
             notes=tuple(self.notes),

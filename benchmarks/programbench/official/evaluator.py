@@ -7,23 +7,26 @@ result. That command exits with 0 whatever happens: only a complete result of th
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.judging.submission import EvaluatorFailed
+from benchmarks.judging.submission import EvaluatorFailed, Fault, SubmissionFailed
 from benchmarks.programbench import changes, check
-from benchmarks.programbench.handover import HandOverError
+from benchmarks.programbench.handover import HandOverError, Unsubmittable
 from benchmarks.programbench.instances import Instance
-from benchmarks.programbench.official import hidden_tests, results, running
+from benchmarks.programbench.official import causes, facts, hidden_tests, results, running
 from benchmarks.programbench.official.evaluation import Evaluation
+from benchmarks.programbench.official.facts import Facts
 from benchmarks.programbench.official.hidden_tests import HiddenTests, NoTests
-from benchmarks.programbench.official.log_errors import LoggedError, error_of_evaluation, last_error
+from benchmarks.programbench.official.log_errors import last_error
 from benchmarks.programbench.official.preparation import Prepared, prepare
 from benchmarks.task.task import TaskError
+from environments.docker import daemon
 from environments.leftovers import owner
 from environments.protocol import EnvironmentFault
-from trajectories.record.verdict import Verdict
+from trajectories.record.verdict import Verdict, VerdictCause
 from trajectories.writing import excerpts
 
 CPUS_VARIABLE = "PROGRAMBENCH_DOCKER_CPUS"
@@ -35,6 +38,10 @@ _BRANCH_S = 3600.0 + 1500.0
 """Time for one branch: its own limit, and the evaluator's steps before and after it."""
 _TRIES = 2
 """Default of the package: a branch that failed or crashed runs once more."""
+_MEMORY_BYTES = 2 << 30
+"""Largest address space of the evaluator, which reads into memory whatever a container prints."""
+_RESULTS_BYTES = 256 << 20
+"""Largest size of the results of a branch, and of the evaluator's own result."""
 
 
 def evaluate(
@@ -54,17 +61,20 @@ def evaluate(
     `cpus`: of each container. The default is PROGRAMBENCH_DOCKER_CPUS or 10, but never more than the daemon has.
     `unofficial`: reasons, known in advance, why the leaderboard would not give this score.
 
-    A submission that does not build scores 0, with every case missing, if the official evaluator reports that. Two
-    cases are a 0 without its report. The first is a build that the check had to end after `check_s`: the official
-    evaluator would wait as long again and report `compile_failed`. The second is a compile.sh whose output is not
-    UTF-8, if the official evaluator crashed because of it: it crashes every time, and the leaderboard counts an
-    instance without a result as 0. Everything else without a complete result is a failure of the evaluator: a verdict
-    with status "error", never a score.
+    A submission that does not build scores 0, with every case missing, if the official evaluator reports that. A build
+    that the check had to end after `check_s` is a 0 without its report: the official evaluator would wait as long again
+    and report `compile_failed`. So is a submission because of which the official evaluator crashed (see `causes`): the
+    leaderboard counts an instance without a result as 0. Everything else without a complete result is a failure of the
+    evaluator or the machine: a verdict with status "error", never a score.
     """
     evaluation = Evaluation(instance, workspace, scratch, check_s, cpus, list(unofficial))
     try:
         scratch.mkdir(parents=True, exist_ok=True)
         return _evaluate(evaluation)
+    except Unsubmittable as error:
+        return evaluation.zero(Fault("unpacking", str(error)))
+    except SubmissionFailed as error:
+        return evaluation.zero(error.fault)
     except (EvaluatorFailed, NoTests, HandOverError, EnvironmentFault, TaskError, OSError) as error:
         return evaluation.failed(error)
 
@@ -88,16 +98,11 @@ def _evaluate(evaluation: Evaluation) -> Verdict:
     evaluation.add_preparation(preparation)
     if preparation.hangs:
         rule = f"gives it {check.COMPILE_S:g} s and then says compile_failed"
-        return evaluation.nothing_built(f"{prepared.why}; the official evaluator, which {rule}, was not asked")
+        return evaluation.zero(Fault("time", f"{prepared.why}; the official evaluator, which {rule}, was not asked"))
     cpus = evaluation.cpus or min(wanted_cpus, preparation.image.daemon_cpus)
     evaluation.inputs["docker_cpus"] = str(cpus)
-    error = _run(evaluation, tests, cpus)
-    if error and not prepared.utf8 and error.exception == "UnicodeDecodeError":
-        reason = "compile.sh printed what is not UTF-8, of which the official evaluator dies without a result"
-        return evaluation.nothing_built(f"{reason}: the leaderboard would count 0 ({error.text})")
-    if error:
-        raise EvaluatorFailed(f"programbench eval failed: {error.text}; see {LOG}")
-    return _scored(evaluation, prepared)
+    facts = _run(evaluation, tests, cpus, prepared)
+    return _scored(evaluation, prepared, facts)
 
 
 def _cpus_wanted() -> int:
@@ -107,10 +112,10 @@ def _cpus_wanted() -> int:
     return int(wanted)
 
 
-def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int) -> LoggedError | None:
-    """Run `programbench eval` on a run directory with this submission; return the error if it left no result.
+def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepared) -> Facts:
+    """Run `programbench eval` on a run directory with this submission; return the facts about the run.
 
-    Raises: OSError.
+    Raises: SubmissionFailed or EvaluatorFailed if it left no result; OSError.
     """
     instance, log = evaluation.instance, evaluation.scratch / LOG
     timeout_s = _COMPILE_S + _TRIES * _BRANCH_S * len(instance.branches())
@@ -127,37 +132,51 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int) -> LoggedError |
             ORGANIZATION_VARIABLE: organization,
             CPUS_VARIABLE: str(cpus),
             "HF_HUB_OFFLINE": "1",
+            facts.FACTS: str(Path(name, "facts")),
+            facts.FAILURE: str(Path(name, "failure.json")),
+            facts.MEMORY: str(_MEMORY_BYTES),
+            facts.RESULT_BLOCKS: str(_RESULTS_BYTES // 512),
+            **({facts.NETWORK: "none"} if evaluation.own else {}),
         }
         command = running.run(arguments, log, timeout_s, variables)
+        facts_of_run = facts.read(Path(name, "facts"), Path(name, "failure.json"))
     if command.left:
         evaluation.notes.append(f"{command.left} containers or images that the evaluator left were removed")
-    output = log.read_text("utf-8", "replace")
     if command.status is None:
-        return LoggedError(f"no end after {timeout_s:g} s")
-    if error := error_of_evaluation(output, instance.id):
-        return error
-    if command.status:
-        return LoggedError(f"exit {command.status}: {last_error(output).text}")
-    if not evaluation.eval_json.exists():
-        return LoggedError(f"no {evaluation.eval_json.name}: {last_error(output).text}")
-    return None
+        raise EvaluatorFailed(f"programbench eval failed: no end after {timeout_s:g} s; see {LOG}")
+    fault = causes.of_failure(facts_of_run, prepared)
+    if fault is None and facts_of_run.failure is None and command.status < 0:
+        fault = causes.of_signal(command.status, facts_of_run)
+    if fault is not None:
+        raise SubmissionFailed(fault.cause, fault.reason)
+    if facts_of_run.failure is not None:
+        raise EvaluatorFailed(f"programbench eval failed: {facts_of_run.failure.text}; see {LOG}")
+    if command.status or not evaluation.eval_json.exists():
+        problem = f"exit {command.status}" if command.status else f"no {evaluation.eval_json.name}"
+        error = last_error(log.read_text("utf-8", "replace"))
+        raise EvaluatorFailed(f"programbench eval failed: {problem}: {error}; see {LOG}")
+    return facts_of_run
 
 
-def _scored(evaluation: Evaluation, prepared: Prepared) -> Verdict:
+def _scored(evaluation: Evaluation, prepared: Prepared, facts_of_run: Facts) -> Verdict:
     """Return the verdict for the result that the official evaluator wrote.
 
-    Raises: EvaluatorFailed if there is no complete result, or if the infrastructure failed.
+    Raises: SubmissionFailed, EvaluatorFailed if there is no complete result, or if the machine failed.
     """
     eval_json, notes = evaluation.eval_json, evaluation.notes
+    if eval_json.stat().st_size > _RESULTS_BYTES:
+        raise SubmissionFailed("output", f"the evaluator's own result has more than {_RESULTS_BYTES >> 20} MiB")
     try:
         result = results.read(eval_json, evaluation.instance)
     except results.Torn as error:
         raise EvaluatorFailed(f"programbench eval failed: {error}; see {LOG}") from None
     evaluation.inputs.update(reruns=result.reruns, executable_hash=result.executable_hash)
-    if result.infrastructure(prepared.builds):
-        cut_off = f"the daemon could not be reached, or the disk was full, in branch {', '.join(result.cut_off)}"
-        reason = f"{result.error_code}: {result.error_details}" if result.error_code else cut_off
-        raise EvaluatorFailed(f"programbench eval failed: {reason.splitlines()[0]}; see {eval_json.name}")
+    if result.error_code == "wipe_workspace_failed":  # nothing of the submission was there yet
+        raise EvaluatorFailed(f"programbench eval failed: {result.error_code}: {result.error_details}; see {LOG}")
+    if (result.error_code or result.branches_failed) and (host := causes.of_machine(facts_of_run)):
+        raise host
+    if result.disk_full:
+        causes.check_disk(facts_of_run, prepared, _free_bytes())
     if result.error_code:
         notes.append(f"{result.error_code}: {excerpts.middle(result.error_details, 1000) or 'no output'}")
         if prepared.builds:
@@ -167,4 +186,19 @@ def _scored(evaluation: Evaluation, prepared: Prepared) -> Verdict:
     if changed := changes.note(evaluation.scratch):
         notes.append(changed)
     notes.extend(result.notes)
-    return evaluation.scored(result.cases, result.quality, resolved=result.resolved, almost=result.almost)
+    cause: VerdictCause | None = None
+    if result.error_code:
+        cause = "time" if result.timed_out else "build"
+    return evaluation.scored(result.cases, result.quality, resolved=result.resolved, almost=result.almost, cause=cause)
+
+
+def _free_bytes() -> int:
+    """Return the free space of the disk with the daemon's data, or of the temporary directory if that is smaller."""
+    api = daemon.connect()
+    try:
+        with daemon.reported("asking for the daemon's directory"):
+            data = Path(str(daemon.facts(api).get("DockerRootDir") or "/"))
+    finally:
+        api.close()
+    places = [Path(tempfile.gettempdir()), *([data] if data.exists() else [])]
+    return min(shutil.disk_usage(place).free for place in places)

@@ -98,7 +98,7 @@ def _downloaded(instance: Instance, log: Path) -> Path:
     cached = next((line for line in reversed(output.splitlines()) if line.startswith(_CACHED)), None)
     if command.status == 0 and cached is not None:
         return Path(cached.removeprefix(_CACHED))
-    reason = f"no end after {SYNC_S} s" if command.status is None else last_error(output).text
+    reason = f"no end after {SYNC_S} s" if command.status is None else last_error(output)
     raise NoTests(
         f"the hidden tests of {instance.id} cannot be downloaded: {reason}; "
         f"try `programbench blob sync {instance.id}`, or set {VARIABLE} to a directory that holds them"

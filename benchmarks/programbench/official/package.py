@@ -3,15 +3,22 @@
 Instances of RETRACE_PROGRAMBENCH_TASKS are added to those of the package; for an id that both have, the package's one
 counts. With RETRACE_EVALUATION, standard input is a pipe from the harness: when the harness dies, this process group
 is killed, and `sweep.py` removes the containers that were running.
+
+RETRACE_MEMORY_BYTES limits the address space: what a submission prints is read into memory whole. RETRACE_FAILURE names
+a file for the error that the evaluator raises over an instance; the evaluator itself only logs it.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +30,12 @@ def main() -> None:
     evaluation = os.environ.get("RETRACE_EVALUATION")
     if evaluation:
         threading.Thread(target=_end_with_harness, args=(evaluation,), daemon=True).start()
+    memory = os.environ.get("RETRACE_MEMORY_BYTES")
+    if memory:
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), resource.getrlimit(resource.RLIMIT_AS)[1]))
+    failure = os.environ.get("RETRACE_FAILURE")
+    if failure:
+        logging.getLogger("programbench.eval.eval_batch").addHandler(_Failures(Path(failure)))
     own = [Path(part) for part in os.environ.get("RETRACE_PROGRAMBENCH_TASKS", "").split(os.pathsep) if part]
     if own:
         _add(own)
@@ -36,6 +49,21 @@ def _end_with_harness(evaluation: str) -> None:
     docker = os.environ.get("RETRACE_DOCKER", "docker")
     subprocess.Popen([sys.executable, "-P", str(SWEEP), docker, evaluation], start_new_session=True)
     os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+class _Failures(logging.Handler):
+    """Writes the error of a record to a file, with the functions that it passed."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(logging.ERROR)
+        self._file = file
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            functions = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+            content = {"error": type(error).__name__, "functions": functions, "message": str(error)[:2000]}
+            self._file.write_text(json.dumps(content))
 
 
 def _add(directories: list[Path]) -> None:

@@ -18,6 +18,7 @@ from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official import results
 from benchmarks.task.tree import file_sha256
 from environments.protocol import EnvironmentUnavailable
+from trajectories.record.words import Ended
 
 FILE = "prepared.json"
 COMPILE_LOG = "compile.log"
@@ -40,6 +41,10 @@ class Prepared(BaseModel):
     builds: bool | None
     why: str
     utf8: bool
+    ended: Ended | None
+    """End of compile.sh in the check; None if it was not started."""
+    written_bytes: int
+    """Size of what the container of the check held in the end, besides its image."""
     check_seconds: float
 
 
@@ -88,6 +93,8 @@ def prepare(
             builds=checked.builds,
             why=checked.reason,
             utf8=checked.utf8,
+            ended=checked.ended,
+            written_bytes=checked.written_bytes,
             check_seconds=checked.seconds,
         )
     if not checked.hangs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from trajectories.record.verdict import Case, CaseStatus
 from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
-    from programbench.eval.eval import EvaluationResult, TestBranchError
+    from programbench.eval.eval import EvaluationResult
 
 _STATUS: dict[str, CaseStatus] = {
     "passed": "passed",
@@ -28,10 +27,8 @@ _MESSAGE = 500
 """Longest message of a case, in characters."""
 _NOTES = 10
 """Largest number of the evaluator's warnings that become notes."""
-_UNREACHABLE = re.compile(r"^(?:docker: )?(?:Cannot connect to the Docker daemon|error during connect)", re.M)
-"""Message that nothing in a container can cause."""
-_NO_EXEC = re.compile(r"^(?:docker: )?(?:Error response from daemon|OCI runtime exec failed): ", re.M)
-"""Message of a step that the daemon refused. A submission can cause it, for instance by killing the first process."""
+_DISK_FULL = "no space left on device"
+"""Message of a full disk. A container can print it, too."""
 
 
 class Torn(Exception):
@@ -51,25 +48,16 @@ class Results:
     error_code: str | None
     """The package's code for the reason why nothing was tested: `compile_failed`, ..."""
     error_details: str
-    cut_off: tuple[str, ...]
-    """Active branches without a result because the daemon could not be reached or the disk was full."""
+    branches_failed: tuple[str, ...]
+    """Active branches without a result."""
+    disk_full: bool
+    """True if a failed step reports a full disk."""
+    timed_out: bool
+    """True if the step that failed had reached its time limit."""
     executable_hash: str
     reruns: str
     """`yes` or `no` if failing tests could or could not be run again, or `not reached`."""
     notes: tuple[str, ...]
-
-    def infrastructure(self, builds: bool | None) -> bool:
-        """Return True if tests did not run for a reason that the submission did not cause.
-
-        Wiping the workspace comes before the submission is there. In a later step, the submission itself may have
-        printed the message: an unreachable daemon is believed unless the submission did not build in the clean-room
-        check either, and a refused step only if it built there.
-        """
-        if self.error_code == "wipe_workspace_failed" or self.cut_off:
-            return True
-        if self.error_code is None or builds is False:
-            return False
-        return bool(_UNREACHABLE.search(self.error_details) or (builds and _NO_EXEC.search(self.error_details)))
 
 
 def read(path: Path, instance: Instance) -> Results:
@@ -95,11 +83,8 @@ def read(path: Path, instance: Instance) -> Results:
     )
     quality = submission.score_from_tests(counted)
     active = instance.branches()
-    cut_off = (
-        branch
-        for branch, errors in result.test_branch_errors.items()
-        if branch in active and any(_is_cut_off(error) for error in errors)
-    )
+    errors = {branch: errors for branch, errors in result.test_branch_errors.items() if branch in active}
+    details = _details(result) if result.error_code else ""
     steps = [step for step in result.log if step.get("step") == "install_rerunfailures"]
     return Results(
         cases=cases,
@@ -107,8 +92,13 @@ def read(path: Path, instance: Instance) -> Results:
         resolved=quality >= submission.RESOLVED_THRESHOLD,
         almost=quality >= submission.NEAR_RESOLVED_THRESHOLD,
         error_code=result.error_code,
-        error_details=_details(result),
-        cut_off=tuple(cut_off),
+        error_details=details,
+        branches_failed=tuple(errors),
+        disk_full=any(
+            _DISK_FULL in text.lower()
+            for text in (details, *(e.error_details for each in errors.values() for e in each))
+        ),
+        timed_out=details.startswith("Command timed out"),
         executable_hash=result.executable_hash or "",
         reruns=("yes" if steps[-1].get("returncode") == 0 else "no") if steps else "not reached",
         notes=tuple(_notes(result, active)),
@@ -130,12 +120,6 @@ def whole(path: Path) -> EvaluationResult:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise Torn(f"it left a {path.name} that is cut off or malformed: {first['msg']}") from None
-
-
-def _is_cut_off(error: TestBranchError) -> bool:
-    """Return True if the machine made a branch fail; results are read with `docker cp` into our own TMPDIR."""
-    full = error.error_code == "results_read_failed" and "no space left on device" in error.error_details
-    return full or _UNREACHABLE.search(error.error_details) is not None
 
 
 def _details(result: EvaluationResult) -> str:
