@@ -111,7 +111,7 @@ _EVERY: Mapping[Promise, str] = {
     Promise.CLEAN_VARIABLES: YES,
 }
 _NOT_ROOT = "if actions do not run as root"
-_DAEMON = "on request, if the daemon can"
+_SHOWN = "if the container's control group shows it"
 
 DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
     "docker": {
@@ -122,17 +122,17 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
         Promise.SURVIVES_KILL_ALL: YES,
         Promise.OWN_PROCESSES: YES,
         Promise.ADMINISTRATOR: YES,
-        Promise.PEAK_MEMORY: "if the container sees its cgroup",
+        Promise.PEAK_MEMORY: "if the container sees a control group of its own",
         Promise.NETWORK_OFF: "unless the network is requested",
         Promise.OWN_FILES: YES,
         Promise.NO_NEW_PRIVILEGES: _NOT_ROOT,
         Promise.NO_TRACING: _NOT_ROOT,
         Promise.UNFORGEABLE: f"{_NOT_ROOT}, {_FRESH}",
         Promise.EXECUTE_ONLY: _NOT_ROOT,
-        Promise.CPU_LIMIT: _DAEMON,
-        Promise.MEMORY_LIMIT: _DAEMON,
-        Promise.OOM_REPORTED: "if the container sees its cgroup or has a memory limit",
-        Promise.PIDS_LIMIT: "unless it is set to none",
+        Promise.CPU_LIMIT: f"on request, {_SHOWN}",
+        Promise.MEMORY_LIMIT: f"on request, {_SHOWN}",
+        Promise.OOM_REPORTED: "if the container sees a control group of its own, or has a memory limit",
+        Promise.PIDS_LIMIT: f"unless it is set to none, {_SHOWN}",
         Promise.DISK_LIMIT: "on request, if the storage driver can",
         Promise.SHM_LIMIT: YES,
         Promise.ULIMITS: "on request",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from environments import limits
 from environments.archives import exporting
-from environments.docker import container_state, daemon, images, rescue, watch
+from environments.docker import container_state, control_group, daemon, images, rescue, watch
 from environments.leftovers import owner
 from environments.link import AttachLink, Closing
 from environments.promises import Promise, supervised
@@ -25,6 +25,7 @@ from environments.reporting import LogReporter, Reporter
 from environments.supervised import START_S, Supervised
 from environments.wire.channel import Channel, Ready
 from environments.wire.program import BOOT
+from trajectories.record.events import Ended
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -65,6 +66,10 @@ class DockerEnvironment(Supervised):
         self._exec: Closing | None = None
         """The object that keeps the socket of a persistent shell open."""
         self._heard = watch.Watched()
+        self._memory_limited = False
+        """True once it is proven that the container has its memory limit."""
+        self._own_group = False
+        """True once it is proven that its control group is its own."""
         self._last_end_s = 0.0
         """Time at which the last action ended, by the container's clock."""
 
@@ -149,10 +154,11 @@ class DockerEnvironment(Supervised):
         assert self._image is not None
         assert self._api is not None
         promises = supervised(ready.lost, own_pids=True)
-        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR, *self._limits.promises]
+        promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
         more, lost = self._resources(ready)
         promises += more
-        if ready.counts_oom or Promise.MEMORY_LIMIT in promises:
+        self._prove(promises, lost)
+        if (ready.counts_oom and self._own_group) or self._memory_limited:
             promises.append(Promise.OOM_REPORTED)
         if "storage_opt" in self._limits.options:
             promises.append(Promise.DISK_LIMIT)
@@ -173,6 +179,24 @@ class DockerEnvironment(Supervised):
             versions={"bash": ready.bash, "daemon": str(daemon.facts(self._api).get("ServerVersion", ""))},
         )
 
+    def _prove(self, promises: list[Promise], lost: list[str]) -> None:
+        """Add the promises about limits that the container's control group shows, and a line for each that it lacks."""
+        assert self._api is not None
+        assert self._container is not None
+        options = self._limits.options
+        channel, root = self._open_channel(), self._settings()["cgroup"]
+        group = control_group.examine(channel, root, self._api, self._container)
+        proven, asked = group.proven(options), set(self._limits.promises)
+        checked = control_group.CHECKED & asked
+        promises += [promise for promise in self._limits.promises if promise not in checked - proven]
+        lost += group.unproven(checked - proven)
+        self._memory_limited = Promise.MEMORY_LIMIT in proven
+        self._own_group = group.is_own(options)
+        if not self._own_group:
+            if Promise.PEAK_MEMORY in promises:
+                promises.remove(Promise.PEAK_MEMORY)
+            lost.append("oom-reported, peak-memory: the container has no control group of its own that shows them")
+
     def checkpoint(self, name: str) -> str:
         api, image = self._api, self._image
         if api is None or image is None or self._container is None:
@@ -190,8 +214,11 @@ class DockerEnvironment(Supervised):
         charged to a later action. The event is only waited for if something was killed.
         """
         assert self._ready is not None
+        if not self._own_group:  # these are facts about a group that others share
+            ended: Ended = "exited" if execution.ended == "oom" else execution.ended
+            execution = replace(execution, ended=ended, peak_memory_bytes=None)
         began_s, ended_s = channel.span_s
-        if self._ready.counts_oom or not began_s:
+        if (self._ready.counts_oom and self._own_group) or not began_s:
             return execution
         since_s, self._last_end_s = max(began_s, self._last_end_s + OOM_S), ended_s
         killed = execution.signal == 9 or execution.exit_code == 137
@@ -220,8 +247,7 @@ class DockerEnvironment(Supervised):
     def trouble(self) -> EnvironmentLost | None:
         if self._container is None or self._api is None:
             return None
-        limited = "mem_limit" in self._limits.options
-        return container_state.trouble(self._api, self._container, self._heard, limited=limited)
+        return container_state.trouble(self._api, self._container, self._heard, limited=self._memory_limited)
 
     def _rescue(self) -> exporting.Archive:
         """Read the workspace through the daemon, whether the container runs, is paused or has stopped."""

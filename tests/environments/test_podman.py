@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import NoReturn
 
 import pytest
 
+from environments.conformance import all_checks, run_checks
 from environments.docker import daemon, images
 from environments.protocol import Environment, EnvironmentLost, EnvironmentUnavailable, Promise, Started
 from tests.conftest import LEFT_OUT
@@ -34,9 +36,19 @@ def left_out(reason: str) -> NoReturn:
 class Service:
     """`podman system service` with its own storage; it ends by itself after a time."""
 
-    def __init__(self, place: Path, runtime: str, driver: str) -> None:
+    def __init__(self, place: Path, runtime: str, driver: str, user: pwd.struct_passwd | None = None) -> None:
+        """`user` runs it rootless."""
         self.host = f"unix://{place}/sock"
-        self.command = ["podman", "--root", f"{place}/root", "--runroot", f"{place}/run", "--storage-driver", driver]
+        self.command = []
+        self.pause = place / "runtime/libpod/tmp/pause.pid"
+        """Number of the process that keeps a user's namespace."""
+        if user is not None:
+            (place / "runtime").mkdir(exist_ok=True)
+            for path in (place, place / "runtime"):
+                os.chown(path, user.pw_uid, user.pw_gid)
+            self.command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--init-groups", "env"]
+            self.command += [f"HOME={user.pw_dir}", f"XDG_RUNTIME_DIR={place}/runtime", f"USER={user.pw_name}"]
+        self.command += ["podman", "--root", f"{place}/root", "--runroot", f"{place}/run", "--storage-driver", driver]
         self.command += ["--cgroup-manager=cgroupfs", "--runtime", runtime]
         with (place / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -55,12 +67,19 @@ class Service:
             time.sleep(0.05)
 
     def podman(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([*self.command, *words], capture_output=True, timeout=60, check=False)
+        try:
+            return subprocess.run(
+                [*self.command, *words], capture_output=True, timeout=60, check=False, cwd=Path(self.host[7:]).parent
+            )
+        except subprocess.TimeoutExpired as error:
+            left_out(f"it does not answer ({error})")
 
     def end(self) -> None:
         with suppress(ProcessLookupError):  # after SIGTERM it would wait for the readers of its events
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(120)
+        with suppress(OSError, ValueError):
+            os.kill(int(self.pause.read_text()), signal.SIGKILL)
 
 
 def image(place: Path) -> Path:
@@ -74,7 +93,12 @@ def image(place: Path) -> Path:
             made.stop()
     except EnvironmentUnavailable as error:
         left_out(f"there is no test image for it ({error})")
-    subprocess.run(["docker", "save", "-o", str(place / "image.tar"), tag], check=True, timeout=120)
+    saved = subprocess.run(
+        ["docker", "save", "-o", str(place / "image.tar"), tag], capture_output=True, timeout=120, check=False
+    )
+    if saved.returncode:
+        left_out(f"there is no test image for it ({saved.stderr.decode()[-300:].strip()})")
+    (place / "image.tar").chmod(0o644)
     return place / "image.tar"
 
 
@@ -94,12 +118,12 @@ def service() -> Iterator[Service]:
                     subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
 
 
-def working_service(place: Path) -> Service:
+def working_service(place: Path, user: pwd.struct_passwd | None = None) -> Service:
     """Return a service that runs the test image, with the first runtime that can; leave the tests out if none can."""
     tar = image(place)
     reason = "neither crun nor runc is installed"
     for runtime in filter(shutil.which, ("crun", "runc")):  # crun refuses a hybrid of cgroups v1 and v2
-        service = Service(place, runtime, "overlay")
+        service = Service(place, runtime, "overlay", user)
         loaded = service.podman("load", "-i", str(tar))
         tag = loaded.stdout.decode().split()[-1] if loaded.stdout else "none"
         tried = service.podman(
@@ -123,6 +147,64 @@ def place(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield Place(made, made.start(), "podman")
     finally:
         made.stop()
+
+
+def rootless_user() -> pwd.struct_passwd:
+    """Return a user who may have containers without being root."""
+    if os.geteuid() or not shutil.which("newuidmap"):
+        left_out("a rootless service needs newuidmap (uidmap), and a test that runs as root")
+    for line in Path("/etc/subuid").read_text().splitlines():
+        with suppress(KeyError):
+            user = pwd.getpwnam(line.split(":")[0])
+            if Path(user.pw_dir).is_dir():
+                return user
+    left_out("no user with a home has an entry in /etc/subuid")
+
+
+@pytest.fixture(scope="module")
+def rootless() -> Iterator[Service]:
+    with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
+        running = working_service(Path(name), rootless_user())
+        yield running
+        running.end()
+
+
+LIMITS = {Promise.MEMORY_LIMIT, Promise.PIDS_LIMIT, Promise.OOM_REPORTED, Promise.PEAK_MEMORY}
+
+
+def kept_limits(service: Service, monkeypatch: pytest.MonkeyPatch) -> tuple[set[Promise], tuple[str, ...]]:
+    """Try the limits that are promised; return them, and the lines about what is lost."""
+    monkeypatch.setenv("DOCKER_HOST", service.host)
+
+    def make(**changes: object) -> Environment:
+        return environment("docker", build=None, image=service.image, **changes)  # type: ignore[attr-defined]
+
+    report = run_checks(make, [check for check in all_checks() if check.promise in LIMITS], name="podman")
+    assert report.ok, report.table()
+    made = make(memory_bytes=64 << 20, pids=64)
+    try:
+        started = made.start()
+        eaten = made.execute("perl -e '$x = q(a) x 300_000_000'", deadline_s=60)
+        forked = made.execute("for i in {1..200}; do sleep 2 & done; jobs -r | wc -l", deadline_s=60)
+    finally:
+        made.stop()
+    promised = LIMITS & set(started.promises)
+    assert (eaten.exit_code == 0) == (Promise.MEMORY_LIMIT not in promised)
+    assert (eaten.ended == "oom") == (Promise.OOM_REPORTED in promised)
+    assert (forked.output == b"200\n") == (Promise.PIDS_LIMIT not in promised)
+    return promised, started.lost
+
+
+def test_the_limits_that_are_promised_hold(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kept_limits(service, monkeypatch) == (LIMITS, ())
+
+
+def test_limits_that_a_rootless_service_cannot_set_are_not_promised(
+    rootless: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promised, lost = kept_limits(rootless, monkeypatch)
+    for promise in LIMITS - promised:
+        assert any(promise.value in line for line in lost), (promise, lost)
 
 
 def containers(service: Service) -> list[str]:

@@ -7,10 +7,12 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from environments.docker import watch
+from environments.docker.control_group import CHECKED, ControlGroup
 from environments.docker.environment import DockerEnvironment
 from environments.protocol import Promise
 
@@ -190,6 +192,63 @@ def test_the_daemon_s_event_reports_oom_if_the_control_group_cannot_be_read() ->
         assert made.execute(f"{EAT}; exit 137", deadline_s=20).ended == "oom"
     finally:
         made.stop()
+
+
+class Ignoring(DockerEnvironment):
+    """An environment whose daemon accepts every limit and sets none, as rootless Podman with cgroups of version 1."""
+
+    def _create(self, *arguments: Any) -> str:
+        asked = self._limits.options
+        self._limits.options = {"shm_size": asked["shm_size"]}
+        try:
+            return super()._create(*arguments)
+        finally:
+            self._limits.options = asked
+
+
+class BlindAndIgnoring(Blind, Ignoring):
+    """The same, on a host that hides the control group's files in containers."""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("kind", [Ignoring, BlindAndIgnoring], ids=["read inside", "read outside"])
+def test_limits_that_the_daemon_ignores_are_not_promised(kind: type[DockerEnvironment]) -> None:
+    made = kind(environment("docker", memory_bytes=64 << 20, pids=64, cpus=0.5, shm_bytes=1 << 20).spec)
+    try:
+        started = made.start()
+        ignored = {Promise.MEMORY_LIMIT, Promise.PIDS_LIMIT, Promise.CPU_LIMIT}
+        assert not ignored & set(started.promises)
+        for promise in ignored:
+            assert any(line.startswith(f"{promise.value}: the daemon accepted") for line in started.lost), started.lost
+        assert made.execute(EAT, deadline_s=60).ended == "exited", "300 MB fit, so nothing was promised wrongly"
+    finally:
+        made.stop()
+
+
+GROUPS = {
+    "version 2": ("memory.max 67108864\nmemory.swap.max 0\npids.max 64\ncpu.max 50000 100000\nswap 9", True),
+    "version 2 without swap": ("memory.max 67108864\npids.max 64\ncpu.max 50000 100000\nswap 0", True),
+    "version 2, swapping": ("memory.max 67108864\nmemory.swap.max max\npids.max 65\ncpu.max max 100000\nswap 9", False),
+    "version 1": (
+        "memory.limit_in_bytes 67108864\nmemory.memsw.limit_in_bytes 67108864\npids.max 64\n"
+        "cpu.cfs_quota_us 50000\ncpu.cfs_period_us 100000\nswap 9",
+        True,
+    ),
+    "version 1, rootless": ("memory.limit_in_bytes 9223372036854771712\ncpu.cfs_quota_us -1\nswap 0", False),
+    "hidden": ("swap 0", False),
+    "limits of all together": ("memory.max 8589934592\npids.max 99999\ncpu.max 200000 100000\nswap 0", False),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_limit_is_proven_only_by_a_control_group_that_is_as_strict(name: str) -> None:
+    text, holds = GROUPS[name]
+    group = ControlGroup(text, "abc")
+    options = {"mem_limit": 64 << 20, "pids_limit": 64, "nano_cpus": 500_000_000}
+    assert group.proven(options) == (set(CHECKED) if holds else set())
+    assert group.is_own(options) == holds
+    assert ControlGroup(f"{text}\ngroup 0::/docker/abc", "abc").is_own(options)
+    assert len(group.unproven(CHECKED)) == 3
 
 
 def test_a_late_event_is_not_charged_to_a_later_action() -> None:
