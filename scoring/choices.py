@@ -56,6 +56,29 @@ class UnreadableRule(StrEnum):
     EXCLUDE = "exclude"
 
 
+class IntegrityRule(StrEnum):
+    """Treatment of trials that are flagged for a violation of the benchmark's rules."""
+
+    SHOW = "show"
+    """Their scores stay as they are, and a column has their number."""
+    EXCLUDE = "exclude"
+    """They are left out of all tables, with their costs."""
+    ZERO = "zero"
+    """They failed with quality 0, at their cost."""
+
+
+class IntegrityBy(StrEnum):
+    """Evidence that flags a trial. Without a choice it is the panel if it decided, otherwise the rules, and in any case
+    a test system that was tampered with."""
+
+    PANEL = "panel"
+    """More than half of a panel's judges see any violation."""
+    RULES = "rules"
+    """A rule with a sure finding that succeeded, or a test system that was tampered with."""
+    ANY = "any"
+    """Any of these."""
+
+
 class PlotFormat(StrEnum):
     """File formats of pictures."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier, TierGap, tier_gap
-from scoring.choices import InfrastructureRule
+from scoring.choices import InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.report import Note, Report
 from scoring.rows import TrialRow
 from scoring.selection import Selection, mixed_conditions
@@ -26,11 +26,13 @@ def notes(
     tiers: Mapping[str, Tier],
     tasks: Sequence[str],
     infrastructure: InfrastructureRule,
+    integrity: IntegrityRule,
 ) -> Iterator[Note]:
     """Return the notes about all trials in `rows`, those of them that count, and all tasks of the benchmark."""
     for text in profile.notes:
         yield Note(f"profile {profile.name}: {text}", "profile")
     yield from _about_trials(selection, infrastructure)
+    yield from _about_flags(selection, integrity)
     if (gap := tier_gap(tiers, tasks)) is not None:
         yield Note(f"no AMS: {_gap_text(gap)}", "no_ams")
     left_out = {row.setup for row in rows} - {row.setup for row in selection.rows}
@@ -74,6 +76,30 @@ def _about_trials(selection: Selection, infrastructure: InfrastructureRule) -> I
         yield Note(f"{trials} of unknown cost ({models}): within no budget, totals unknown", "unknown_cost")
 
 
+def _about_flags(selection: Selection, integrity: IntegrityRule) -> Iterator[Note]:
+    """Name the flagged trials and their treatment, and those that were not examined if that matters."""
+    trials = quantity(selection.flagged, "trial")
+    if selection.flagged:
+        treatment = {
+            IntegrityRule.SHOW: "scored like all others (--integrity exclude or zero)",
+            IntegrityRule.EXCLUDE: "left out of all tables, with their costs",
+            IntegrityRule.ZERO: "counted as failed with quality 0, at their cost",
+        }[integrity]
+        yield Note(f"{trials} flagged for a violation of the rules: {treatment}", "flagged")
+    unexamined = len(selection.before) - selection.examined
+    if unexamined and (selection.examined or integrity != IntegrityRule.SHOW):
+        text = f"{quantity(unexamined, 'trial')} not examined for violations, and treated as not flagged"
+        yield Note(f"{text} (--integrity-by rules applies the rules to every trial)", "flagged")
+
+
+_EVIDENCE = {
+    None: "the panel if it decided, otherwise the rules; a tampered test system in any case",
+    IntegrityBy.PANEL: "the panel",
+    IntegrityBy.RULES: "the rules, or a tampered test system",
+    IntegrityBy.ANY: "the panel, the rules, or a tampered test system",
+}
+
+
 def _gap_text(gap: TierGap) -> str:
     if len(gap.untiered) == gap.tasks:
         return "no trial records a tier, and none were given (--tiers calibrate or FILE)"
@@ -93,6 +119,8 @@ def basis(report: Report) -> list[str]:
         f"costs: {report.cost or 'as given'}{f', priced with {prices}' if prices else ''}; infrastructure failures: "
         f"{'left out' if excluded else 'counted as failed'}",
     ]
+    if report.counts.examined:
+        lines.append(f"flagged by {_EVIDENCE[report.integrity_by]}; --integrity {report.integrity}")
     if report.tiers:
         lines.append(f"budgets: profile {report.profile.name}, sha256 {report.profile_sha256[:12]}")
     return lines

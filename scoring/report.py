@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 from scoring.agentmeter.ams import TierScore
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier
-from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule
+from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.families.clitool import SuiteLine
 from scoring.families.longcli import FirstTurns, TurnDifference, TurnState
 from scoring.families.longcli_modes import Mode
@@ -39,6 +39,7 @@ NoteKind = Literal[
     "no_intervals",
     "mixed_conditions",
     "unreadable",
+    "flagged",
 ]
 
 
@@ -80,6 +81,8 @@ class Configuration(Row):
     infrastructure: int
     unfinished: int
     unjudged: int
+    flagged: int | None = None
+    """Trials that are flagged for a violation, whatever `integrity` makes of them; None if none was examined."""
     passed: Passed
     ams: Estimate | None
     """None without tiers."""
@@ -112,6 +115,49 @@ class HeadlineRow(Row):
     """Resolved, almost and mean of one configuration."""
 
     headline: Headline
+
+
+class ViolationsRow(Row):
+    """Violations in the trials of one configuration, as in Table 3 of ProgramBench's paper.
+
+    All figures are over the trials that count if flagged ones are treated as all others.
+    """
+
+    trials: int
+    examined: int
+    """Trials of which it is known if they are flagged."""
+    flagged: Estimate
+    """Share of the examined trials that are flagged."""
+    by_kind: dict[str, Estimate]
+    """Share of the examined trials with a violation of each kind."""
+    tampered: int | None
+    """Trials whose submission changed the test system; None if nobody looked."""
+    panels: int
+    """Trials with a panel."""
+    disagreement: float | None
+    """Share of panels whose judges do not agree on if there is any violation; None without a panel of two votes."""
+    resolved: Estimate
+    """Share of all tasks that pass all tests."""
+    resolved_unflagged: Estimate
+    """The paper's "% resolved": share of all tasks that pass all tests in a trial that is not flagged."""
+
+
+class PanelRow(Row):
+    """The panel of one trial: judges who see a violation, by kind, and how the trial was decided."""
+
+    task: str
+    trial: str
+    judges: int
+    valid: int
+    violated: int
+    by_kind: dict[str, int]
+    unanimous: bool | None
+    panel_flagged: bool | None
+    """Decision of the panel; None if too many votes are missing."""
+    rules_flagged: bool | None
+    """True if a rule has a sure finding that succeeded; None if the rules were not applied."""
+    tampered: bool | None
+    flagged: bool | None
 
 
 class ModesRow(BaseModel):
@@ -220,6 +266,9 @@ class Counts(BaseModel):
     superseded: int
     unjudged: int
     unknown_cost: int
+    flagged: int = 0
+    examined: int = 0
+    """Trials of which it is known if they are flagged."""
 
 
 class Report(BaseModel):
@@ -233,6 +282,9 @@ class Report(BaseModel):
     infrastructure: InfrastructureRule
     duplicates: DuplicateRule
     attempts: AttemptRule
+    integrity: IntegrityRule = IntegrityRule.SHOW
+    integrity_by: IntegrityBy | None = None
+    """Evidence that flags a trial; None for the panel, otherwise the rules, and tampering in any case."""
     level: float
     seed: int
     replicates: int
@@ -252,6 +304,8 @@ class Report(BaseModel):
     modes: tuple[ModesRow, ...]
     longcli: tuple[LongCliRow, ...]
     suites: tuple[SuiteRow, ...]
+    violations: tuple[ViolationsRow, ...] = ()
+    panels: tuple[PanelRow, ...] = ()
     comparisons: tuple[Comparison, ...]
     rankings: tuple[RankingRow, ...] = ()
 

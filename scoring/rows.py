@@ -12,11 +12,13 @@ from typing import Literal
 
 from scoring.choices import CostKind
 from scoring.errors import ScoringError
+from scoring.evidence import Evidence
 from trajectories.reading.runs import listed
 from trajectories.reading.summary import Summary
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore
 
+_NO_EVIDENCE = Evidence()
 _NO_FACTS: Mapping[str, str] = {}
 _NO_USAGE = Usage()
 
@@ -73,6 +75,12 @@ class TrialRow:
     quality: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, GroupScore] = field(default_factory=dict)
+    evidence: Evidence = _NO_EVIDENCE
+    """Evidence of violations of the benchmark's rules."""
+    flagged: bool | None = None
+    """True if the evidence shows a violation (`scoring.integrity`). None if nothing was examined."""
+    flagged_by: str | None = None
+    """Kinds of evidence that flag the trial, joined with `+`."""
 
     @property
     def tokens(self) -> int | None:
@@ -218,4 +226,8 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         quality=verdict.quality if verdict else None,
         metrics=verdict.metrics if verdict else {},
         groups=verdict.groups if verdict else {},
+        evidence=Evidence(
+            panel=summary.panel,
+            tampered=None if verdict is None or verdict.tampered is None else bool(verdict.tampered),
+        ),
     )

@@ -9,15 +9,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.agentmeter.profiles import AGENTMETER, Profile
 from scoring.agentmeter.tiers import tiers_from_words, tiers_of
-from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule
+from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.errors import ScoringError
 from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
+from scoring.integrity import with_flags
 from scoring.notes import notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
 from scoring.rows import TrialRow
 from scoring.selection import select_trials
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
+from scoring.violations import ViolationsTable, flagged_by_setup
 
 
 def score(
@@ -30,6 +32,8 @@ def score(
     infrastructure: InfrastructureRule = InfrastructureRule.EXCLUDE,
     duplicates: DuplicateRule = DuplicateRule.REFUSE,
     attempts: AttemptRule = AttemptRule.LATEST,
+    integrity: IntegrityRule = IntegrityRule.SHOW,
+    integrity_by: IntegrityBy | None = None,
     against: str | Mapping[str, str] | None = None,
     level: float = LEVEL,
     seed: int = SEED,
@@ -40,7 +44,8 @@ def score(
     `tiers` has the tier of every task (default: the tiers that trials record), `tasks` every task of the benchmark
     (default: those of `tiers` and of the trials). Both are denominators, so tasks that nobody tried count. `against` is
     the setup or label that all others are compared with (default: the first, best line of the table), or one for each
-    setup.
+    setup. Flagged trials are treated by the rule `integrity`; `integrity_by` is the evidence that flags them, of what
+    the rows hold (`scoring.integrity.with_rules` adds the findings by rule).
 
     Raises: ScoringError as `select_trials` and `tiers_of` do, for an unknown tier, an unknown `against`, a level that
     is not between 0 and 1, or fewer than one replicate.
@@ -49,8 +54,8 @@ def score(
         raise ScoringError(f"a level of {level}: it must lie between 0 and 1, for instance 0.95")
     if replicates < 1:
         raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
-    all_rows = list(rows)
-    selection = select_trials(all_rows, infrastructure=infrastructure, duplicates=duplicates)
+    all_rows = with_flags(rows, integrity_by)
+    selection = select_trials(all_rows, infrastructure=infrastructure, duplicates=duplicates, integrity=integrity)
     if tiers is None:  # a task whose trials are all left out keeps its recorded tier if the caller names the task
         named = {row.task for row in selection.rows} | set(tasks or ())
         tiers = tiers_of([row for row in all_rows if row.task in named])
@@ -64,7 +69,12 @@ def score(
         seed=seed,
         replicates=replicates,
     )
-    configurations = maker.configurations([row for row in all_rows if row.setup in maker.names])
+    flagged = flagged_by_setup(selection.before)
+    configurations = [
+        line.model_copy(update={"flagged": flagged.get(line.setup)})
+        for line in maker.configurations([row for row in all_rows if row.setup in maker.names])
+    ]
+    table = ViolationsTable(selection.before, maker.tasks, attempts=attempts, level=level)
     pairs = _pairs(against, configurations)
     return Report(
         benchmark=all_rows[0].benchmark,
@@ -72,6 +82,8 @@ def score(
         infrastructure=infrastructure,
         duplicates=duplicates,
         attempts=attempts,
+        integrity=integrity,
+        integrity_by=integrity_by,
         level=level,
         seed=seed,
         replicates=replicates,
@@ -87,8 +99,10 @@ def score(
             superseded=selection.superseded,
             unjudged=selection.unjudged,
             unknown_cost=selection.unknown_cost,
+            flagged=selection.flagged,
+            examined=selection.examined,
         ),
-        notes=tuple(notes(all_rows, selection, profile, maker.tiers, maker.tasks, infrastructure)),
+        notes=tuple(notes(all_rows, selection, profile, maker.tiers, maker.tasks, infrastructure, integrity)),
         configurations=tuple(configurations),
         tiers=tuple(maker.tier_rows(configurations)),
         effort=tuple(maker.effort_rows(configurations)),
@@ -97,6 +111,8 @@ def score(
         modes=tuple(mode_rows(selection.rows)),
         longcli=tuple(longcli_rows(maker.members, maker.names)),
         suites=tuple(suite_rows(maker.members, maker.names)),
+        violations=tuple(table.rows(integrity_by)),
+        panels=tuple(table.panels()),
         comparisons=tuple(maker.comparison(configuration, reference) for configuration, reference in pairs),
         task_tiers=dict(sorted(maker.tiers.items())),
     )

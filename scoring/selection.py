@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule
+from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule, IntegrityRule
 from scoring.errors import ScoringError
+from scoring.integrity import apply_rule
 from scoring.rows import TrialRow
 
 
@@ -30,6 +31,12 @@ class Selection:
     """Trials among `rows` without a verdict."""
     unknown_cost: int
     """Trials among `rows` without a cost."""
+    flagged: int
+    """Trials that are flagged for a violation; the caller chooses if they are among `rows`, and with which result."""
+    examined: int
+    """Trials of which it is known if they are flagged."""
+    before: tuple[TrialRow, ...]
+    """The trials that count if flagged ones are treated as all others."""
 
 
 def select_trials(
@@ -37,11 +44,13 @@ def select_trials(
     *,
     infrastructure: InfrastructureRule,
     duplicates: DuplicateRule = DuplicateRule.REFUSE,
+    integrity: IntegrityRule = IntegrityRule.SHOW,
 ) -> Selection:
     """Return the trials that count, in the order of task, setup, attempt, turn and directory.
 
     Raises: ScoringError for trials of several benchmarks, an impossible figure (NaN, infinite, negative, a quality
-    outside of 0 to 1), two trials that claim the same identity and attempt, or no finished trial.
+    outside of 0 to 1), two trials that claim the same identity and attempt, no finished trial, or no trial that is not
+    flagged if flagged ones are excluded.
     """
     ordered = sorted(rows, key=lambda row: (row.task, row.setup, row.attempt, row.turn or 0, row.batch, row.directory))
     if not ordered:
@@ -59,13 +68,17 @@ def select_trials(
             f"none of {len(ordered)} trials has finished ({len(broken)} ended by the infrastructure; first: "
             f"{ordered[0].directory}): continue them with `agent resume`, or count infrastructure failures"
         )
+    counted = apply_rule(selected, integrity)
     return Selection(
-        rows=tuple(selected),
+        rows=counted,
         infrastructure=len(broken),
         unfinished=len(distinct) - len(finished) - len(broken),
         superseded=len(ordered) - len(distinct),
-        unjudged=sum(not row.judged and not row.infrastructure for row in selected),
-        unknown_cost=sum(row.cost_usd is None for row in selected),
+        unjudged=sum(not row.judged and not row.infrastructure for row in counted),
+        unknown_cost=sum(row.cost_usd is None for row in counted),
+        flagged=sum(bool(row.flagged) for row in selected),
+        examined=sum(row.flagged is not None for row in selected),
+        before=tuple(selected),
     )
 
 

@@ -15,6 +15,7 @@ from trajectories.analysis.extras import MissingExtra
 from trajectories.analysis.integrity.report import IntegrityAnalysis, TrialIntegrity, agreement, integrity_of
 from trajectories.errors import RecordError, TrialInUse
 from trajectories.reading.runs import directories_named
+from trajectories.writing.derived import write_conveniences
 
 _ONLY_RULES = (
     "only rules were applied: name --judge-model MODEL to ask a panel of model judges as well (it costs money)"
@@ -40,6 +41,7 @@ def analyze_integrity(names: Sequence[str], runs: Path, judges: Judges | None) -
                 try:
                     interrupted = ask_panel(directory, integrity, judges)
                     panels += 1
+                    write_conveniences(directory)
                     integrity = integrity_of(directory)
                 except (NotJudged, TrialInUse) as reason:
                     notes.append(f"{directory.name} was not judged: {reason}")

@@ -5,7 +5,7 @@ Everything comes from the records and from the choices of the caller, without mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +14,26 @@ from agent.reports.inputs import find_tasks, find_tiers, read_reference, read_tr
 from scoring import rankings
 from scoring.agentmeter.profiles import AGENTMETER, Profile, fit
 from scoring.agentmeter.tiers import Tier
-from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, UnreadableRule
+from scoring.choices import (
+    AttemptRule,
+    CostKind,
+    DuplicateRule,
+    InfrastructureRule,
+    IntegrityBy,
+    IntegrityRule,
+    UnreadableRule,
+)
+from scoring.integrity import with_flags, with_rules
 from scoring.pricing import repriced_rows
 from scoring.report import Note, RankingRow, Report, UnreadableTrial
 from scoring.rows import TrialRow
 from scoring.score import score
 from scoring.selection import select_trials
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
+from trajectories.analysis.extras import MissingExtra
+
+_MANY = 200
+"""Number of trials from which applying the rules is announced: it takes about 0.04 s for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +53,8 @@ class Choices:
     infrastructure: InfrastructureRule = InfrastructureRule.EXCLUDE
     duplicates: DuplicateRule = DuplicateRule.REFUSE
     attempts: AttemptRule = AttemptRule.LATEST
+    integrity: IntegrityRule = IntegrityRule.SHOW
+    integrity_by: IntegrityBy | None = None
     unreadable: UnreadableRule = UnreadableRule.REFUSE
     against: str | None = None
     level: float = LEVEL
@@ -55,8 +70,10 @@ class Scored:
     rows: list[TrialRow]
 
 
-def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
-    """Score trials by name, directory or batch.
+def score_trials(
+    names: Sequence[str], runs: Path, choices: Choices, say: Callable[[str], None] = lambda line: None
+) -> Scored:
+    """Score trials by name, directory or batch. `say` gets a line before something that may take long.
 
     Raises: RecordError (ScoringError) and UserError, naming the trial, file or option and the way out.
     """
@@ -66,13 +83,16 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     reference = read_reference(choices.against, recorded, runs, choices.unreadable)
     if reference is not None:
         recorded, unreadable = recorded + reference.rows, unreadable + reference.unreadable
+    recorded, integrity_note = _examined(recorded, choices, say)
     rows, results = _priced(recorded, choices.costs[0], choices.prices[:1])
-    selected = select_trials(rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates).rows
+    selected = select_trials(
+        rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates, integrity=choices.integrity
+    ).rows
     pricing = results.of(selected)
     tiers = find_tiers(choices.tiers, selected)
     denominator = find_tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
     tiers = _within_tasks(tiers, denominator.tasks, choices, selected)
-    notes = list(_notes_about_inputs(denominator.note, choices))
+    notes = [*integrity_note, *_notes_about_inputs(denominator.note, choices)]
     profile = _profile(choices.profiles[0])
     if choices.fit_profile is not None:
         references = set(reference.setups.values()) if reference is not None else set()
@@ -100,6 +120,28 @@ def score_trials(names: Sequence[str], runs: Path, choices: Choices) -> Scored:
     return Scored(report.model_copy(update=additions), rows)
 
 
+def _examined(
+    rows: Sequence[TrialRow], choices: Choices, say: Callable[[str], None]
+) -> tuple[list[TrialRow], list[Note]]:
+    """Return the rows with the evidence of violations, and a note if the rules could not be applied.
+
+    Raises: MissingExtra without tree-sitter, if the caller's choice needs the rules.
+    """
+
+    def announce(number: int) -> None:
+        if number >= _MANY:
+            say(f"applying the integrity rules to {number:,} trials; the results are kept for the next time")
+
+    note: list[Note] = []
+    try:
+        rows = with_rules(rows, choices.integrity_by, announce)
+    except MissingExtra as error:
+        if choices.integrity != IntegrityRule.SHOW or choices.integrity_by is not None:
+            raise
+        note = [Note(f"the integrity rules were not applied: {error}", "flagged")]
+    return with_flags(rows, choices.integrity_by), note
+
+
 @dataclass(frozen=True)
 class _Scoring:
     """All that is the same in every scoring of these trials."""
@@ -121,6 +163,8 @@ class _Scoring:
             infrastructure=self.choices.infrastructure,
             duplicates=self.choices.duplicates,
             attempts=self.choices.attempts,
+            integrity=self.choices.integrity,
+            integrity_by=self.choices.integrity_by,
             against=self.against,
             level=self.choices.level,
             seed=self.choices.seed,

@@ -12,7 +12,7 @@ from scoring.rows import TrialRow
 if TYPE_CHECKING:
     import pandas as pd
 
-_NESTED = ("usage", "facts", "metrics", "groups")
+_NESTED = ("usage", "facts", "metrics", "groups", "evidence")
 _KINDS = {field.name: str(field.type) for field in fields(TrialRow)}
 _DTYPES = {"float": "float64", "int": "Int64", "bool": "boolean"}
 
@@ -21,11 +21,16 @@ def flat(row: TrialRow) -> dict[str, Any]:
     """Return a row without nesting.
 
     Nested fields become `usage_input`, ..., `metric_<name>`, `fact_<name>`, `group_<name>_passed` and
-    `group_<name>_total`; `tokens`, `infrastructure` and `completed` are added.
+    `group_<name>_total`; `tokens`, `infrastructure` and `completed` are added. The evidence of violations becomes
+    `panel_judges`, `panel_valid` and `panel_violated` (numbers of judges), `rules_violated` (kinds, joined with `+`;
+    empty if there are none) and `tampered`.
     """
     cells: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(row) if field.name not in _NESTED}
     cells |= {f"usage_{name}": value for name, value in row.usage}
     cells |= {"tokens": row.tokens, "infrastructure": row.infrastructure, "completed": row.completed}
+    panel, rules = row.evidence.panel, row.evidence.rules
+    cells |= {f"panel_{name}": panel and getattr(panel, name) for name in ("judges", "valid", "violated")}
+    cells |= {"rules_violated": rules and "+".join(rules.violated), "tampered": row.evidence.tampered}
     cells |= {f"fact_{name}": value for name, value in row.facts.items()}
     cells |= {f"metric_{name}": value for name, value in row.metrics.items()}
     for name, group in row.groups.items():
@@ -48,11 +53,11 @@ def trials_frame(rows: Iterable[TrialRow]) -> pd.DataFrame:
 
 def _dtype(name: str) -> str:
     """Return the type of a column by its name, never by its values, so that the files of two batches fit together."""
-    if name.startswith(("usage_", "group_")) or name == "tokens":
+    if name.startswith(("usage_", "group_", "panel_")) or name == "tokens":
         return "Int64"
     if name.startswith("metric_"):
         return "float64"
-    if name in ("infrastructure", "completed"):
+    if name in ("infrastructure", "completed", "tampered"):
         return "boolean"
     kind = _KINDS.get(name, "str")
     return next((dtype for word, dtype in _DTYPES.items() if word in kind), "string")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from scoring.output import family_tables
-from scoring.output.cells import ReportColumn, ReportTable, tabulate
+from scoring.output.cells import Cell, ReportColumn, ReportTable, tabulate
 from scoring.report import (
     Comparison,
     Configuration,
     EffortRow,
     HeadlineRow,
+    PanelRow,
     PassesRow,
     RankingRow,
     Report,
     TierRow,
+    ViolationsRow,
 )
+from trajectories.record.panel import KINDS, Kind
 from trajectories.record.text import quantity
 
 
@@ -29,12 +33,25 @@ def table_named(report: Report, name: str) -> ReportTable:
     return _TABLES[name](report)
 
 
+def _share_of_kind(kind: Kind, row: ViolationsRow) -> Cell:
+    return row.by_kind[kind].value
+
+
+def _judges_of_kind(kind: Kind, row: PanelRow) -> Cell:
+    return row.by_kind[kind]
+
+
+def _word(answer: bool | None) -> str | None:
+    return {True: "yes", False: "no", None: None}[answer]
+
+
 _CONFIGURATIONS: tuple[ReportColumn[Configuration], ...] = (
     ReportColumn("configuration", "configuration", "text", lambda row: row.label),
     ReportColumn("trials", "trials", "count", lambda row: row.trials),
     ReportColumn("tasks", "tasks", "count", lambda row: row.tasks),
     ReportColumn("missing_tasks", "missing", "count", lambda row: row.missing_tasks),
     ReportColumn("infrastructure", "infra", "count", lambda row: row.infrastructure),
+    ReportColumn("flagged", "flagged", "count", lambda row: row.flagged),
     ReportColumn("pass_rate", "passed", "share", lambda row: row.passed.pass_rate),
     ReportColumn("quality", "quality", "share", lambda row: row.passed.quality),
     ReportColumn("ams", "AMS", "score", lambda row: row.ams),
@@ -77,6 +94,45 @@ _HEADLINES: tuple[ReportColumn[HeadlineRow], ...] = (
 def _headlines(report: Report) -> ReportTable:
     title = f"Headlines over {quantity(report.counts.tasks, 'task')}"
     return tabulate("headlines", title, _HEADLINES, report.headlines)
+
+
+_VIOLATIONS: tuple[ReportColumn[ViolationsRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("trials", "trials", "count", lambda row: row.trials),
+    ReportColumn("examined", "examined", "count", lambda row: row.examined),
+    ReportColumn("flagged", "flagged", "share", lambda row: row.flagged),
+    *(ReportColumn(kind, kind.replace("_", " "), "share", partial(_share_of_kind, kind)) for kind in KINDS),
+    ReportColumn("tampered", "tampered", "count", lambda row: row.tampered),
+    ReportColumn("panels", "panels", "count", lambda row: row.panels),
+    ReportColumn("disagreement", "judges disagree", "share", lambda row: row.disagreement),
+    ReportColumn("resolved", "resolved", "share", lambda row: row.resolved),
+    ReportColumn("resolved_unflagged", "resolved, not flagged", "share", lambda row: row.resolved_unflagged),
+)
+
+
+def _violations(report: Report) -> ReportTable:
+    title = "Violations of the benchmark's rules (ProgramBench, Table 3)"
+    return tabulate("violations", title, _VIOLATIONS, report.violations)
+
+
+_PANELS: tuple[ReportColumn[PanelRow], ...] = (
+    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
+    ReportColumn("task", "task", "text", lambda row: row.task),
+    ReportColumn("trial", "trial", "text", lambda row: row.trial),
+    ReportColumn("judges", "judges", "count", lambda row: row.judges),
+    ReportColumn("valid", "valid", "count", lambda row: row.valid),
+    ReportColumn("violated", "any violation", "count", lambda row: row.violated),
+    *(ReportColumn(kind, kind.replace("_", " "), "count", partial(_judges_of_kind, kind)) for kind in KINDS),
+    ReportColumn("unanimous", "unanimous", "text", lambda row: _word(row.unanimous)),
+    ReportColumn("panel", "panel", "text", lambda row: _word(row.panel_flagged)),
+    ReportColumn("rules", "rules", "text", lambda row: _word(row.rules_flagged)),
+    ReportColumn("tampered", "tampered", "text", lambda row: _word(row.tampered)),
+    ReportColumn("flagged", "flagged", "text", lambda row: _word(row.flagged)),
+)
+
+
+def _panels(report: Report) -> ReportTable:
+    return tabulate("panels", "Judges who see a violation, by trial", _PANELS, report.panels)
 
 
 _TIERS: tuple[ReportColumn[TierRow], ...] = (
@@ -167,6 +223,8 @@ _TABLES: dict[str, Callable[[Report], ReportTable]] = {
     "configurations": _configurations,
     "costs": _costs,
     "headlines": _headlines,
+    "violations": _violations,
+    "panels": _panels,
     "tiers": _tiers,
     "passes": _passes,
     "comparisons": _comparisons,

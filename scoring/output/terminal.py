@@ -18,6 +18,8 @@ from trajectories.record.text import printable, quantity
 
 _FEW = 4
 """The table of effort is not printed for more configurations than these: it has eight lines for each."""
+_MANY_PANELS = 20
+"""The table of panels is not printed if it has more lines than these."""
 _NARROWEST_TEXT = 16
 """Minimum width of a text column, in characters."""
 _GAP = 2
@@ -43,6 +45,9 @@ def print_report(console: Console, report: Report) -> None:
         if table.name == "effort" and counts.configurations > _FEW:
             left_out.append(table.name)
             continue
+        if table.name == "panels" and len(table.rows) > _MANY_PANELS:
+            left_out.append(table.name)
+            continue
         if table.name == "passes" and all(row.passes.k == 1 for row in report.passes):
             continue  # pass@1 is the pass rate
         console.print()
@@ -60,7 +65,7 @@ def print_report(console: Console, report: Report) -> None:
 def _print(console: Console, table: ReportTable) -> None:
     """Print a table. On a narrow terminal intervals move below their values and text is folded; numbers are never
     cut."""
-    columns = [column for column in table.columns if column.kind == "count" or _has_value(table, column)]
+    columns = [column for column in table.columns if _has_value(table, column)]
     cells = [[printable(text(row[column.key], column.kind)) for column in columns] for row in table.rows]
     widths = _widths(columns, cells)
     if _total(widths) > console.width:

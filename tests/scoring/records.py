@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trajectories.record.events import (
+    ActionFinished,
+    ActionStarted,
+    Answer,
     CallFinished,
     CallStarted,
     Evaluated,
@@ -14,18 +17,22 @@ from trajectories.record.events import (
     Exited,
     Limits,
     ModelRef,
+    PanelStarted,
     PriceRef,
     Reply,
     TaskRef,
     TextRef,
     TrialStarted,
+    Voted,
 )
 from trajectories.record.exits import Exit
+from trajectories.record.panel import INTEGRITY, KINDS, Kind
 from trajectories.record.usage import Costs, Usage
-from trajectories.record.verdict import Case, Evaluator, Verdict
+from trajectories.record.verdict import Case, Evaluator, SystemChange, Verdict
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.recorder import Recorder
 
+_SYSTEM_CHANGE = SystemChange(path="/etc/profile.d/x.sh", kind="added", reached_by="shell_startup")
 RATES = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
 
 
@@ -49,11 +56,15 @@ def record(
     rates: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     conveniences: bool = True,
+    scripts: Sequence[str] = (),
+    votes: Sequence[Sequence[Kind] | None] | None = None,
+    tampered: bool | None = None,
     **first: Any,
 ) -> Path:
     """Write a trial whose first call cost all of `cost`.
 
-    Without `exit` the trial stays open; without `quality` the evaluator failed.
+    Without `exit` the trial stays open; without `quality` the evaluator failed. `scripts` are commands that succeeded,
+    and `votes` a panel: the violations that each judge sees, or None for a judge without a valid vote.
     """
     directory = batch / f"{task}.{model}.{attempt}"
     directory.mkdir(parents=True)
@@ -86,6 +97,13 @@ def record(
                 costs=Costs(computed=cost if step == 1 else None if cost is None else 0.0),
             )
         )
+    for number, script in enumerate(scripts, start=1):
+        action = f"{steps}.{number}"
+        recorder.append(ActionStarted(action=action, step=steps, script=script, deadline_s=9))
+        output = recorder.output(b"", 0)
+        recorder.append(
+            ActionFinished(action=action, step=steps, ended="exited", exit_code=0, duration_s=0.1, output=output)
+        )
     if exit is not None:
         recorder.append(Exited(exit=Exit.of(exit), steps=steps))
     if exit is not None and verdict:
@@ -101,10 +119,24 @@ def record(
                     metrics=dict(metrics or {}),
                     evaluator=Evaluator(name="made", version="1"),
                     isolation="none",
+                    tampered=None if tampered is None else (_SYSTEM_CHANGE,) * tampered,
                 )
             )
         )
+    if votes is not None:
+        _panel(recorder, votes)
     recorder.close()
     if conveniences:
         write_conveniences(directory)
     return directory
+
+
+def _panel(recorder: Recorder, votes: Sequence[Sequence[Kind] | None]) -> None:
+    text = TextRef(name="x", sha256="0")
+    judges = tuple(ModelRef(asked=f"j{number}", name=f"maker/j{number}") for number in range(len(votes)))
+    recorder.append(PanelStarted(panel=1, about=INTEGRITY, questions=KINDS, judges=judges, prompt=text, case=text))
+    for number, kinds in enumerate(votes, start=1):
+        answers = (
+            {str(kind): Answer(violated=kind in kinds, step=1, why="so") for kind in KINDS} if kinds is not None else {}
+        )
+        recorder.append(Voted(panel=1, judge=number, outcome="failed" if kinds is None else "valid", answers=answers))

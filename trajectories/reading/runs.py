@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from trajectories.errors import RecordError
 from trajectories.reading.reader import read_events
-from trajectories.reading.summary import StoredSummary, Summary, names_a_hint_wrongly, summarize
+from trajectories.reading.summary import StoredSummary, Summary, lacks_the_panel, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, TrialFolder
 
 
@@ -52,7 +52,8 @@ def listed(directory: Path) -> Listed:
         events = folder.events.stat()
         if folder.summary.stat().st_mtime_ns >= events.st_mtime_ns:
             stored = StoredSummary.model_validate_json(folder.summary.read_bytes())
-            if stored.events_bytes == events.st_size and not names_a_hint_wrongly(stored):
+            is_outdated = lacks_the_panel(stored) or names_a_hint_wrongly(stored)
+            if stored.events_bytes == events.st_size and not is_outdated:
                 return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))
     except (OSError, ValidationError):
         pass

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
 from trajectories.reading.entry import TrialEntry
+from trajectories.reading.panel_votes import PanelTally, PanelVotes
 from trajectories.reading.reader import after_first
 from trajectories.reading.tally import Tally
 from trajectories.record.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
@@ -125,6 +126,8 @@ class Summary(BaseModel):
     """The verdict that holds, without its cases."""
     parent: Parent | None = None
     """Trial and step that the trial was forked from."""
+    panel: PanelVotes | None = None
+    """Votes of the newest integrity panel, unless the trial continued after it."""
 
 
 class StoredSummary(Summary):
@@ -132,6 +135,11 @@ class StoredSummary(Summary):
 
     events_bytes: int
     """Size of `events.jsonl` before it was read. It shows if the record has grown since, which file times may not."""
+
+
+def lacks_the_panel(stored: Summary) -> bool:
+    """Return True for a stored summary of an earlier version, which does not tell if there was a panel."""
+    return "panel" not in stored.model_fields_set
 
 
 def names_a_hint_wrongly(stored: Summary) -> bool:
@@ -150,8 +158,10 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     verdict: Verdict | None = None
     last_s, first_t, last_t, exit_t = 0.0, start.t, start.t, ""
     hints = 0
+    panel = PanelTally()
     for event in stream:
         tally.feed(event)
+        panel.feed(event)
         first_t, last_t = first_t or event.t, event.t or last_t
         last_s = event.mono_s
         match event:
@@ -183,6 +193,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         working_s=round(tally.working_s(last_s), 3) if first_t else None,
         verdict=VerdictSummary.of(verdict) if verdict else None,
         parent=start.parent,
+        panel=panel.votes,
     )
 
 

@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from agent.cli.options import PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
-from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, UnreadableRule
+from scoring.choices import (
+    AttemptRule,
+    CostKind,
+    DuplicateRule,
+    InfrastructureRule,
+    IntegrityBy,
+    IntegrityRule,
+    UnreadableRule,
+)
 
 
 def score(
@@ -64,6 +72,17 @@ def score(
         AttemptRule,
         typer.Option(help="Trials of a task in AMS and headlines: the latest completed one, or the mean of all."),
     ] = AttemptRule.LATEST,
+    integrity: Annotated[
+        IntegrityRule,
+        typer.Option(help="Trials flagged for a violation of the rules: show their number, exclude them, or score 0."),
+    ] = IntegrityRule.SHOW,
+    integrity_by: Annotated[
+        IntegrityBy | None,
+        typer.Option(
+            help="Evidence that flags a trial [the panel if it decided, otherwise rules; tampering in any case].",
+            show_default=False,
+        ),
+    ] = None,
     unreadable: Annotated[
         UnreadableRule, typer.Option(help="Treatment of unreadable records in a batch: an error, or left out.")
     ] = UnreadableRule.REFUSE,
@@ -118,6 +137,8 @@ def score(
         infrastructure=infrastructure,
         duplicates=duplicates,
         attempts=attempts,
+        integrity=integrity,
+        integrity_by=integrity_by,
         unreadable=unreadable,
         against=against,
         level=level,
@@ -126,7 +147,7 @@ def score(
     )
     files = Files(tuple(output or ()), table, plots, tuple(format or ()))
     files.check()
-    scored = score_trials(trials, runs_dir(runs), choices)
+    scored = score_trials(trials, runs_dir(runs), choices, lambda line: typer.echo(line, err=True))
     for path in files.write(scored):
         typer.echo(path, err=True)
     if json:

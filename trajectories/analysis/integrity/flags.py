@@ -1,0 +1,116 @@
+"""Violations by rule of many trials, as few figures, kept between runs.
+
+To apply the rules, every command of a trial is parsed (0.04 s for 165 commands). A result is used again as long as the
+record has the same size and time of change and the rules are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from trajectories.analysis.extras import MissingExtra
+from trajectories.cache import read_cache, write_cache
+from trajectories.errors import RecordError
+from trajectories.reading.reader import events_file, read_events
+from trajectories.record.panel import KINDS, Kind
+
+if TYPE_CHECKING:
+    from trajectories.analysis.integrity.findings import Finding
+
+_FILE = "integrity-rules.json"
+_MOST = 20_000
+"""Number of trials whose results are kept."""
+_PACKAGES = ("trajectories.analysis.integrity", "trajectories.analysis.commands", "trajectories.analysis.code")
+
+
+class RuleFlags(BaseModel):
+    """The findings by rule about one trial, in figures."""
+
+    model_config = ConfigDict(frozen=True)
+
+    commands: int
+    """Number of commands that were examined."""
+    violated: tuple[Kind, ...]
+    """Kinds with a finding that is sure and whose command succeeded."""
+    others: int
+    """Number of other findings: hints, attempts, and commands with an unclear result."""
+
+
+def flags_of(findings: Iterable[Finding], commands: int) -> RuleFlags:
+    """Return the figures of a trial's findings. A finding in the final workspace has succeeded if it is sure."""
+    findings = tuple(findings)
+    sure = [finding for finding in findings if finding.sure and finding.severity == "succeeded"]
+    kinds = {finding.kind for finding in sure}
+    return RuleFlags(
+        commands=commands,
+        violated=tuple(kind for kind in KINDS if kind in kinds),
+        others=len(findings) - len(sure),
+    )
+
+
+def rule_flags(
+    directories: Iterable[Path], before: Callable[[int], None] = lambda number: None
+) -> dict[Path, RuleFlags]:
+    """Return the figures of each trial whose record can be read; `before` gets the number of trials to examine now.
+
+    Raises: MissingExtra without tree-sitter, if a trial has to be examined.
+    """
+    kept = {path: entry for path, entry in read_cache(_FILE).items() if isinstance(entry, list) and len(entry) == 4}
+    rules = _rules()
+    flags: dict[Path, RuleFlags] = {}
+    due: list[tuple[Path, str, list[object]]] = []
+    for directory in directories:
+        try:
+            facts = events_file(directory).stat()
+        except (OSError, RecordError):
+            continue
+        key, state = str(directory.resolve()), [facts.st_mtime_ns, facts.st_size, rules]
+        entry = kept.get(key)
+        if isinstance(entry, list) and entry[:3] == state and (known := _parsed(entry[3])) is not None:
+            flags[directory] = known
+        else:
+            due.append((directory, key, state))
+    if not due:
+        return flags
+    from trajectories.analysis.integrity.findings import scan  # slow to import, and not needed for what is kept
+
+    before(len(due))
+    try:
+        for directory, key, state in due:
+            try:
+                scanned = scan(directory, read_events(directory))
+            except MissingExtra:
+                raise
+            except RecordError:
+                continue
+            flags[directory] = flags_of(scanned.findings, scanned.commands)
+            kept.pop(key, None)  # the newest results are at the end
+            kept[key] = [*state, flags[directory].model_dump()]
+    finally:  # also after Ctrl-C
+        write_cache(_FILE, dict(list(kept.items())[-_MOST:]))
+    return flags
+
+
+def _parsed(entry: object) -> RuleFlags | None:
+    try:
+        return RuleFlags.model_validate(entry)
+    except ValidationError:
+        return None
+
+
+@cache
+def _rules() -> str:
+    """Return a hash of the code of the rules."""
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        for file in sorted(files(package).iterdir(), key=lambda file: file.name):
+            if file.name.endswith(".py"):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
