@@ -79,7 +79,8 @@ MEANING: Mapping[Promise, str] = {
     Promise.OWN_FILES: "actions see no files of the host except the task's and, read-only, the system's programs",
     Promise.NO_NEW_PRIVILEGES: "actions have no capability and cannot gain one, not even by a setuid program",
     Promise.NO_TRACING: "actions can trace only processes of their own user, and never the supervisor",
-    Promise.UNFORGEABLE: "actions can forge neither an exit code nor a later result",
+    Promise.UNFORGEABLE: "actions can forge neither an exit code nor the end of an action or of an output, and no name "
+    "leads to an action's output or script",
     Promise.EXECUTE_ONLY: "a program with execute permission alone can be run but not read",
     Promise.CPU_LIMIT: "the number of cores is limited",
     Promise.MEMORY_LIMIT: "one memory limit holds for all processes, swap included",
@@ -148,6 +149,7 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
         Promise.OWN_FILES: YES,
         Promise.NO_NEW_PRIVILEGES: YES,
         Promise.NO_TRACING: YES,
+        Promise.UNFORGEABLE: f"with bubblewrap 0.5 or later, {_FRESH}",
         Promise.MEMORY_LIMIT_PER_PROCESS: "on request",
         Promise.PIDS_LIMIT: "unless it is set to none",
         Promise.SHM_LIMIT: "with bubblewrap 0.5 or later",
@@ -183,6 +185,10 @@ _SUPERVISED = (
     Promise.CLEAN_VARIABLES,
 )
 _OWN_PIDS = (Promise.REAPING, Promise.KILL_EVERYTHING, Promise.SURVIVES_KILL_ALL)
+
+
+SHARED_USER = "one user: processes that an action left running can read and write later outputs through /proc"
+"""The rest that `UNFORGEABLE` leaves: /dev/stdout belongs to the user of actions, so that they can open it again."""
 
 
 def supervised(lost: Iterable[str], *, own_pids: bool) -> list[Promise]:

@@ -19,7 +19,7 @@ from environments.archives import exporting
 from environments.docker import container_state, control_group, daemon, images, rescue, watch
 from environments.leftovers import owner
 from environments.link import AttachLink, Closing
-from environments.promises import Promise, supervised
+from environments.promises import SHARED_USER, Promise, supervised
 from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
 from environments.reporting import LogReporter, Reporter
 from environments.supervised import START_S, Supervised
@@ -127,7 +127,7 @@ class DockerEnvironment(Supervised):
             init=False,
             # Nothing that an action prints may reach the daemon's log, and so the host's disk.
             log_config=LogConfig(type="none", config={}),
-            tmpfs={RUN: f"mode=0711,size={self._limits.room_bytes}"},
+            tmpfs={RUN: f"mode=0700,size={self._limits.room_bytes}"},
             **self._limits.options,
         )
         self._asked = True
@@ -166,6 +166,7 @@ class DockerEnvironment(Supervised):
             promises.append(Promise.NETWORK_OFF)
         if ready.dropped:
             promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+            lost.append(SHARED_USER)
         return Started(
             kind="docker",
             workdir=self.workdir,

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from environments.child import ChildEnvironment
-from environments.promises import Promise, supervised
+from environments.promises import SHARED_USER, Promise, supervised
 from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.sandbox import seccomp
 from environments.sandbox.bubblewrap import (
@@ -26,7 +26,10 @@ from environments.supervised import command_environment
 from environments.wire.channel import Channel, Ready
 from environments.wire.terminal import Pty
 
-RUN = "/run/retrace"
+_OUT_OF_REACH = "/run/retrace"
+"""A directory that only the supervisor can enter, and nobody can change: its file system is read-only."""
+RUN = f"{_OUT_OF_REACH}/own"
+"""The supervisor's files. Actions have the same user, so modes of its own would not keep them out."""
 
 
 class SandboxEnvironment(ChildEnvironment):
@@ -108,10 +111,18 @@ class SandboxEnvironment(ChildEnvironment):
             command += ["--ro-bind", str(directory / "etc" / name), f"/etc/{name}"]
         command += ["--bind", str(directory / "tmp"), "/tmp", "--bind", str(directory / "home"), f"/home/{self._name}"]
         command += ["--symlink", "/tmp", "/var/tmp"]
+        command += ["--dir", "/run", *(["--perms", "0000"] if self._hides() else []), "--dir", _OUT_OF_REACH]
         if "--size" in options():
             command += ["--size", str(2 * spec.output_bytes + (64 << 20))]
         command += ["--tmpfs", RUN, "--bind", str(self._workspace.resolve()), self.workdir]
         return [*command, "--remount-ro", "/", "--chdir", "/", "--"]
+
+    def _hides(self) -> bool:
+        """Return whether actions cannot reach the supervisor's files; a persistent shell has to, by their names."""
+        return "--perms" in options() and self.spec.shell == "fresh"
+
+    def _run_directory(self) -> str:
+        return RUN
 
     def _started(self, ready: Ready) -> Started:
         spec = self.spec
@@ -120,6 +131,11 @@ class SandboxEnvironment(ChildEnvironment):
         promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
         more, lost = self._resources(ready)
         promises += more
+        if self._hides():
+            promises.append(Promise.UNFORGEABLE)
+            lost.append(SHARED_USER)
+        elif spec.shell == "fresh":
+            lost.append("supervisor: actions can change its files (bubblewrap 0.5 prevents that), and so forge results")
         if "--size" in options():
             promises.append(Promise.SHM_LIMIT)
         elif spec.shm_bytes is not None:

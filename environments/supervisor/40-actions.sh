@@ -1,5 +1,11 @@
 # One action: a fresh login shell as the task's user, watched until it ends or has to be ended.
 
+# What an action's bash runs: it reads two parts from fd 19, to be evaluated one after the other, the script last. So no
+# name leads to the script, no process list shows it, it can be longer than an argument, and bash names itself `bash` and
+# counts lines as in `bash -c SCRIPT`.
+# shellcheck disable=SC2016
+stub='mapfile -d "" -u 19;exec 19<&-;eval "${MAPFILE[0]-}";eval "${MAPFILE[1]-}"'
+
 if [[ ${EPOCHREALTIME-} ]]; then
   now_us() { now=${EPOCHREALTIME/./}; }
 else
@@ -75,16 +81,18 @@ high_water() { # sets peak to the cgroup's high-water mark if it rose since the 
 
 run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   local seq=$1 deadline=$2 cap=$3 as_root=$4 separate=$5 cwd extra script
-  local main job= status signal=0 start stop user_s= system_s= note=- left ended=exited errors=out mark=$retrace_nonce:$1 peak
+  local main job= status signal=0 start stop user_s= system_s= note=- left ended=exited errors=out peak
   IFS= read -r -N "$6" cwd
   IFS= read -r -N "$7" extra
   IFS= read -r -N "$8" script
-  printf %b "$script" >"$R/action"
-  [[ $extra ]] && printf '%s\n%s\n' "$extra" "$restore" >"$R/profile.action"
+  {
+    if ((!as_root)) || [[ $extra ]]; then printf '%s\n%s' "$extra" "$restore"; fi
+    printf '\0%b' "$script"
+  } >"$R/action"
   size=([err]=0) total=([err]=0) cancelled=
   if ((separate)); then
     errors=err
-    if [[ ${fifo[err]-} ]]; then revive err; else open_slot err; fi
+    if [[ ${drainer[err]-} ]]; then revive err; else open_slot err; fi
     hold err
   fi
   revive out
@@ -105,18 +113,18 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
       ((retrace_memory_kb)) && ulimit -v "$retrace_memory_kb"
       ((retrace_pids)) && ulimit -u "$retrace_pids"
       ((${#ulimits[@]} && !as_root)) && ulimit "${ulimits[@]}"
-      retrace_image[BASH_ENV]=$R/profile${extra:+.action}
-      set -- "${drop[@]}" "$bash" -l "$R/action"
+      unset 'retrace_image[BASH_ENV]'
+      set -- "${drop[@]}" "$bash" -lc "$stub" bash
       if ((as_root)); then
-        set -- "$bash" "$R/action"
-        [[ $extra ]] || unset 'retrace_image[BASH_ENV]'
+        set -- "$bash" -c "$stub" bash
         if [[ $retrace_drop == user ]]; then
           retrace_image[PATH]=$system_path retrace_image[HOME]=/root retrace_image[USER]=root retrace_image[LOGNAME]=root
         fi
       fi
       for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
       exec "$@"
-    } </dev/null >"${fifo[out]}" 2>"${fifo[$errors]}" 20>&- 21>&- 22<&- 23>&- 24<&- 25<&- &
+    } </dev/null >"/proc/self/fd/${write_fd[out]}" 2>"/proc/self/fd/${write_fd[$errors]}" 19<"$R/action" \
+      20>&- 21>&- 22<&- 23>&- 24<&- 25<&- &
     main=$!
     go_on
     await "$main"

@@ -2,6 +2,7 @@
 # ends. The harness has the other side of the terminal and types `. turn`. The output of an action goes through the same
 # pipe as that of a fresh shell, so the terminal carries only what programs write to /dev/tty. The shell reports over a
 # named pipe (fd 25) how a turn ended. Its prompt, which also comes back after an interruption, reports that it is free.
+# All of these files belong to the user of actions and to nobody else.
 
 keeper= shell= told= part=
 declare -A shells
@@ -23,7 +24,7 @@ wait_for_word() { # SECONDS: sets word to a report; true if it is about this tur
   [[ $word == "$seq "* || $word == "prompt $seq" || $word == ended\ [0-9]* ]]
 }
 
-write_keeper() { # the programs of the terminal; actions may read them
+write_keeper() { # the programs of the terminal
   local name owner=
   [[ $retrace_drop != user ]] || owner=$uid:$gid
   {
@@ -42,8 +43,10 @@ write_keeper() { # the programs of the terminal; actions may read them
       'unset HISTFILE MAILCHECK TMOUT PROMPT_COMMAND PS0' 'PS1= PS2='
     for name in PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER; do echo "export $name=cat"; done
     # A less that is called by name exits at an interruption, and at once if everything fits on the screen.
-    echo 'export TERM=dumb LESS=FRXK GIT_TERMINAL_PROMPT=0 DEBIAN_FRONTEND=noninteractive'
+    printf '%s\n' 'export TERM=dumb LESS=FRXK GIT_TERMINAL_PROMPT=0 DEBIAN_FRONTEND=noninteractive' BASH_ARGV0=bash
   } >"$R/rc"
+  # shellcheck disable=SC2016
+  echo '\builtin eval "${retrace_script-}"' >"$R/words" # a file, so that the script may `return`
 }
 
 # bash leaves a loop if a child dies of an interrupt, so the keeper runs itself again for each shell. It gives up if
@@ -90,8 +93,14 @@ open_terminal() { # SEQ MARK_BYTES: prepares everything for a keeper, and starts
   fi
   if [[ ! $told ]]; then
     told=$R/told
-    mkfifo -m 0622 "$told"
+    mkfifo -m 0600 "$told"
     exec 25<>"$told"
+    umask 077
+    : >"$R/keeper" >"$R/rc" >"$R/words" >"$R/turn" >"$R/script"
+    umask 022
+    give_away "$told" "$R"/{rc,words,turn,script}
+    chmod 0711 "$R"
+    retire_slot out # the shell opens it by a name
   fi
   write_keeper
   while wait_for_word 0.001 || [[ $word ]]; do :; done
@@ -119,8 +128,10 @@ write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, but no tra
   local say='\builtin printf' sign=$terminal_mark:$seq again
   again="{ $stty $modes </dev/tty; $say \"\\036$sign)\" >/dev/tty; $say \"prompt $seq\\n\" >$told; }"
   printf '%s\n' "[[ \${retrace_turn-} == $seq ]] || {" "retrace_turn=$seq" "$say '\\036$sign(' >/dev/tty" "PROMPT_COMMAND='$again 2>/dev/null || \\builtin :'" \
-    '\builtin jobs >/dev/null' "\\builtin . $R/action </dev/null >${fifo[out]} 2>&1" \
-    "$say '%s %s\\n' $seq \"\$?\" >$told" "$say '\\036$sign)' >/dev/tty" '} 2>/dev/null' >"$R/turn"
+    '\builtin jobs >/dev/null' "\\builtin mapfile -d '' retrace_script <$R/script" \
+    "\\builtin . $R/words </dev/null >${fifo[out]} 2>&1" \
+    "$say '%s %s\\n' $seq \"\$?\" >$told" '\builtin unset retrace_script' "$say '\\036$sign)' >/dev/tty" \
+    '} 2>/dev/null' >"$R/turn"
 }
 
 interrupt() { # does what ^C would do, even if a program has changed the meaning of that key
@@ -198,10 +209,10 @@ await_turn() {
 
 turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES: like `run`, in the persistent shell
   local seq=$1 deadline=$2 cap=$3 script p word
-  local status=0 start left note=- ended=exited mark=$retrace_nonce:$1 peak
+  local status=0 start left note=- ended=exited peak
   IFS= read -r -N "$(($6 + $7))" script
   IFS= read -r -N "$8" script
-  printf %b "$script" >"$R/action"
+  printf %b "$script" >"$R/script"
   size=([err]=0) total=([err]=0) cancelled=
   if ! alive "$keeper"; then
     answer "$seq" gone

@@ -41,7 +41,10 @@ done
 bash=$(type -P bash)
 [[ $cat && $head ]] || refuse "no coreutils (cat, head) in $PATH"
 # A directory of the image at this path passes its mode on to the mount over it.
-[[ $retrace_drop != user ]] || chmod 0711 "$R" || refuse "cannot protect $R from actions (chmod)"
+chmod 0700 "$R" || refuse "cannot protect $R from actions (chmod)"
+umask 077
+for name in action jobs times error list moment changed changed2 changed3; do : >"$R/$name"; done # later ones keep the mode
+umask 022
 mkfifo -m 0600 "$R/nap" && exec 20<>"$R/nap"
 
 drop=()
@@ -71,11 +74,10 @@ fi
 make_directories "$retrace_workdir" && [[ -d $retrace_workdir ]] || refuse "cannot make the directory $retrace_workdir"
 
 # A login shell's /etc/profile replaces PATH and perhaps more. What it replaced is restored after it, while additions of
-# the user's own ~/.profile stay. bash reads BASH_ENV last, so the script and its line numbers stay as they are.
-declare -p retrace_image >"$R/image"
+# the user's own ~/.profile stay. The image's BASH_ENV comes last.
+declare -p retrace_image >"$R/action"
 # shellcheck disable=SC2016
-printf '%s\n' '. "$1"
-for retrace_name in "${!retrace_image[@]}"; do
+printf '\0%s\n' 'for retrace_name in "${!retrace_image[@]}"; do
   retrace_now=${!retrace_name-} retrace_was=${retrace_image[$retrace_name]}
   [[ $retrace_name == HOME || $retrace_now == *"$retrace_was"* ]] && continue
   if [[ $retrace_name == PATH ]]; then
@@ -84,20 +86,22 @@ for retrace_name in "${!retrace_image[@]}"; do
   else
     printf "[[ \${%s-} != %q ]] || export %s=%q\n" "$retrace_name" "$retrace_now" "$retrace_name" "$retrace_was"
   fi
-done >&3' >"$R/action"
+done >&3' >>"$R/action"
 (
-  set -- "${drop[@]}" "$bash" -l "$R/action" "$R/image"
+  set -- "${drop[@]}" "$bash" -lc "$stub" bash
   unset 'retrace_image[BASH_ENV]'
   for retrace_name in "${!retrace_image[@]}"; do export "$retrace_name=${retrace_image[$retrace_name]}"; done
   HOME=/nonexistent exec "$@"
-) </dev/null >/dev/null 2>&1 3>"$R/profile"
-if [[ ${retrace_image[BASH_ENV]-} ]]; then
-  printf 'export BASH_ENV=%q\n[[ -r $BASH_ENV ]] && . "$BASH_ENV"\n' "${retrace_image[BASH_ENV]}"
-else
-  echo 'unset BASH_ENV'
-fi >>"$R/profile"
+) </dev/null >/dev/null 2>&1 3>"$R/profile" 19<"$R/action"
 restore=$(<"$R/profile")
-rm -f "$R/image" "$R/names"
+if [[ ${retrace_image[BASH_ENV]-} ]]; then
+  printf -v name '%q' "${retrace_image[BASH_ENV]}"
+  # shellcheck disable=SC2016
+  restore+=$'\n'"export BASH_ENV=$name"'; retrace_parts=("${MAPFILE[@]}")
+[[ -r $BASH_ENV ]] && . "$BASH_ENV"
+MAPFILE=("${retrace_parts[@]}"); unset retrace_parts'
+fi
+rm -f "$R/profile" "$R/names"
 
 oom_file= peak_file=
 if [[ $$ == 1 && $retrace_drop == user ]]; then

@@ -115,7 +115,7 @@ class Channel:
 
         Raises: EnvironmentLost, ShellGone.
         """
-        script = script.replace(b"\\", b"\\\\").replace(b"\0", b"\\0000")
+        script = script.replace(b"\0", b"").replace(b"\\", b"\\\\")  # bash ignores NUL in a script
         directory, variables = cwd.encode("utf-8", "surrogateescape"), exports.encode("utf-8", "surrogateescape")
         sizes = len(directory), len(variables), len(script)
         frames = self._open()
@@ -133,9 +133,8 @@ class Channel:
             frames.unanswered = False
             took = time.monotonic() - began
             end = ActionEnd.parse(fields)
-            mark = frames.mark
-            output, counted = capture(incoming, mark, end.output_size, end.output_total, cap, IDLE_S)
-            stderr, stderr_counted = capture(incoming, mark, end.stderr_size, end.stderr_total, cap, IDLE_S)
+            output, counted = capture(incoming, end.output_size, end.output_total, cap, IDLE_S)
+            stderr, stderr_counted = capture(incoming, end.stderr_size, end.stderr_total, cap, IDLE_S)
         if end.note == "made_room":
             _log.warning("background processes had used up all process ids, so they were ended before this action")
         duration_s = end.duration_us / 1e6

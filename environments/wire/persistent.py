@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from environments.promises import Promise
+from environments.promises import SHARED_USER, Promise
 from environments.protocol import EnvironmentUnavailable, Execution, Started, SupervisorLost
 from environments.wire.capture import extended
 from environments.wire.channel import Channel, ShellGone
@@ -125,4 +125,5 @@ class PersistentShell:
 def with_persistent_shell(started: Started) -> Started:
     """Return the facts of a started environment, less the promises that it cannot keep if actions share a shell."""
     promises = tuple(promise for promise in started.promises if promise not in _NOT_KEPT)
-    return replace(started, promises=(*promises, Promise.PERSISTENT_SHELL), lost=(*started.lost, *_LOST))
+    lost = (*(loss for loss in started.lost if loss != SHARED_USER), *_LOST)
+    return replace(started, promises=(*promises, Promise.PERSISTENT_SHELL), lost=lost)

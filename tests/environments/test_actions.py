@@ -1,4 +1,4 @@
-"""Actions, beyond what the conformance kit tests: the script's file, the image's variables, forged answers."""
+"""Actions, beyond what the conformance kit tests: how scripts arrive, variables of the image, forged answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ def test_a_directory_that_is_gone(place: Place) -> None:
     assert action.output == b"retrace: cannot enter /does/not/exist, running in / instead\n/\n"
 
 
-def test_a_script_is_a_file(place: Place) -> None:
-    """So the arguments stay short, `$0` is readable, and line numbers are the script's own."""
-    action = place.run('line\\\n() { :; }\nhead -c 4 "$0"; echo; tr "\\0" "\\n" </proc/$$/cmdline; no-such-command')
+def test_a_script_is_neither_an_argument_nor_a_file_with_a_name(place: Place) -> None:
+    """So arguments stay short, `pkill -f` does not find the script, and no other user can read it."""
+    action = place.run(
+        'line\\\n() { :; }\n: own-words; tr "\\0" "\\n" </proc/$$/cmdline; ls /proc/$$/fd; no-such-command'
+    )
     lines = action.output.decode().splitlines()
-    assert lines[0] == "line"
-    assert lines[1].endswith("bash")
-    assert lines[2] == "-l"
-    assert "line 3: no-such-command" in lines[-1]
+    assert lines[0].endswith("bash")
+    assert lines[1] == "-lc"
+    assert "own-words" not in action.output.decode()
+    assert lines[3:] == ["bash", "0", "1", "2", "bash: line 3: no-such-command: command not found"]
     assert action.exit_code == 127
 
 

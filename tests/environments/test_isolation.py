@@ -371,7 +371,7 @@ def test_a_sandbox_sees_exactly_these_paths(start: object) -> None:
         if "rw" in options.split(","):
             writable.add(point)
     devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "pts", "shm")}
-    assert writable - devices == {"/proc", "/tmp", "/home/agent", "/run/retrace", "/workspace"}
+    assert writable - devices == {"/proc", "/tmp", "/home/agent", "/run/retrace/own", "/workspace"}
 
 
 @pytest.mark.sandbox
