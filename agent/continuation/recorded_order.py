@@ -57,14 +57,14 @@ def order_of(
     if asked.api_base is not None and "=***" in asked.api_base:
         raise UserError(f"{name}: the record holds --api-base {asked.api_base} without its keys; give it again")
     try:
-        order = resolve(asked, parsed)
+        order = resolve(asked, parsed, recorded=True)
     except UserError:
         if not (adhoc and kept and asked.workspace is not None):
             raise
         order = None
     if adhoc and kept and (order is None or order.task.digest != first.task.digest):
         task = recorded_task(first.task, str(instruction), image=asked.image)
-        order = resolve(asked, parsed, task)
+        order = resolve(asked, parsed, task, recorded=True)
     assert order is not None
     if adhoc:
         order = replace(order, spec=spec_as_recorded(order.spec, first.environment_spec))
@@ -131,7 +131,7 @@ def order_elsewhere(directory: Path, standing: Standing, **changes: Unpack[Optio
         "batch": f"{directory.parent.name}{BATCH_SUFFIX}",
         "instruction": task,
     }
-    order = resolve(Options.of({}, **(recorded_limits(first.limits) | recorded | changes | place)))
+    order = resolve(Options.of({}, **(recorded_limits(first.limits) | recorded | changes | place)), recorded=True)
     kept = {"output_bytes": first.limits.output_bytes, "format_errors": first.limits.format_errors}
     spec = spec_as_recorded(order.spec, first.environment_spec)
     return replace(

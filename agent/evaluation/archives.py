@@ -18,6 +18,7 @@ from agent.errors import UserError
 from agent.trial.restoring.standing import Standing
 from environments.archives.chunks import read_chunks
 from environments.archives.open import archive_kind, open_archive
+from trajectories.plain_files import open_plain
 from trajectories.record.events import Warned, WorkspaceExported
 from trajectories.record.layout import WORKSPACE
 from trajectories.workspace.states import WorkspaceState, state_at
@@ -33,7 +34,7 @@ def require_export(directory: Path, standing: Standing) -> WorkspaceExported | N
     if standing.exported is not None:
         path = directory / standing.exported.path
         if path.is_file():
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if digest != standing.exported.sha256:
                 raise UserError(

@@ -25,9 +25,15 @@ _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
 def resolve(
-    options: Options, prompt: Prompt | None = None, task_as_recorded: tuple[Benchmark, Task] | None = None
+    options: Options,
+    prompt: Prompt | None = None,
+    task_as_recorded: tuple[Benchmark, Task] | None = None,
+    *,
+    recorded: bool = False,
 ) -> Order:
     """Return the order for these options; `prompt` and `task_as_recorded` replace those that the options name.
+
+    With `recorded` the options come from a record: the instruction is its text, and never the name of a file.
 
     Raises: UserError, MachineError.
     """
@@ -45,7 +51,7 @@ def resolve(
         options = replace(
             options,
             model=_with_found_trial(options.model, options.runs),
-            instruction=text_or_file(options.instruction, "--instruction"),
+            instruction=options.instruction if recorded else text_or_file(options.instruction, "--instruction"),
         )
         if options.image is not None and not options.image.strip():
             raise UserError(f"--image {options.image!r}: name an image, or leave it out")

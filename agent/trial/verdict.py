@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 from agent.trial.outcome import INTERRUPTED, Outcome
@@ -47,6 +49,8 @@ def verdict_on(
     """Return the evaluator's verdict on a workspace (tar.zst), or None and the reason."""
     try:
         scratch.mkdir(exist_ok=True)
+        if (special := _special(scratch)) is not None:
+            return None, f"{special}: a pipe, a socket or a device, which no evaluator left there; remove it"
         with interruptible():
             verdict = benchmark.evaluate(task, archive, kind, scratch)
         return Masker.from_environment().event(verdict), ""
@@ -54,3 +58,13 @@ def verdict_on(
         return None, INTERRUPTED
     except Exception as error:
         return None, f"the evaluator failed: {error!r}"
+
+
+def _special(folder: Path) -> Path | None:
+    """Return a path below the folder that is neither a file nor a directory nor a link."""
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            mode = os.lstat(os.path.join(directory, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                return Path(directory, name)
+    return None

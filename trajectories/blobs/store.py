@@ -16,6 +16,7 @@ from pathlib import Path
 import zstandard
 
 from trajectories.errors import RecordError
+from trajectories.plain_files import open_plain
 
 LEVEL = 3
 TEMPORARY = ".new-"
@@ -94,7 +95,7 @@ class BlobStore:
         hashed = hashlib.sha256()
         size = 0
         try:
-            with open(path, "rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+            with open_plain(path) as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
                 while piece := reader.read(min(_PIECE, most_bytes - size + 1)):
                     size += len(piece)
                     if size > most_bytes:
@@ -103,8 +104,10 @@ class BlobStore:
                     yield piece
         except FileNotFoundError:
             raise RecordError(f"{path}: the blob is missing") from None
-        except (zstandard.ZstdError, IsADirectoryError) as error:
+        except zstandard.ZstdError as error:
             raise RecordError(f"{path}: the blob is damaged ({error})") from None
+        except OSError as error:
+            raise RecordError(f"{path}: the blob cannot be read ({error.strerror})") from None
         if hashed.hexdigest() != digest:
             raise RecordError(f"{path}: the blob's content does not have the hash in its name")
 

@@ -20,6 +20,7 @@ from trajectories.checks.panels import Panels
 from trajectories.checks.rule import Rule
 from trajectories.checks.workspaces import Workspaces
 from trajectories.errors import RecordError
+from trajectories.plain_files import open_plain, read_plain
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.reader import events_file, parse_event
 from trajectories.reading.summary import Summary, names_a_hint_wrongly
@@ -153,7 +154,7 @@ class _Checking:
             try:
                 if path.stat().st_size > _MOST_CONVENIENCE_BYTES:
                     raise ValueError("it is too large")
-                stored = type(content).model_validate_json(path.read_bytes())
+                stored = type(content).model_validate_json(read_plain(path))
             except FileNotFoundError:
                 continue
             except (OSError, ValidationError, ValueError) as error:
@@ -176,7 +177,7 @@ class _Checking:
 
 
 def _is_torn(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 1))
         return size > 0 and file.read(1) != b"\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
+from trajectories.plain_files import open_plain
 from trajectories.record.events import Output
 from trajectories.record.layout import TrialFolder
 
@@ -57,7 +58,7 @@ def file_sha256(path: Path) -> tuple[str, int]:
     """
     hashed = hashlib.sha256()
     size = 0
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while piece := file.read(_PIECE):
             hashed.update(piece)
             size += len(piece)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from trajectories.formats.errors import BadDocument
+from trajectories.plain_files import open_plain
 from trajectories.record import bounds
 
 MOST_BYTES = 64 << 20
@@ -93,13 +94,13 @@ def _place_of_constant(text: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        # non-blocking, so that a named pipe without a writer is rejected at once
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise BadDocument("is not a regular file")
-            if status.st_size > MOST_BYTES:
-                raise BadDocument(f"has {status.st_size} bytes; at most {MOST_BYTES >> 20} MiB can be read")
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise BadDocument("is not a regular file")
+        with open_plain(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MOST_BYTES:
+                raise BadDocument(f"has {size} bytes; at most {MOST_BYTES >> 20} MiB can be read")
             data = file.read(MOST_BYTES + 1)
     except IsADirectoryError:
         raise BadDocument("is a directory; name the files in it") from None

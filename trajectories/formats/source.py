@@ -40,6 +40,11 @@ BASH_TOOL = {
 """The only tool of a trial, in OpenAI's function format, worded as in mini-swe-agent."""
 
 
+EXPORTED_BYTES = 20 << 20
+"""Bytes of JSON that all outputs of an export may take."""
+_ESCAPED = bytes([*range(32), *range(127, 256)])
+
+
 @dataclass(frozen=True)
 class Source:
     """A trial's events, its summary and its blobs."""
@@ -53,6 +58,7 @@ class Source:
     """Started actions by address; for a command that started again after a crash, the last start."""
     by_step: dict[int, list[ActionStarted]] = field(repr=False)
     finished: dict[str, ActionFinished] = field(repr=False)
+    allowance: Allowance = field(default_factory=lambda: Allowance(), repr=False)
 
     @classmethod
     def of(cls, directory: Path) -> Source:
@@ -92,25 +98,40 @@ class Source:
         """Return the end of the command that a message answers; None for an inherited message."""
         return None if message.inherited or message.action is None else self.finished.get(message.action)
 
-    def data(self, output: Output) -> bytes:
-        """Return the kept bytes of an output.
-
-        Raises: RecordError if the blob is missing or damaged.
-        """
-        if output.blob is None:
-            return output.text.encode()
-        return self.blob(output.blob)
-
     def text(self, output: Output) -> str:
-        """Return the kept bytes of an output as text, decoded with replacement."""
-        return self.data(output).decode("utf-8", "replace")
+        """Return the kept bytes of an output as text, decoded with replacement.
 
-    def blob(self, sha256: str) -> bytes:
+        It is the text that the model was shown, with its notice of what is left out, for an output that is too large
+        for `allowance`.
+
+        Raises: RecordError if the blob is missing or damaged, or holds more than was recorded.
+        """
+        if output.blob is None or output.kept > self.allowance.left:
+            return output.text
+        data = self.blob(output.blob, output.kept)
+        return data.decode("utf-8", "replace") if self.allowance.takes(data) else output.text
+
+    def blob(self, sha256: str, most_bytes: int) -> bytes:
         """Return a blob's bytes.
 
-        Raises: RecordError.
+        Raises: RecordError, also if it is larger.
         """
-        return BlobStore(TrialFolder(self.directory).blobs).get(sha256)
+        return BlobStore(TrialFolder(self.directory).blobs).get(sha256, most_bytes)
+
+
+@dataclass
+class Allowance:
+    """Bytes of JSON that are left for outputs, so that a blob of zeros does not fill the memory."""
+
+    left: int = EXPORTED_BYTES
+
+    def takes(self, data: bytes) -> bool:
+        """Take the bytes that the data need in JSON; return False if they are too many."""
+        needed = len(data) + 5 * (len(data) - len(data.translate(None, _ESCAPED)))
+        if needed > self.left:
+            return False
+        self.left -= needed
+        return True
 
 
 def unix_s(event: Event) -> float | None:

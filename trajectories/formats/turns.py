@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trajectories.formats.source import Source
+from trajectories.record import bounds
 from trajectories.record.events import ActionFinished, CallFinished, InheritedReply, Message, ToolCall
 
 
@@ -28,9 +29,10 @@ class Call:
 
     @property
     def arguments(self) -> dict[str, Any] | None:
-        """The arguments as an object; None if they are not one."""
+        """The arguments as an object; None if they are not one, or hold a number that JSON cannot express (NaN)."""
         try:
             value = json.loads(self.call.arguments)
+            bounds.check(value)
         except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trajectories.plain_files import open_plain
 from trajectories.reading.runs import trial_directories
 from trajectories.record.layout import EVENTS
 from trajectories.record.parts import Parent
@@ -85,7 +86,7 @@ def _nearest(candidates: Iterable[Path], child: Path) -> Path | None:
 
 def _parent(directory: Path) -> tuple[str, int] | None:
     try:
-        with (directory / EVENTS).open("rb") as file:
+        with open_plain(directory / EVENTS) as file:
             line = file.readline(_FIRST_LINE_BYTES)
         if b'"parent":{' not in line:
             return None

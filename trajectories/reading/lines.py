@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.errors import RecordError
+from trajectories.plain_files import open_plain
 
 LINE_BYTES = 256 << 20
 """Longest line of an event. A snapshot of 500,000 files takes 150 MB."""
@@ -23,7 +24,7 @@ def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
     Raises: RecordError for a line that is longer than LINE_BYTES.
     """
-    with path.open("rb", buffering=_PIECE) as file:
+    with open_plain(path, _PIECE) as file:
         number = 0
         while True:
             number += 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from trajectories.errors import RecordError
+from trajectories.plain_files import read_plain
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, lacks_the_panel, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, TrialFolder
@@ -51,7 +52,7 @@ def listed(directory: Path) -> Listed:
     try:
         events = folder.events.stat()
         if folder.summary.stat().st_mtime_ns >= events.st_mtime_ns:
-            stored = StoredSummary.model_validate_json(folder.summary.read_bytes())
+            stored = StoredSummary.model_validate_json(read_plain(folder.summary))
             is_outdated = lacks_the_panel(stored) or names_a_hint_wrongly(stored)
             if stored.events_bytes == events.st_size and not is_outdated:
                 return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from trajectories.plain_files import open_plain
 from trajectories.reading.reader import events_file, parse_event
 from trajectories.record.events import Event
 from trajectories.record.layout import TrialFolder
@@ -24,7 +25,7 @@ def follow(trial: Path) -> Iterator[Event]:
     """
     path = events_file(trial)
     number = 0
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         pending = b""
         while True:
             live = _is_live(path.parent)
@@ -41,11 +42,11 @@ def follow(trial: Path) -> Iterator[Event]:
 
 def _is_live(directory: Path) -> bool:
     try:
-        with TrialFolder(directory).lock.open() as lock:
+        with open_plain(TrialFolder(directory).lock) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
-    except FileNotFoundError:
+    except OSError:  # there is none, or it is not a file
         pass
     return False

@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 import zstandard
 
 from trajectories.errors import RecordError
+from trajectories.plain_files import open_plain
 from trajectories.record.paths import components, to_text
 from trajectories.workspace.manifest import Manifest, PathState
 
@@ -94,7 +95,7 @@ class _Bounded(tarfile.TarInfo):
 def _members(path: Path) -> Iterator[tuple[tarfile.TarFile, Iterator[tuple[str, tarfile.TarInfo]]]]:
     try:
         with (
-            path.open("rb") as file,
+            open_plain(path) as file,
             zstandard.ZstdDecompressor().stream_reader(file) as plain,
             tarfile.open(fileobj=cast(BinaryIO, plain), mode="r|", encoding="utf-8", errors="surrogateescape") as tar,
         ):

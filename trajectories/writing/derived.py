@@ -74,5 +74,7 @@ def derived(directory: Path, events: Sequence[Event]) -> dict[str, BaseModel]:
 
 def _replace(path: Path, content: BaseModel) -> None:
     temporary = path.with_suffix(".new")
-    temporary.write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    temporary.unlink(missing_ok=True)
+    with temporary.open("x", encoding="utf-8") as file:
+        file.write(content.model_dump_json(indent=1) + "\n")
     os.replace(temporary, path)

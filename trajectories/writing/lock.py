@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from trajectories.errors import TrialInUse
+from trajectories.plain_files import require_plain
 from trajectories.processes import boot_id, start_time
 from trajectories.record.layout import TrialFolder
 
@@ -30,7 +31,9 @@ class TrialLock:
         self._path = TrialFolder(directory).lock
 
     def __enter__(self) -> Self:
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if self._path.exists():
+            require_plain(self._path.stat().st_mode, self._path)
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
         if not self._take():
             holder = _holder(os.pread(self._fd, 4096, 0))
             os.close(self._fd)

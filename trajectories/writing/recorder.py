@@ -21,6 +21,7 @@ from trajectories.blobs.spooled import Spooled
 from trajectories.blobs.store import BlobStore, sync_directory
 from trajectories.errors import RecordFull
 from trajectories.interrupts import held
+from trajectories.plain_files import require_plain
 from trajectories.record.events import BaseEvent, Output
 from trajectories.record.layout import TrialFolder
 from trajectories.record.text import ShownPieces, shown, storable_json
@@ -73,7 +74,8 @@ class Recorder:
         if after is None:
             self._fd = os.open(self._folder.events, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         else:
-            self._fd = os.open(self._folder.events, os.O_RDWR | os.O_CLOEXEC)
+            require_plain(self._folder.events.stat().st_mode, self._folder.events)
+            self._fd = os.open(self._folder.events, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
             whole = _whole_lines(self._fd)
             os.ftruncate(self._fd, whole)
             os.lseek(self._fd, whole, os.SEEK_SET)
@@ -229,7 +231,8 @@ class Recorder:
         return RecordFull(f"{self.directory}: no space left for the record; free some and start the trial again")
 
     def _make_reserve(self) -> None:
-        reserve = os.open(self._folder.reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._folder.reserve.unlink(missing_ok=True)  # whatever a killed writer or anybody else left there
+        reserve = os.open(self._folder.reserve, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(reserve, 0, _RESERVE_BYTES)
         except OSError as error:

@@ -15,6 +15,7 @@ import zstandard
 from trajectories.analysis.code.languages import LARGEST_SOURCE_BYTES, ignored
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
+from trajectories.plain_files import open_plain
 from trajectories.record.events import Change
 from trajectories.record.layout import TrialFolder
 
@@ -67,7 +68,7 @@ def _unpacked(path: Path) -> Iterator[StoredFile]:
     total = files = 0
     try:
         with (
-            path.open("rb") as file,
+            open_plain(path) as file,
             zstandard.ZstdDecompressor().stream_reader(file) as reader,
             tarfile.open(fileobj=reader, mode="r|") as archive,
         ):

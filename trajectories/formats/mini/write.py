@@ -12,6 +12,7 @@ from collections import defaultdict
 from typing import Any
 
 from trajectories.formats.detect import MINI
+from trajectories.formats.document import MOST_BYTES
 from trajectories.formats.json_text import json_document
 from trajectories.formats.mini.exits import WORDS
 from trajectories.formats.mini.observations import NOT_EXECUTED
@@ -31,7 +32,7 @@ def write(source: Source) -> bytes:
     """
     imported = source.start.imported
     if imported is not None and imported.format == MINI and source.start.parent is None:
-        return source.blob(imported.sha256)
+        return source.blob(imported.sha256, MOST_BYTES)
     document = {"info": _info(source), "messages": _messages(source)}
     document |= {"trajectory_format": "mini-swe-agent-1.1", "instance_id": source.start.task.id}
     return json_document(document, indent=2)
