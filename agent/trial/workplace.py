@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.trial.order import Order
+from benchmarks.task.task import TaskError
 from environments.protocol import Environment, EnvironmentLost, Started
 from environments.reporting import Reporter
 from trajectories.record.events import EnvStarted, Warned
@@ -96,6 +97,12 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
         text = f"not copied into the workspace: {skipped.path} ({skipped.why})"
         recorder.append(Warned(kind="not_copied", text=text))
     lease.started = started
+    if order.evaluate and (missing := order.benchmark.lacking(order.task, lease.environment)):
+        where = started.image or started.kind
+        raise TaskError(
+            f"{order.task.id} could not be evaluated: the image {where} has no {' and no '.join(missing)}; add that to "
+            "the image, or use --no-evaluate"
+        )
     return Workplace(order, recorder, lease)
 
 

@@ -7,6 +7,7 @@ sandbox or locally; `inside/drive.py` runs beside the candidate.
 from __future__ import annotations
 
 import hashlib
+import shlex
 import tarfile
 import time
 from pathlib import Path
@@ -27,7 +28,7 @@ from benchmarks.judging.submission import (
 )
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TASK_FILE, Task, TaskError
-from environments.protocol import EnvironmentFault, EnvironmentLost, EnvironmentUnavailable, Kind
+from environments.protocol import Environment, EnvironmentFault, EnvironmentLost, EnvironmentUnavailable, Kind
 from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
 
 NAME = "pytest-suite"
@@ -37,6 +38,7 @@ LEFT_BEHIND = ("build.log", "suite.log", "collected.json", "results.xml")
 """Names of the files that judging writes into `scratch`."""
 
 
+_LOOK_S = 60.0
 _OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
 """Errors whose cause is the machine: its disk, its daemon, or an image that it does not have."""
 
@@ -114,6 +116,34 @@ def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make 
             seconds=time.monotonic() - started,
             error=(str(error) or type(error).__name__).splitlines()[0],
         )
+
+
+def lacking(task: Task, environment: Environment) -> tuple[str, ...]:
+    """Return the programs that judging needs in the task's image and that a started environment of it does not have.
+
+    Outside of docker the suite runs on the host with our own pytest, and needs nothing.
+
+    Raises: EnvironmentLost.
+    """
+    if environment.spec.kind != "docker" or task.directory is None or not task.evaluable:
+        return ()
+    evaluation = taskdir.read(task.directory, Path("/")).file.evaluation
+    if evaluation is None:
+        return ()
+    missing = []
+    find = "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('pytest') else 3)"
+    script = f'command -v python3 >/dev/null || exit 4; python3 -I -c "{find}" >/dev/null 2>&1 || exit 3'
+    status = environment.execute(script, deadline_s=_LOOK_S, cwd="/", as_root=True).exit_code
+    if status == 4:
+        missing.append("python3")
+    elif status != 0:
+        missing.append("pytest for python3")
+    program = evaluation.program[0]
+    if "{workspace}" not in program and program != "python3":
+        script = f"command -v {shlex.quote(program)} >/dev/null"
+        if environment.execute(script, deadline_s=_LOOK_S, cwd="/").exit_code != 0:
+            missing.append(program)
+    return tuple(missing)
 
 
 def _without_submission(judge: Judge, submission: Submission, fault: Fault) -> Judged:

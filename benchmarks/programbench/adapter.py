@@ -38,6 +38,8 @@ PLATFORM = "linux/amd64"
 COMMITTER = ("Retrace agent", "agent@retrace.invalid")
 _KIND: Kind = "docker"
 _PREPARE_S = 60
+_MODULES = ("pytest", "xdist", "pytest_timeout")
+"""Modules that the official evaluator's own options for pytest need."""
 
 
 class ProgramBench:
@@ -150,6 +152,23 @@ class ProgramBench:
             output = excerpts.on_one_line(bytes(execution.output).decode(errors="replace"))[-300:]
             raise TaskError(f"{image}: git's committer cannot be set ({output or execution.ended})")
         return ()
+
+    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
+        """Return what the official evaluator needs in the image of one of the user's own instances and does not find.
+
+        The published images are the evaluator's own, so nothing is looked for in them.
+
+        Raises: EnvironmentLost.
+        """
+        if not instances.instance(task.id.partition("/")[2]).own:
+            return ()
+        names = " ".join(_MODULES)
+        script = (
+            "command -v python3 >/dev/null || { echo python3; exit; }\n"
+            f'for name in {names}; do python3 -c "import $name" >/dev/null 2>&1 || echo "$name for python3"; done\n'
+        )
+        execution = environment.execute(script, deadline_s=_PREPARE_S, cwd="/")
+        return tuple(execution.output.decode(errors="replace").splitlines())
 
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Score an exported workspace with the official evaluator; see `evaluator.evaluate`."""

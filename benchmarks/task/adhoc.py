@@ -98,6 +98,10 @@ class AdHoc:
             return ()
         return put(_scan(task.directory), environment, plain_modes=False)
 
+    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
+        """Return nothing: nothing is evaluated."""
+        return ()
+
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Return a verdict with status "error", because the task has no tests."""
         return Verdict(

@@ -64,6 +64,12 @@ class TaskDirectories:
             return put(tree.scan(workspace, taskdir.CACHES), environment, plain_modes=True)
         return ()
 
+    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
+        """Return what the hidden suite needs in the task's image and does not find there; see `suite.lacking`."""
+        from benchmarks.judging import suite
+
+        return suite.lacking(task, environment)
+
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Judge an exported workspace with the hidden suite; see `suite.evaluate`."""
         from benchmarks.judging import suite

@@ -113,6 +113,14 @@ class Benchmark(Protocol):
         Raises: EnvironmentLost, TaskError.
         """
 
+    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
+        """Return the programs that the evaluation needs and a started environment does not have.
+
+        Asked before a model is paid. Each benchmark knows what its own evaluator runs in the task's image.
+
+        Raises: EnvironmentLost.
+        """
+
     def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
         """Score an exported workspace (tar.zst) in a fresh environment of this kind.
 
