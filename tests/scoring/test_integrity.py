@@ -327,3 +327,21 @@ def test_rows_without_evidence_score_as_before() -> None:
     report = score_rows(rows)
     assert (report.counts.flagged, report.counts.examined, report.violations, report.panels) == (0, 0, (), ())
     assert report.configurations[0].flagged is None
+
+
+def test_a_summary_from_before_panels_were_in_it_is_not_used(tmp_path: Path) -> None:
+    path = record(tmp_path / "one", votes=[SOURCE] * 3, **PB)
+    stored = json.loads((path / "trial.json").read_text())
+    assert stored.pop("panel")["violated"] == 3
+    (path / "trial.json").write_text(json.dumps(stored))
+    assert main(score(tmp_path, "one"))["flagged"] == 1
+    assert problems_with_derived_files(tmp_path, path) == []
+    stored["panel"] = None  # somebody took the votes out of the derived file
+    (path / "trial.json").write_text(json.dumps(stored))
+    (problem,) = problems_with_derived_files(tmp_path, path)
+    assert "it differs from the events in panel" in problem
+
+
+def problems_with_derived_files(folder: Path, path: Path) -> list[str]:
+    findings = agent(folder, "show", str(path), "--check", "--json").json["findings"]
+    return [finding["text"] for finding in findings if finding["rule"] == "conveniences"]

@@ -23,7 +23,7 @@ from trajectories.errors import RecordError
 from trajectories.plain_files import open_plain, read_plain
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.reader import events_file, parse_event
-from trajectories.reading.summary import Summary, names_a_hint_wrongly
+from trajectories.reading.summary import Summary, lacks_the_panel, names_a_hint_wrongly
 from trajectories.record.events import Event, Exited, TrialStarted, Unknown
 from trajectories.writing.derived import derived
 
@@ -169,7 +169,8 @@ class _Checking:
             if isinstance(stored, Summary) and names_a_hint_wrongly(stored):
                 yield Finding(rule="conveniences", place=name, text=_OLDER, warning=True)
                 continue
-            before, after = stored.model_dump(exclude={"trial"}), content.model_dump(exclude={"trial"})
+            left_out = {"trial", "panel"} if isinstance(stored, Summary) and lacks_the_panel(stored) else {"trial"}
+            before, after = stored.model_dump(exclude=left_out), content.model_dump(exclude=left_out)
             differing = [key for key in after if before[key] != after[key]]
             if differing:
                 text = f"it differs from the events in {', '.join(differing)} (`agent show --rebuild` rewrites it)"
