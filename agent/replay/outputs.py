@@ -6,12 +6,12 @@ import hashlib
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from environments.protocol import Execution
 from trajectories.blobs.spooled import Spooled
 from trajectories.blobs.store import BlobStore
+from trajectories.comparison.clock import seconds_of
 from trajectories.comparison.compare import (
     NORMALIZED_BYTES,
     Comparison,
@@ -92,11 +92,3 @@ class OutputComparison:
             return self._blobs.get(output.blob)
         data = output.text.encode("utf-8", "surrogatepass")
         return data if hashlib.sha256(data).hexdigest() == output.sha256 else None
-
-
-def seconds_of(event: BaseEvent) -> float | None:
-    """Return the time of an event in seconds since 1970; None if the record does not hold it."""
-    try:
-        return datetime.fromisoformat(event.t).timestamp()
-    except (ValueError, OverflowError):
-        return None

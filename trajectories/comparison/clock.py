@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+
+from trajectories.record.events import BaseEvent
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = rf"(?:{'|'.join(_MONTHS)})"
@@ -113,3 +115,11 @@ def without_times(line: str, span: Span | None) -> str:
 
     line = _AFTER_DATE.sub(" <time>", line)
     return _SECONDS.sub(since_1970, _ALONE.sub(of_day, line))
+
+
+def seconds_of(event: BaseEvent) -> float | None:
+    """Return the time of an event in seconds since 1970; None if the record does not hold it."""
+    try:
+        return datetime.fromisoformat(event.t).timestamp()
+    except (ValueError, OverflowError):
+        return None

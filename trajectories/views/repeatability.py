@@ -10,10 +10,11 @@ from trajectories.record.text import printable
 
 
 def findings_table(report: RepeatabilityReport) -> Table:
-    """Return a table with one row for each command and cause."""
+    """Return a table with one row for each command and cause, and the line of command or output that shows it."""
     table = Table(box=None, pad_edge=False)
-    for name in ("action", "cause", "command"):
+    for name in ("action", "cause", "shown by"):
         table.add_column(name, overflow="fold")
     for finding in report.findings:
-        table.add_row(*(Text(printable(cell)) for cell in (finding.action, finding.cause, finding.text)))
+        cause = finding.cause if finding.predicted else f"{finding.cause} (possible)"
+        table.add_row(*(Text(printable(cell)) for cell in (finding.action, cause, finding.text)))
     return table
