@@ -97,7 +97,8 @@ def work(
         outcome.exit = Exit.of("harness_defect", repr(error))
         raise
     finally:
-        steps = max(start.steps, limits.tally.steps)  # a start that failed has counted nothing yet
+        # a start that failed has counted nothing yet, and a full disk may end the trial in the middle of a step
+        steps = max(start.steps, limits.tally.steps, recorder.steps)
         recorder.append(Exited(exit=outcome.exit, steps=steps))
         recorder.sync()
     return lease

@@ -22,7 +22,7 @@ from trajectories.blobs.store import BlobStore, sync_directory
 from trajectories.errors import RecordFull
 from trajectories.interrupts import held
 from trajectories.plain_files import require_plain
-from trajectories.record.events import BaseEvent, Output
+from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
 from trajectories.record.text import ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
@@ -69,6 +69,8 @@ class Recorder:
         self.blobs = BlobStore(self._folder.blobs, pool)
         self.observer = observer
         self._clock = clock or self._now
+        self.steps = 0
+        """Number of the last step whose call was written, also if the disk was full just then."""
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
         if after is None:
@@ -98,6 +100,8 @@ class Recorder:
         with held():
             full = self._write(line + b"\n")
             self._seq += 1
+        if isinstance(event, CallFinished):
+            self.steps = event.step
         if full is not None:
             raise full
         if self.observer is not None:
