@@ -61,8 +61,10 @@ def examine(runs: Path) -> dict[str, Any]:
 
 
 def _environment(kind: Kind, host: Host) -> dict[str, Any]:
+    """Return whether a kind works, which only trying tells, whether it answers at all, and the reason if not."""
     trouble = {"docker": host.docker.trouble, "sandbox": host.sandbox_trouble, "local": None}[kind]
-    return {"works": trouble is None, "trouble": trouble and excerpts.masked(trouble)}
+    reason = trouble or (host.docker.start_trouble if kind == "docker" else None)
+    return {"works": reason is None, "answers": trouble is None, "trouble": reason and excerpts.masked(reason)}
 
 
 def _programbench() -> dict[str, Any]:

@@ -1,17 +1,25 @@
-"""Facts about this machine that matter for environments, for `agent doctor`. It starts only short probes."""
+"""Facts about this machine that matter for environments, for `agent doctor`. It starts only short probes.
+
+That a daemon answers does not mean that it can start containers, so one is started in an image that is here.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from environments.local import pid_namespace
-from environments.protocol import EnvironmentUnavailable
+from environments.protocol import EnvironmentFault, EnvironmentSpec, EnvironmentUnavailable
 from environments.sandbox import bubblewrap
 from trajectories.processes import boot_id
+
+_MOST_TRIED = 3
+"""Most images in which a container is tried."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,9 @@ class Daemon:
     """Version and driver, for example `v2, systemd`."""
     root: str | None = None
     trouble: str | None = None
+    """Reason for which none answers."""
+    start_trouble: str | None = None
+    """Reason for which no container was started, although it answers; None if one was."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class Host:
 
 
 def survey(directory: Path | None = None) -> Host:
-    """Examine this machine. Takes some tenths of a second and never raises."""
+    """Examine this machine. Takes a second and never raises."""
     memory = _meminfo()
     return Host(
         docker=_docker(),
@@ -70,8 +81,12 @@ def _docker() -> Daemon:
 
     try:
         api = daemon.connect(daemon.QUICK_S)
-        facts = daemon.facts(api)
-        api.close()
+        try:
+            facts = daemon.facts(api)
+            with daemon.reported("listing images"):
+                images = api.images()
+        finally:
+            api.close()
     except EnvironmentUnavailable as error:
         return Daemon(trouble=str(error))
     return Daemon(
@@ -79,7 +94,32 @@ def _docker() -> Daemon:
         storage_driver=facts.get("Driver"),
         cgroup=f"v{facts.get('CgroupVersion', '?')}, {facts.get('CgroupDriver', '?')}",
         root=facts.get("DockerRootDir"),
+        start_trouble=_start_trouble(images),
     )
+
+
+def _start_trouble(images: Sequence[Mapping[str, Any]]) -> str | None:
+    """Start a container in one of these images, and stop it; return the reason if none starts.
+
+    Our own images come first, because they have bash; of the others, the smallest ones are tried.
+    """
+    from environments.docker.environment import DockerEnvironment
+    from environments.docker.stored_images import BUILT_LABEL
+
+    def preference(image: Mapping[str, Any]) -> tuple[bool, int]:
+        return BUILT_LABEL not in (image.get("Labels") or {}), int(image.get("Size") or 0)
+
+    trouble = "no container was tried, because there is no image here; load or pull one"
+    for image in sorted(images, key=preference)[:_MOST_TRIED]:
+        environment = DockerEnvironment(EnvironmentSpec(kind="docker", image=str(image["Id"]), user="0"))
+        try:
+            environment.start()
+            return None
+        except EnvironmentFault as error:
+            trouble = str(error)
+        finally:
+            environment.stop()
+    return trouble
 
 
 def _podman() -> str | None:

@@ -19,6 +19,7 @@ import pytest
 
 from environments.conformance import all_checks, run_checks
 from environments.docker import daemon, images
+from environments.host import survey
 from environments.protocol import Environment, EnvironmentLost, EnvironmentUnavailable, Promise, Started
 from tests.conftest import LEFT_OUT
 
@@ -205,6 +206,30 @@ def test_limits_that_a_rootless_service_cannot_set_are_not_promised(
     promised, lost = kept_limits(rootless, monkeypatch)
     for promise in LIMITS - promised:
         assert any(promise.value in line for line in lost), (promise, lost)
+
+
+def test_a_daemon_works_only_after_a_container_has_started_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """crun starts none on a hybrid of cgroups v1 and v2, although the service answers."""
+    runtime = next(filter(shutil.which, ("crun", "runc")), None) or left_out("neither crun nor runc is installed")
+    with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
+        place = Path(name)
+        tar = image(place)
+        running = Service(place, runtime, "overlay")
+        try:
+            monkeypatch.setenv("DOCKER_HOST", running.host)
+            empty = survey().docker
+            assert (empty.trouble, empty.version is None) == (None, False)
+            assert "there is no image here" in (empty.start_trouble or "")
+            tag = running.podman("load", "-i", str(tar)).stdout.decode().split()[-1]
+            tried = running.podman("run", "--rm", "--network=none", "--ulimit=nofile=1024", "--entrypoint=true", tag)
+            trouble = survey().docker.start_trouble
+            assert (trouble is None) == (tried.returncode == 0), (trouble, tried.stderr)
+            assert not running.podman("ps", "-aq").stdout
+        finally:
+            running.end()
+            for mount in [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()][::-1]:
+                if mount.startswith(f"{place}/"):
+                    subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
 
 
 def containers(service: Service) -> list[str]:

@@ -53,6 +53,7 @@ def test_the_doctor_gives_the_reason_why_docker_does_not_work(tmp_path: Path) ->
     result = agent(tmp_path, "doctor", "--json", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
     docker = result.json["environments"]["docker"]
     assert not docker["works"]
+    assert not docker["answers"]
     assert docker["trouble"]
 
 

@@ -42,11 +42,17 @@ def doctor(
         return
     console = stdout()
     for kind, state in facts.pop("environments").items():
-        console.print(f"{kind:16} {'works' if state['works'] else 'no: ' + state['trouble']}", soft_wrap=True)
+        console.print(f"{kind:16} {_state(**state)}", soft_wrap=True)
     if facts["leftovers"]:
         facts["leftovers"] = f"{facts['leftovers']} of ended processes; agent clean removes them"
     for name, value in facts.items():
         console.print(f"{name:16} {readable(value)}", soft_wrap=True)
+
+
+def _state(*, works: bool, answers: bool, trouble: str | None) -> str:
+    if works:
+        return "works"
+    return f"answers, but no container has started: {trouble}" if answers else f"no: {trouble}"
 
 
 def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
