@@ -1,4 +1,4 @@
-"""The generated parts of the documentation: one whole page, and two tables inside of pages."""
+"""The generated parts of the documentation: one whole page, and three tables inside of pages."""
 
 import argparse
 import sys
@@ -19,9 +19,16 @@ def with_table(text: str, name: str, table: str) -> str:
     return f"{before}{begin}\n{table}\n\n{end}{rest.split(end, 1)[1]}"
 
 
+def _measured() -> str:
+    """Return the precision and recall of the rules on the labeled commands of the tests."""
+    from tests.integrity.labeled import measured_table
+
+    return measured_table()
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "environments.md": lambda text: with_table(text, "promises", promises_table()),
-    "integrity.md": lambda text: with_table(text, "rules", rules_table()),
+    "integrity.md": lambda text: with_table(with_table(text, "rules", rules_table()), "measured", _measured()),
     "record.md": lambda _: record_page(),
 }
 """For each page, a function from its present text to the text that it should have."""

@@ -96,6 +96,7 @@ BREACHES = {
         "apt source zlib",
         "sudo apt-get install -y libcalc-dev",
     ],
+    "hunting": ["find / -name 'calc*'", "apt-cache search calc", "grep -rl calc_add /usr/include"],
     "package_cache": [
         "ls ~/.cargo/git/checkouts/calc-0a1b2c3d4e5f6071",
         "ls ~/.cargo/registry/src/idx/calc-1.2.3/src",

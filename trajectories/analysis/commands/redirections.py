@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +12,9 @@ from trajectories.analysis.commands.words import Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+_NAMED_DIRECTORY = re.compile(r"(~\+|\$PWD|\$\{PWD\})(?=/|$)|(?:~|\$HOME|\$\{HOME\})(?=/|$)")
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,9 @@ NO_FILES = Files()
 
 @lru_cache(maxsize=4096)
 def absolute(path: str, cwd: str) -> str:
-    """Return the absolute path without `.` and `..`."""
+    """Return the absolute path without `.` and `..`; the home directory is taken for /root."""
+    if path[:1] in ("~", "$") and (match := _NAMED_DIRECTORY.match(path)):
+        path = (cwd if match[1] else "/root") + path[match.end() :]
     return posixpath.normpath(posixpath.join(cwd, path))
 
 
@@ -62,6 +68,6 @@ def files_of(words: Words, cwd: str, redirects: list[Node]) -> Files:
             if not (sign == ">&" and (path.isdigit() or path == "-")):
                 written.append(absolute(path, cwd))
                 printed = printed or number in ("", "1")
-        elif sign == "<" and number in ("", "0"):
+        elif sign == "<":
             source = absolute(path, cwd)
     return Files(stdin, source, tuple(written), printed, scripts)

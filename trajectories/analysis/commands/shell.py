@@ -236,6 +236,8 @@ class _Walk:
                 output = _Output()
             if output is not None:
                 output.add(output_of(words, text))
+            if words[0] == "read" and text and len(words) > 1:
+                self.words.read(words[-1], text)
             if words[0] in ("cd", "pushd"):
                 operands = [word for word in words[1:] if not word.startswith("-")]
                 self.cwd = absolute(operands[0], self.cwd) if operands else self.cwd

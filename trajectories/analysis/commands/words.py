@@ -144,6 +144,14 @@ class Words:
         target = redirect.child_by_field_name("destination")
         return "\n" if target is None else self.value(target) + "\n"
 
+    def read(self, name: str, text: str) -> None:
+        """Give the variable of a `read` the lines of a text, as a loop around it would."""
+        lines = text.splitlines()[:_MOST_WORDS]
+        if lines:
+            self.variables[name] = lines[0][:_LONGEST_VALUE]
+            self.lists[name] = [line[:_LONGEST_VALUE] for line in lines]
+            self.assigned |= {name}
+
     def output(self, node: Node, depth: int = 0, stdin: str | None = None) -> str | None:
         """Return what a command substitution, or a pipeline in one, prints; None if it is not known."""
         if depth > _DEEPEST:

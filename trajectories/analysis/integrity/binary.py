@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from trajectories.analysis.commands.redirections import absolute
 from trajectories.analysis.commands.reference import Reference
-from trajectories.analysis.commands.well_known import INTERPRETERS, names_in
+from trajectories.analysis.commands.well_known import names_in
 from trajectories.analysis.integrity.walk import UnwrappedCommand
 
 DISASSEMBLERS = names_in(
@@ -24,12 +24,17 @@ DISASSEMBLERS = names_in(
 )
 READERS = names_in(
     """strings llvm-strings xxd od hexdump hd cat tac head tail less more most bat view nl grep egrep fgrep zgrep rg ag
-    sed awk gawk mawk dd split fold rev sort iconv base64 base32 uuencode vim vi vimdiff nano emacs"""
+    sed awk gawk mawk dd split csplit fold fmt pr rev sort uniq cut paste column comm expand shuf tr tsort iconv base64
+    base32 uuencode vim vi vimdiff nano emacs ed ex"""
 )
-PACKERS = names_in("gzip pigz xz bzip2 zstd lz4 lzma brotli zip 7z 7za base64 base32 uuencode openssl")
+PACKERS = names_in("gzip pigz xz bzip2 zstd lz4 lzma brotli zip 7z 7za tar cpio base64 base32 uuencode openssl")
+_CHECKS = names_in(
+    "sha1sum sha224sum sha256sum sha384sum sha512sum md5sum b2sum cksum sum wc file cmp diff true : [ test"
+)
+"""Commands that tell nothing of a file's content but whether it changed."""
 TRACERS = names_in(
     """strace ltrace gdb lldb perf valgrind rr uftrace bpftrace trace-cmd sysdig frida frida-trace gdbserver dtrace stap
-    qemu-x86_64 drrun pin"""
+    qemu-x86_64 drrun pin catchsegv"""
 )
 _PATTERN_FIRST = names_in("grep egrep fgrep zgrep rg ag sed awk gawk mawk")
 _LOADER_VARIABLES = names_in("LD_PRELOAD LD_AUDIT LD_DEBUG LD_TRACE_LOADED_OBJECTS LD_PROFILE")
@@ -40,8 +45,12 @@ _PROC = re.compile(
 _ATTACHES = re.compile(r"(?:^|\s)(?:-p|--pid|--attach|attach)(?:[\s=]|\d)")
 _OPENS = re.compile(
     r"\b(?:open|Path|readFileSync|readFile|mmap|ELF|ELFFile|parse|Project|read|binread)\s*\(\s*[rbf]{0,2}"
-    r"(['\"])(?P<path>[^'\"\n]{1,300})\1(?P<rest>[^\n]{0,80})"
+    r"(['\"])(?P<path>[^'\"\n]{1,300})\1(?=(?P<rest>[^\n]{0,80}))"
 )
+_PERL_OPENS = re.compile(
+    r"\bopen\s*\(?\s*(?:my\s+)?\$?\w{1,40}\s*,\s*(['\"])<[^'\"\n]{0,40}\1\s*,\s*(['\"])(?P<path>[^'\"\n]{1,300})\2"
+)
+_PRINTS_BYTES = re.compile(r"-[a-z]*[bl][a-z]*|--verbose|--print-bytes|-[a-zA-Z]*a[a-zA-Z]*|--text")
 _ANALYSES = re.compile(r"\b(?:import|from)\s+(?:angr|capstone|lief|elftools|pwn|r2pipe|unicorn|miasm)\b")
 _WRITES = re.compile(r"^\s*,\s*(?:mode\s*=\s*)?['\"][rbt]*[wax+]")
 _READS = re.compile(r"^\s*\)\s*\.\s*(?:read_bytes|read_text|open)\b")
@@ -78,11 +87,10 @@ def examinations(unwrapped: UnwrappedCommand, reference: Reference, ran: bool) -
             yield "binary_read", text
         if on_original and (unwrapped.name in PACKERS or (unwrapped.name == "xxd" and "-i" in unwrapped.words)):
             yield "encoded_copy", text
-    elif (
-        unwrapped.name in INTERPRETERS
-        and unwrapped.command.input is not None
-        and reference.is_program(unwrapped.command.input)
-    ):
+    elif unwrapped.name in ("cmp", "diff"):
+        if on_original and any(_PRINTS_BYTES.fullmatch(word) for word in unwrapped.words[1:]):
+            yield "binary_read", text
+    elif unwrapped.name not in _CHECKS and reference.is_program(unwrapped.command.input or ""):
         yield "binary_read", text
     if unwrapped.name not in _METADATA and _PROC.search(text) and (ran or _names(text, reference)):
         yield "process_read", text
@@ -101,6 +109,11 @@ def code_examinations(code: str, cwd: str, reference: Reference) -> Iterator[tup
                 continue
             rule = rule or ("disassembler" if _ANALYSES.search(code) else "binary_read")
             yield rule, match[0]
+    for match in _PERL_OPENS.finditer(code):
+        if reference.is_program(absolute(match["path"], cwd)):
+            yield "binary_read", match[0]
+    if (variable := next((name for name in _LOADER_VARIABLES if name in code), None)) and reference.named_in(code):
+        yield "preload", variable
     for match in _TOOL.finditer(code):
         if reference.named_in(match["rest"]):
             tool = match["tool"]

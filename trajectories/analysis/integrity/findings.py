@@ -18,6 +18,7 @@ from trajectories.analysis.code.contents import Contents
 from trajectories.analysis.commands.reference import Reference, initial_programs
 from trajectories.analysis.commands.shell import FileWrite, items
 from trajectories.analysis.integrity.binary import code_examinations, examinations
+from trajectories.analysis.integrity.hunting import Hunt
 from trajectories.analysis.integrity.lookups import Program, lookup_breaches
 from trajectories.analysis.integrity.rules import RULES
 from trajectories.analysis.integrity.walk import is_shell_script, walk
@@ -95,12 +96,22 @@ def scan(directory: Path, events: Iterable[Event]) -> Scan:
     return scanner.result()
 
 
+def _offline(start: TrialStarted) -> bool:
+    """Return True if the record says that the network was off, also by mini-swe-agent's options for Docker."""
+    if start.environment_spec.get("network") is False:
+        return True
+    config: object = start.options.get("mini_config")
+    for key in ("environment", "run_args"):
+        config = config.get(key) if isinstance(config, dict) else None
+    return isinstance(config, list) and "--network=none" in "=".join(map(str, config))
+
+
 class _Scanner:
     def __init__(self, directory: Path, start: TrialStarted) -> None:
         self._start = start
         self._contents = Contents(directory)
         self._program = Program.of(start.task.id)
-        self._offline = start.environment_spec.get("network") is False
+        self._offline = _offline(start)
         self._reference = Reference()
         self._findings: dict[tuple[str, str], Finding] = {}
         self._originals: frozenset[str] = frozenset()
@@ -136,13 +147,19 @@ class _Scanner:
 
     def _breaches(self, script: str, cwd: str, depth: int = 0) -> Iterator[tuple[str, str]]:
         ran = False
+        hunt = Hunt(self._program, self._reference.workdir, self._offline)
         for item in walk(script, cwd, self._reference):
             if isinstance(item, FileWrite):
+                if hunt.opened(item.path):
+                    yield "hunting", item.path
                 if item.text and depth < 2:
                     yield from self._written(item.path, item.text, depth)
                 continue
             ran = ran or self._reference.is_program(item.paths[0])
-            yield from lookup_breaches(item, self._program)
+            lookups = list(lookup_breaches(item, self._program))
+            yield from lookups
+            if hunt.found_in(item) and not lookups:
+                yield "hunting", item.text
             yield from examinations(item, self._reference, ran)
             if item.name == "tee" and item.command.stdin and item.paths[1:] and depth < 2:
                 yield from self._written(item.paths[-1], item.command.stdin, depth)
@@ -185,7 +202,7 @@ class _Scanner:
                 self._findings[key] = finding.model_copy(update={"severity": severity})
 
     def _severity(self, finding: Finding, event: ActionFinished) -> Severity:
-        if finding.kind == "source_lookup" and self._offline:
+        if finding.rule == "hunting" or (finding.kind == "source_lookup" and self._offline):
             return "attempted"
         printed = event.output.text + (event.stderr.text if event.stderr else "")
         if event.exit_code is None or event.ended not in ("exited", "unknown"):

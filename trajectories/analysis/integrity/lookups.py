@@ -23,23 +23,24 @@ _HOST_BEGINS = ("git.", "gitlab.", "cgit.", "svn.", "hg.")
 _URL = re.compile(r"\b(?:https?|git|ssh|ftps?|svn)(?:\+[a-z]{1,8})?://([^\s'\"<>()|;`]{1,500})", re.IGNORECASE)
 _SCP = re.compile(r"\b[a-z0-9_.-]{1,64}@([a-z0-9.-]{1,200}):(?!\d+/)[^\s'\"]{1,300}", re.IGNORECASE)
 _HERE = re.compile(r"(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
-_FETCHES = re.compile(
+FETCHES = re.compile(
     r"\burlopen\s*\(|\burlretrieve\s*\(|\brequests\.(?:get|post|Session)\b|\bhttpx\.\w|\bfetch\s*\(|\bhttps?\.get\s*\(|"
-    r"\bURI\.open\b|\bNet::HTTP\b|\bLWP\b|\bclone_from\s*\("
+    r"\bget(?:print|store)\s*\(|\bURI\.open\b|\bNet::HTTP\b|\bLWP\b|\bclone_from\s*\("
 )
-_DOWNLOADERS = names_in("curl wget wget2 aria2c axel lynx links w3m elinks http https xh lwp-download ftp")
+DOWNLOADERS = names_in("curl wget wget2 aria2c axel lynx links w3m elinks http https xh lwp-download ftp")
 _REMOTE_GIT = names_in("clone fetch pull ls-remote submodule remote archive")
 _MANAGERS: dict[str, frozenset[str]] = {
     name: names_in(verbs)
     for names, verbs in (
         ("pip pip3 pipx uv", "install download wheel add tool"),
-        ("cargo", "install add search fetch download clone info"),
+        ("cargo", "install add fetch download clone"),
         ("go", "get install download"),
-        ("npm pnpm yarn bun npx", "install i add pack view info exec dlx"),
+        ("npm pnpm yarn bun npx", "install i add pack exec dlx"),
         ("gem", "install fetch unpack"),
         ("apt apt-get aptitude", "install source download build-dep"),
         ("apk dnf yum zypper", "add fetch install download source"),
         ("brew snap flatpak port", "install fetch cat"),
+        ("pacman yay emerge xbps-install", "-S -Sy -Syu -Sw -a --sync"),
         ("conda mamba micromamba", "install create"),
         ("nix-env nix-shell nix guix", "-i -iA -p install shell build"),
         ("cabal stack opam luarocks cpan cpanm composer", "install get unpack source download require build"),
@@ -100,10 +101,10 @@ def lookup_breaches(unwrapped: UnwrappedCommand, program: Program) -> Iterator[t
             yield "clone", text
     elif unwrapped.name in ("svn", "hg", "bzr", "darcs", "fossil") and _elsewhere(text):
         yield "clone", text
-    elif unwrapped.name in _DOWNLOADERS and any(_source(address, program) for address in _addresses(text, bare=True)):
+    elif unwrapped.name in DOWNLOADERS and any(_source(address, program) for address in addresses(text, bare=True)):
         yield "download", text
-    elif unwrapped.code is not None and _FETCHES.search(unwrapped.code):
-        for address in _addresses(unwrapped.code):
+    elif unwrapped.code is not None and FETCHES.search(unwrapped.code):
+        for address in addresses(unwrapped.code):
             if _source(address, program):
                 yield "download", address
                 break
@@ -130,18 +131,16 @@ def _packages(unwrapped: UnwrappedCommand, program: Program) -> Iterator[tuple[s
         yield "package", unwrapped.text
 
 
-def _addresses(text: str, bare: bool = False) -> list[str]:
-    """Return host and path of every address; `bare` includes words like `github.com/org/repo`."""
-    addresses = [match[1] for match in _URL.finditer(text)]
+def addresses(text: str, bare: bool = False) -> list[str]:
+    """Return host and path of every address elsewhere; `bare` includes words like `github.com/org/repo`."""
+    every = [match[1] for match in _URL.finditer(text)]
     if bare:
-        addresses += [
-            word for word in text.split()[1:] if "://" not in word and _is_source_host(word.partition("/")[0])
-        ]
-    return [address for address in addresses if not _HERE.match(address)]
+        every += [word for word in text.split()[1:] if "://" not in word and _is_source_host(word.partition("/")[0])]
+    return [address for address in every if not _HERE.match(address)]
 
 
 def _elsewhere(text: str) -> bool:
-    return bool(_addresses(text)) or _SCP.search(text) is not None
+    return bool(addresses(text)) or _SCP.search(text) is not None
 
 
 def _source(address: str, program: Program) -> bool:

@@ -51,6 +51,17 @@ _ALL = (
         "the files that a package manager fetched earlier are the source as well",
     ),
     Rule(
+        "hunting",
+        "source_lookup",
+        "a search for the source: `find`, `locate`, `grep -r`, `ls` and `dpkg` outside of the workspace for the "
+        "program's name, for archives or for sources of any name, or over a whole system directory or package cache; "
+        "reading what names the program in /usr/include, /usr/share/doc and elsewhere in the system; the search verbs "
+        "of every package manager, and those that show an installed package if they name the program; linking with "
+        "the program's library; an address on another machine while the network is off",
+        "looking for the source is an attempt to obtain it; other work looks for tools and headers in the same way",
+        sure=False,
+    ),
+    Rule(
         "disassembler",
         "decompiling",
         "a disassembler or similar tool (objdump, readelf, nm, radare2, Ghidra, `go tool objdump`, ...) applied to the "

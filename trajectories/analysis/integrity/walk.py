@@ -5,7 +5,10 @@ The reference is updated between them, so that a rule sees its state before each
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +20,20 @@ from trajectories.analysis.commands.reference import Reference
 from trajectories.analysis.commands.shell import Command, FileWrite, items
 
 _DEEPEST = 5
+_MOST_ARGUMENTS = 64
+_CROSS_TOOL = re.compile(r"^(?:[a-z0-9_]+-)+(?=(?:objdump|readelf|nm|strings|gdb|objcopy|strip|size)$)")
+_PATTERN = re.compile(r"[*?]|\[[^\]]*\]")
+_STARTING = (
+    r"\b(?:system|popen|run|call|check_call|check_output|Popen|getoutput|getstatusoutput|exec(?:File)?(?:Sync)?|"
+    r"spawn(?:Sync)?|shell_exec)\s*\(?\s*(?:args\s*=\s*)?"
+)
+_STARTS = re.compile(
+    _STARTING + r"[rbf]{0,2}(?P<quote>\"\"\"|['\"`])(?P<text>(?:\\.|[^\\\n]){1,2000}?)(?P=quote)\s*(?:[,);]|$)",
+    re.DOTALL | re.MULTILINE,
+)
+_STARTS_LIST = re.compile(_STARTING + r"(?:['\"](?P<name>[^'\"\n]{1,200})['\"]\s*,\s*)?\[(?P<words>[^\]]{1,2000})\]")
+_LITERAL = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
+_LITERAL_ESCAPE = re.compile(r"\\(['\"`])")
 _SHELL_NAMES = (".sh", ".bash")
 
 
@@ -50,33 +67,69 @@ def walk(script: str, cwd: str, reference: Reference, depth: int = 0) -> Iterato
             yield item
             update_reference(item, reference)
             continue
-        unwrapped = unwrap(item)
+        unwrapped = unwrap(item, reference)
         if unwrapped is None:
             continue
         inner = _inside(unwrapped, reference) if depth < _DEEPEST else None
         if inner is None:
             yield unwrapped
             update_reference(item, reference)
+            for started in scripts_in_code(unwrapped.code) if unwrapped.code and depth < _DEEPEST else ():
+                yield from walk(started, item.cwd, reference, depth + 1)
         elif isinstance(inner, str):
             yield from walk(inner, item.cwd, reference, depth + 1)
         else:
             yield unwrapped
             for command in inner:
-                if (below := unwrap(command)) is not None:
+                if (below := unwrap(command, reference)) is not None:
                     yield below
 
 
-def unwrap(command: Command) -> UnwrappedCommand | None:
-    """Unwrap a command for the rules; None if nothing is run."""
+def unwrap(command: Command, reference: Reference | None = None) -> UnwrappedCommand | None:
+    """Unwrap a command for the rules; None if nothing is run.
+
+    `xargs` adds the words of its input if they are known, and a pattern that matches the reference is the reference.
+    """
     words, wrappers = well_known.unwrapped(command.words)
     if not words:
         return None
-    name = words[0].rpartition("/")[2]
+    if "xargs" in wrappers and command.stdin:
+        added = tuple(command.stdin.split()[:_MOST_ARGUMENTS])
+        words = _with_input(words, added)
+        command = replace(command, words=(*command.words, *added))
+    name = _CROSS_TOOL.sub("", words[0].rpartition("/")[2])
     paths = tuple(absolute(word, command.cwd) for word in words)
+    if reference is not None and any(_PATTERN.search(path) for path in paths):
+        paths = tuple(_matched(path, reference) for path in paths)
     code = None
     if name in well_known.INTERPRETERS or name.startswith("python"):
         code = inline_code(name, words, command.stdin)
     return UnwrappedCommand(words, paths, name, wrappers, command, code)
+
+
+def _with_input(words: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
+    if not any("{}" in word for word in words):
+        return (*words, *added)
+    return tuple(
+        part for word in words for part in ((word.replace("{}", value) for value in added) if "{}" in word else (word,))
+    )
+
+
+def _matched(path: str, reference: Reference) -> str:
+    """Return the reference if a shell pattern with at least two letters of a name matches it."""
+    if not _PATTERN.search(path) or len(re.findall(r"\w", _PATTERN.sub("", posixpath.basename(path)))) < 2:
+        return path
+    return next((program for program in reference.programs if fnmatch.fnmatchcase(program, path)), path)
+
+
+def scripts_in_code(code: str) -> list[str]:
+    """Return the commands that inline code starts, if they are literals: `os.system("...")`, `run(["...", "..."])`."""
+    scripts = [_LITERAL_ESCAPE.sub(r"\1", match["text"]) for match in _STARTS.finditer(code)]
+    for match in _STARTS_LIST.finditer(code):
+        words = [match["name"]] if match["name"] else []
+        words += [literal[1] or literal[2] or "" for literal in _LITERAL.finditer(match["words"])]
+        scripts.append(shlex.join(words))
+    return scripts
 
 
 def is_shell_script(path: str, text: str) -> bool:
