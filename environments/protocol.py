@@ -18,6 +18,8 @@ from trajectories.record.events import Ended, Lowered, Skipped
 
 DIGEST_S = 300.0
 """Seconds that `digests` takes at most if its caller does not say otherwise."""
+WORKSPACE = PurePosixPath("/workspace")
+"""Directory of the workspace unless something else is named."""
 Shell = Literal["fresh", "persistent"]
 SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
 
@@ -40,7 +42,8 @@ class EnvironmentSpec:
     """Reference of the image to pull, or the name under which it is built; docker only."""
     build: Build | None = None
     platform: str | None = None
-    workdir: PurePosixPath = PurePosixPath("/workspace")
+    workdir: PurePosixPath | None = WORKSPACE
+    """Directory of the workspace; None is the image's own WORKDIR, or `WORKSPACE` if that is not set or is the root."""
     user: str | None = None
     """User that actions run as; None is the image's own user."""
     env: Mapping[str, str] = field(default_factory=dict)

@@ -24,6 +24,7 @@ from environments.listing.listing import Listing
 from environments.promises import Promise
 from environments.protocol import (
     DIGEST_S,
+    WORKSPACE,
     DiskFull,
     EnvironmentFault,
     EnvironmentLost,
@@ -53,7 +54,7 @@ class Supervised(ABC):
 
     def __init__(self, spec: EnvironmentSpec) -> None:
         self.spec = spec
-        self.workdir = str(spec.workdir)
+        self.workdir = str(spec.workdir or WORKSPACE)
         self._output_bytes = spec.output_bytes
         self._channel: Channel | None = None
         self._ready: Ready | None = None

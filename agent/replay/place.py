@@ -30,7 +30,7 @@ def for_shell(script: str, shell: tuple[str, ...] | None) -> str:
     return f"exec {shlex.join([*shell, script])}"
 
 
-def directory_for(recorded: object, kind: Kind, otherwise: PurePosixPath) -> PurePosixPath:
+def directory_for(recorded: object, kind: Kind, otherwise: PurePosixPath | None) -> PurePosixPath | None:
     """Return the directory for the commands: the recorded one if an environment of this kind can have it."""
     if not isinstance(recorded, str) or not recorded.startswith("/"):
         return otherwise

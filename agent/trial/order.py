@@ -96,7 +96,7 @@ class Order:
 def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:
     """Return the spec as the record holds it: without what only this machine knows."""
     plain = asdict(spec)
-    plain["workdir"] = str(spec.workdir)
+    plain["workdir"] = None if spec.workdir is None else str(spec.workdir)
     plain["build"] = (
         None if spec.build is None else {"dockerfile": spec.build.dockerfile, "args": dict(spec.build.args)}
     )

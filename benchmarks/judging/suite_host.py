@@ -31,7 +31,7 @@ from benchmarks.judging.submission import (
 )
 from environments.leftovers.owner import this_process
 from environments.leftovers.removal import remove_tree
-from environments.protocol import DiskFull, EnvironmentSpec, Execution
+from environments.protocol import WORKSPACE, DiskFull, EnvironmentSpec, Execution
 from environments.sandbox import seccomp
 from environments.sandbox.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
 from trajectories.interrupts import held
@@ -93,7 +93,7 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
         environment.stop()
     configuration = bundle.configuration(
         evaluation,
-        workdir=str(spec.workdir) if sandboxed else str(workspace),
+        workdir=str(spec.workdir or WORKSPACE) if sandboxed else str(workspace),
         workspace=str(workspace),
         directory=str(directory),
         runs=str(base / "runs"),

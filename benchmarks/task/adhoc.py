@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from benchmarks.task import tree
 from benchmarks.task.directory import put
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError, no_variants
-from environments.protocol import Environment, EnvironmentSpec, Kind
+from environments.protocol import WORKSPACE, Environment, EnvironmentSpec, Kind
 from trajectories.record.events import Skipped, TaskRef
 from trajectories.record.verdict import Evaluator, Verdict
 
@@ -47,7 +47,7 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
         instruction=instruction,
         digest=digest,
         kinds=kinds,
-        spec=EnvironmentSpec(kind=kinds[0], image=image, workdir=PurePosixPath("/workspace")),
+        spec=_spec(kinds[0], image),
         facts={"kind": NAME},
         evaluable=False,
         directory=workspace.resolve() if workspace is not None else None,
@@ -58,9 +58,14 @@ def adhoc_task(instruction: str, *, image: str | None = None, workspace: Path | 
 def recorded_task(ref: TaskRef, instruction: str, *, image: str | None = None) -> tuple[Benchmark, Task]:
     """Return the task of a record that contains its workspace: the original directory may be gone or changed."""
     kinds: tuple[Kind, ...] = ("sandbox", "local") if image is None else ("docker",)
-    spec = EnvironmentSpec(kind=kinds[0], image=image, workdir=PurePosixPath("/workspace"))
+    spec = _spec(kinds[0], image)
     task = Task(ref.id, NAME, ref.title, instruction, ref.digest, kinds, spec, facts={"kind": NAME}, evaluable=False)
     return AdHoc(), task
+
+
+def _spec(kind: Kind, image: str | None) -> EnvironmentSpec:
+    """Return the environment; an image of the user's has its own directory for work."""
+    return EnvironmentSpec(kind=kind, image=image, workdir=WORKSPACE if image is None else None)
 
 
 class AdHoc:

@@ -7,6 +7,7 @@ Podman works through its Docker-compatible socket (DOCKER_HOST).
 from __future__ import annotations
 
 import logging
+import posixpath
 import secrets
 import time
 from collections.abc import Sequence
@@ -84,6 +85,8 @@ class DockerEnvironment(Supervised):
         assert self._api is not None
         api = self._api
         image = self._image = images.make_available(api, self.spec, self._reporter)
+        if self.spec.workdir is None and posixpath.normpath(image.workdir or "/") != "/":
+            self.workdir = posixpath.normpath(posixpath.join("/", image.workdir))
         user = self.spec.user or image.user or "0"
         home = self.spec.env.get("HOME") or image.env.get("HOME", "")
         self._limits = limits.of_container(self.spec, daemon.facts(api))
@@ -202,10 +205,10 @@ class DockerEnvironment(Supervised):
         api, image = self._api, self._image
         if api is None or image is None or self._container is None:
             raise EnvironmentLost("the environment was not started")
-        user = f"USER {image.user or 'root'}"
+        changes = [f"USER {image.user or 'root'}", f"WORKDIR {image.workdir or '/'}", "ENTRYPOINT []"]
         self._heard.expect_pause()  # a commit pauses the container
         with daemon.reported(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
-            api.commit(self._container, CHECKPOINT, name.lower(), changes=[user, "ENTRYPOINT []"])
+            api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
         return f"{CHECKPOINT}:{name.lower()}"
 
     def _judged(self, execution: Execution, channel: Channel) -> Execution:

@@ -64,7 +64,7 @@ def _built(api: APIClient, spec: EnvironmentSpec, build: Build, reporter: Report
         repository, _, name = spec.image.partition(":")
         with daemon.reported(f"naming {tag} {spec.image}"):
             api.tag(image.id, repository, name or None, force=True)
-    return Image(spec.image or tag, image.id, image.digest, image.user, image.env)
+    return Image(spec.image or tag, image.id, image.digest, image.user, image.env, image.workdir)
 
 
 def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, tag: str, reporter: Reporter) -> None:

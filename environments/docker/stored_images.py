@@ -31,6 +31,7 @@ class Image:
     """The registry's digest if the image came from one, otherwise the image's own id."""
     user: str
     env: dict[str, str]
+    workdir: str = ""
 
 
 def look_up(api: APIClient, reference: str) -> Image | None:
@@ -46,7 +47,14 @@ def look_up(api: APIClient, reference: str) -> Image | None:
     config = facts.get("Config") or {}
     env = dict(line.partition("=")[::2] for line in config.get("Env") or [])
     digests = facts.get("RepoDigests") or [facts["Id"]]
-    return Image(reference, facts["Id"], digests[0].rpartition("@")[2], config.get("User") or "", env)
+    return Image(
+        reference,
+        facts["Id"],
+        digests[0].rpartition("@")[2],
+        config.get("User") or "",
+        env,
+        config.get("WorkingDir") or "",
+    )
 
 
 def pull(api: APIClient, reference: str, platform: str | None, reporter: Reporter) -> None:

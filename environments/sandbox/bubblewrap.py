@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from environments.protocol import EnvironmentSpec
+from environments.protocol import WORKSPACE, EnvironmentSpec
 from environments.sandbox import seccomp
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -116,13 +116,13 @@ def bwrap_prefix(
         "/etc/group",
     ]
     command += [*_in_memory("/tmp", _ROOM_BYTES, "1777"), *_in_memory("/home", _ROOM_BYTES)]
-    command += ["--bind", str(workspace), str(spec.workdir)]
+    command += ["--bind", str(workspace), str(spec.workdir or WORKSPACE)]
     for outside, inside in binds:
         command += ["--bind", outside, inside]
     command += ["--remount-ro", "/"]
     if filtered:
         command += ["--seccomp", "9"]
-    return [*command, "--chdir", chdir or str(spec.workdir), "--"]
+    return [*command, "--chdir", chdir or str(spec.workdir or WORKSPACE), "--"]
 
 
 def as_user(user: int | None) -> list[str]:

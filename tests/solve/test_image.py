@@ -1,7 +1,10 @@
-"""Faults of a task's image are found before the model is asked for the first time."""
+"""Faults of a task's image are found before the model is asked for the first time, and its WORKDIR is honored."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from agent.loop.actions import SUBMIT
 from environments.docker import daemon, images
 from tests.environments import conftest as environments
 from tests.solve.command import CommandResult, agent, script
-from trajectories.record.events import ActionFinished, CallStarted, EnvStarted
+from trajectories.record.events import ActionFinished, CallStarted, Checkpoint, EnvStarted, Message
 
 pytestmark = pytest.mark.docker
 
@@ -83,3 +86,76 @@ def test_a_trial_that_is_not_evaluated_needs_nothing_of_the_suite(tmp_path: Path
     result = solve(tmp_path, directory, "--no-evaluate")
     assert (result.status, result.json["exit"]["cause"]) == (0, "submitted")
     assert sum(isinstance(event, ActionFinished) for event in result.events) == 1
+
+
+@pytest.fixture
+def image_in(lean: str) -> Iterator[Callable[[str], str]]:
+    """Returns a function that makes an image whose WORKDIR is a directory, whether or not that exists."""
+    made: list[str] = []
+
+    def make(workdir: str) -> str:
+        container = docker("create", lean, "true")
+        tag = f"retrace-test-workdir:{os.getpid()}-{len(made)}"
+        try:
+            docker("commit", "--change", f"WORKDIR {workdir}", container, tag)
+        finally:
+            docker("rm", container)
+        made.append(tag)
+        return tag
+
+    yield make
+    for tag in made:
+        docker("rmi", tag)
+
+
+def docker(*words: str) -> str:
+    return subprocess.run(["docker", *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def solve_in(work: Path, image: str, *turns: str, options: Sequence[str] = ()) -> CommandResult:
+    argv = ["--instruction", "x", "--image", image, "--model", script(work, *turns), "--json", *options]
+    return agent(work, "solve", *argv)
+
+
+@pytest.mark.parametrize(
+    ("workdir", "expected"),
+    [
+        ("/opt/tool", "/opt/tool"),
+        ("/opt/not there/yet", "/opt/not there/yet"),
+        ("/home/agent", "/home/agent"),
+        ("/", "/workspace"),
+    ],
+    ids=["there", "not there", "a home", "the root"],
+)
+def test_commands_run_in_the_directory_of_the_image(
+    tmp_path: Path, image_in: Callable[[str], str], workdir: str, expected: str
+) -> None:
+    result = solve_in(tmp_path, image_in(workdir), "pwd; ls", SUBMIT)
+    assert result.status == 0, result.err
+    (started,) = (event for event in result.events if isinstance(event, EnvStarted))
+    (action,) = (event for event in result.events if isinstance(event, ActionFinished))
+    assert (started.workdir, action.output.text.splitlines()[0]) == (expected, expected)
+    assert (workdir != "/opt/tool") or "bin" in action.output.text
+    task = next(event for event in result.events if isinstance(event, Message) and event.why == "task")
+    assert expected in task.content
+
+
+def test_an_image_without_a_directory_of_its_own_gets_the_usual_one(tmp_path: Path, lean: str) -> None:
+    result = solve_in(tmp_path, lean, "pwd", SUBMIT)
+    (action,) = (event for event in result.events if isinstance(event, ActionFinished))
+    assert action.output.text == "/workspace\n"
+
+
+def test_the_directory_of_the_image_is_that_of_forks_replays_and_checkpoints(
+    tmp_path: Path, image_in: Callable[[str], str]
+) -> None:
+    image = image_in("/home/agent/work")
+    parent = solve_in(tmp_path, image, "echo one >log", "cat log", SUBMIT, options=["--checkpoint-every", "1"])
+    assert parent.status == 0, parent.err
+    model = script(tmp_path, "-", "pwd; cat log", SUBMIT)
+    child = agent(tmp_path, "fork", str(parent.trial), "--at", "1", "--model", model, "--json")
+    (action,) = (event for event in child.events if isinstance(event, ActionFinished))
+    assert action.output.text == "/home/agent/work\none\n"
+    replay = agent(tmp_path, "replay", str(parent.trial), "--json")
+    assert (replay.json["outputs_identical"], replay.json["workspace_equal"]) == (2, True), replay.out
+    docker("rmi", "-f", *{event.image for event in parent.events if isinstance(event, Checkpoint)})

@@ -38,7 +38,9 @@ def solve(
     instruction: Annotated[
         str | None, typer.Option(metavar="TEXT|FILE", help="Instruction of an ad-hoc task, instead of --task.")
     ] = None,
-    image: Annotated[str | None, typer.Option(help="Container image of an ad-hoc task.")] = None,
+    image: Annotated[
+        str | None, typer.Option(help="Container image of an ad-hoc task; commands run in its WORKDIR.")
+    ] = None,
     workspace: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Initial workspace of an ad-hoc task; it is copied.")
     ] = None,
