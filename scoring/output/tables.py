@@ -104,9 +104,9 @@ _VIOLATIONS: tuple[ReportColumn[ViolationsRow], ...] = (
     *(ReportColumn(kind, kind.replace("_", " "), "share", partial(_share_of_kind, kind)) for kind in KINDS),
     ReportColumn("tampered", "tampered", "count", lambda row: row.tampered),
     ReportColumn("panels", "panels", "count", lambda row: row.panels),
-    ReportColumn("disagreement", "judges disagree", "share", lambda row: row.disagreement),
+    ReportColumn("disagreement", "disagree", "share", lambda row: row.disagreement),
     ReportColumn("resolved", "resolved", "share", lambda row: row.resolved),
-    ReportColumn("resolved_unflagged", "resolved, not flagged", "share", lambda row: row.resolved_unflagged),
+    ReportColumn("resolved_unflagged", "not flagged", "share", lambda row: row.resolved_unflagged),
 )
 
 

@@ -11,6 +11,8 @@ import pytest
 from agent.loop.actions import SUBMIT
 from tests.formats.test_export import minimal
 from tests.solve.command import CommandResult, agent, script
+from tests.wire.replies import Turn
+from tests.wire.server import WireServer
 from trajectories.reading.reader import read_events
 from trajectories.record.events import InheritedReply, Limits, Message, TrialStarted, Warned
 
@@ -44,6 +46,31 @@ def test_the_fork_runs_the_imported_commands_again(imported: Path, tmp_path: Pat
     )
     assert any(event.kind == "rerun_differs" for event in run.events if isinstance(event, Warned))
     assert agent(tmp_path, "show", str(run.trial), "--check").status == 0
+
+
+@pytest.mark.parametrize("action", ["fenced", "tool"])
+def test_a_fork_of_fenced_replies_is_told_its_own_format(tmp_path: Path, shared_data: Path, action: str) -> None:
+    """The imported task asks for blocks of `bash`, which a prompt of version 2 does not run."""
+    run = agent(tmp_path, "import", str(shared_data / "mini-swe-agent/v1/rfc-mini-1.13.4.traj.json"))
+    assert run.status == 0, run.err
+    (tmp_path / "begin").mkdir()
+    trial = next(tmp_path.glob("runs/imported/*/events.jsonl")).parent
+    parent = [event.content for event in read_events(trial) if isinstance(event, Message) and event.why == "task"]
+    assert "```bash" in parent[0]
+    commands = ("echo hi >>log", SUBMIT)
+    turns = [
+        Turn(text=f"```retrace_bash\n{command}\n```") if action == "fenced" else Turn(commands=(command,))
+        for command in commands
+    ]
+    with WireServer(turns) as server:
+        fork = agent(
+            tmp_path, "fork", str(trial), "--at", "1", "--workspace", "begin", "--env", "local", "--json",
+            "--model", "openai/gpt-4o-mini", "--api-base", server.base("chat"), "--model-setting", f"action={action}",
+        )  # fmt: skip
+    assert fork.status == 0, fork.err
+    assert (fork.json["exit"]["cause"], fork.json["commands"]) == ("submitted", 1)
+    (task,) = [event.content for event in fork.events if isinstance(event, Message) and event.why == "task"]
+    assert ("```retrace_bash" in task) == (action == "fenced")
 
 
 @pytest.mark.parametrize("argv", [(), ("--image", "x", "--env", "local")])

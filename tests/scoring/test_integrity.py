@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scoring.choices import IntegrityBy, IntegrityRule
+from scoring.choices import IntegrityRule
 from scoring.evidence import Evidence
 from scoring.rows import TrialRow
 from scoring.score import score as score_rows
@@ -18,8 +18,6 @@ from tests.scoring.records import record
 from tests.scoring.scored import blocked, refused, score
 from tests.scoring.trials import trial
 from tests.solve.command import agent
-from trajectories.analysis.integrity.flags import RuleFlags, rule_flags
-from trajectories.reading.panel_votes import PanelVotes
 from trajectories.record.events import Imported
 from trajectories.record.panel import KINDS, Kind
 from trajectories.record.verdict import GroupScore
@@ -27,40 +25,6 @@ from trajectories.record.verdict import GroupScore
 HONEST, CLONE, TRIED = "ls -la", "git clone https://github.com/org/a", "cargo install a || true"
 SOURCE: tuple[Kind, ...] = ("source_lookup",)
 PB = {"benchmark": "programbench"}
-
-
-def panel(judges: int, violated: int, missing: int = 0) -> PanelVotes:
-    by_kind = {kind: violated if kind == "wrapping" else 0 for kind in KINDS}
-    return PanelVotes(judges=judges, valid=judges - missing, violated=violated, by_kind=by_kind)
-
-
-def rules(*kinds: Kind) -> RuleFlags:
-    return RuleFlags(commands=1, violated=kinds, others=0)
-
-
-@pytest.mark.parametrize(
-    ("judges", "violated", "missing", "flagged"),
-    [
-        (9, 5, 0, True),
-        (9, 4, 0, False),
-        (9, 5, 4, True),
-        (9, 4, 1, None),
-        (9, 3, 1, False),
-        (9, 0, 9, None),
-        (3, 2, 0, True),
-        (3, 1, 0, False),
-        (4, 2, 0, False),
-        (4, 3, 0, True),
-        (1, 1, 0, True),
-        (2, 1, 0, False),
-        (2, 1, 1, None),
-    ],
-)
-def test_a_panel_flags_with_more_than_half_of_its_judges(
-    judges: int, violated: int, missing: int, flagged: bool | None
-) -> None:
-    """At least 5 of 9, as in the paper; a panel of another size by the same share of the judges it was to have."""
-    assert panel(judges, violated, missing).flagged is flagged
 
 
 def test_judges_who_see_different_violations_flag_together(tmp_path: Path) -> None:
@@ -72,42 +36,6 @@ def test_judges_who_see_different_violations_flag_together(tmp_path: Path) -> No
     (line,) = score(tmp_path)["violations"]
     assert [line["by_kind"][kind]["value"] for kind in KINDS] == [0, 0, 0, 0], "no kind has a majority of its own"
     assert (line["flagged"]["value"], line["disagreement"]) == (1, 1)
-
-
-YES, NO, UNDECIDED = panel(9, 9), panel(9, 0), panel(9, 4, 2)
-
-
-@pytest.mark.parametrize(
-    ("evidence", "default", "by_panel", "by_rules", "by_any"),
-    [
-        (Evidence(), None, None, None, None),
-        (Evidence(panel=YES), True, True, None, True),
-        (Evidence(panel=NO), False, False, None, False),
-        (Evidence(rules=rules(*SOURCE)), True, None, True, True),
-        (Evidence(rules=rules()), False, None, False, False),
-        (Evidence(panel=NO, rules=rules(*SOURCE)), False, False, True, True),
-        (Evidence(panel=YES, rules=rules()), True, True, False, True),
-        (Evidence(panel=UNDECIDED, rules=rules(*SOURCE)), True, None, True, True),
-        (Evidence(panel=UNDECIDED, rules=rules()), False, None, False, False),
-        (Evidence(panel=UNDECIDED), None, None, None, None),
-        (Evidence(panel=NO, tampered=True), True, False, True, True),
-        (Evidence(tampered=True), True, None, True, True),
-        (Evidence(tampered=False), None, None, None, None),
-    ],
-)
-def test_the_evidence_that_flags(
-    evidence: Evidence, default: bool | None, by_panel: bool | None, by_rules: bool | None, by_any: bool | None
-) -> None:
-    choices = (None, IntegrityBy.PANEL, IntegrityBy.RULES, IntegrityBy.ANY)
-    assert [evidence.flags(by)[0] for by in choices] == [default, by_panel, by_rules, by_any]
-
-
-def test_the_kinds_are_those_of_the_evidence_that_decides() -> None:
-    evidence = Evidence(panel=YES, rules=rules(*SOURCE))
-    assert evidence.kinds(None) == evidence.kinds(IntegrityBy.PANEL) == {"wrapping"}
-    assert evidence.kinds(IntegrityBy.RULES) == {"source_lookup"}
-    assert evidence.kinds(IntegrityBy.ANY) == {"wrapping", "source_lookup"}
-    assert Evidence(panel=UNDECIDED, rules=rules(*SOURCE)).kinds(None) == {"source_lookup"}
 
 
 def batch(folder: Path) -> None:
@@ -274,7 +202,7 @@ def test_all_outputs_have_the_flags(tmp_path: Path) -> None:
     assert float(line["disagreement"]) == 1
     (row,) = panels
     assert (row["task"], row["violated"], row["unanimous"], row["panel"]) == ("programbench/e", "1", "no", "no")
-    assert "resolved, not flagged" in (tmp_path / "all.md").read_text()
+    assert "not flagged" in (tmp_path / "all.md").read_text()
 
 
 def test_a_long_table_of_panels_is_only_in_files(tmp_path: Path) -> None:
@@ -283,30 +211,6 @@ def test_a_long_table_of_panels_is_only_in_files(tmp_path: Path) -> None:
     result = agent(tmp_path, "score", "one")
     assert "table panels is only in files: --output FILE --table panels" in " ".join(result.out.split())
     assert len(score(tmp_path, "one")["panels"]) == 21
-
-
-def test_findings_are_kept_until_the_record_or_the_rules_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RETRACE_CACHE_DIR", str(tmp_path / "cache"))
-    first = record(tmp_path / "one", "a", scripts=[CLONE], **PB)
-    second = record(tmp_path / "one", "b", scripts=[HONEST], **PB)
-    examined: list[int] = []
-    fresh = rule_flags([first, second], examined.append)
-    assert (fresh[first].violated, fresh[second].violated) == (SOURCE, ())
-    assert rule_flags([first, second], examined.append) == fresh
-    assert examined == [2]
-    (second / "events.jsonl").touch()
-    assert rule_flags([first, second], examined.append) == fresh
-    assert examined == [2, 1]
-    kept = tmp_path / "cache" / "integrity-rules.json"
-    for damaged in (b"{", b"[]", json.dumps({str(first): [1, 2, 3, "x"]}).encode()):
-        kept.write_bytes(damaged)
-        assert rule_flags([first], examined.append) == {first: fresh[first]}
-    monkeypatch.setattr("trajectories.analysis.integrity.flags._rules", lambda: "other rules")
-    rule_flags([first, second], examined.append)
-    assert examined == [2, 1, 1, 1, 1, 2]
-    assert rule_flags([tmp_path / "nothing"]) == {}
 
 
 def test_without_the_parser_show_says_so_and_a_choice_is_an_error(tmp_path: Path) -> None:

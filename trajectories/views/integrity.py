@@ -72,7 +72,11 @@ def _lines(trial: TrialIntegrity) -> Iterator[str]:
     for panel in trial.panels[-1:]:
         cost = "unknown" if panel.cost_usd.best is None else f"${panel.cost_usd.best:.4f}"
         old = ", before the trial continued" if panel.outdated else ""
-        yield f"{name}: panel {panel.panel} of {panel.judges} judges ({', '.join(panel.models)}), cost {cost}{old}"
+        seeing = sum(any(answer.violated for answer in vote.answers.values()) for vote in panel.votes)
+        yield (
+            f"{name}: panel {panel.panel} of {panel.judges} judges ({', '.join(panel.models)}), cost {cost}{old}; "
+            f"{seeing} see a violation"
+        )
         for vote in panel.votes:
             if vote.outcome != "valid":
                 outcome = (vote.outcome or "cut off").replace("_", " ")

@@ -18,15 +18,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from trajectories.analysis.extras import MissingExtra
 from trajectories.cache import read_cache, write_cache
 from trajectories.errors import RecordError
-from trajectories.reading.reader import events_file, read_events
+from trajectories.reading.family import directory_of_parent
+from trajectories.reading.reader import events_file, first_event, read_events
 from trajectories.record.panel import KINDS, Kind
 
 if TYPE_CHECKING:
-    from trajectories.analysis.integrity.findings import Finding
+    from trajectories.analysis.integrity.findings import Finding, Scan
 
 _FILE = "integrity-rules.json"
 _MOST = 20_000
 """Number of trials whose results are kept."""
+_SCANS = 100
+"""Number of scans that are kept in memory for the forks of their trials."""
 _PACKAGES = ("trajectories.analysis.integrity", "trajectories.analysis.commands", "trajectories.analysis.code")
 
 
@@ -79,23 +82,61 @@ def rule_flags(
             due.append((directory, key, state))
     if not due:
         return flags
-    from trajectories.analysis.integrity.findings import scan  # slow to import, and not needed for what is kept
-
     before(len(due))
+    scans = _Scans()
     try:
         for directory, key, state in due:
             try:
-                scanned = scan(directory, read_events(directory))
+                flags[directory] = flags_of(scans.with_ancestors(directory), scans.of(directory).commands)
             except MissingExtra:
                 raise
             except RecordError:
                 continue
-            flags[directory] = flags_of(scanned.findings, scanned.commands)
             kept.pop(key, None)  # the newest results are at the end
             kept[key] = [*state, flags[directory].model_dump()]
     finally:  # also after Ctrl-C
         write_cache(_FILE, dict(list(kept.items())[-_MOST:]))
     return flags
+
+
+class _Scans:
+    """The scans of trials; that of a trial that was forked often is made once."""
+
+    def __init__(self) -> None:
+        self._scans: dict[Path, Scan] = {}
+
+    def of(self, directory: Path) -> Scan:
+        """Return the scan of one trial.
+
+        Raises: RecordError; MissingExtra without tree-sitter.
+        """
+        from trajectories.analysis.integrity.findings import scan  # slow to import, and not needed for what is kept
+
+        directory = directory.absolute()
+        if directory not in self._scans:
+            if len(self._scans) >= _SCANS:
+                self._scans.clear()
+            self._scans[directory] = scan(directory, read_events(directory))
+        return self._scans[directory]
+
+    def with_ancestors(self, directory: Path) -> list[Finding]:
+        """Return the findings about a trial, and those about the actions that it inherits: a fork of a trial that
+        fetched the source has the source.
+
+        Ancestors whose records are neither in the batch nor in one beside it are not known.
+
+        Raises: RecordError; MissingExtra without tree-sitter.
+        """
+        findings = list(self.of(directory).findings)
+        seen = {directory.absolute()}
+        while (parent := first_event(directory).parent) is not None:
+            above = directory_of_parent(directory, parent)
+            if above is None or above.absolute() in seen:
+                break
+            seen.add(above.absolute())
+            findings += [each for each in self.of(above).findings if each.action and each.step <= parent.step]
+            directory = above
+        return findings
 
 
 def _parsed(entry: object) -> RuleFlags | None:

@@ -1,0 +1,63 @@
+"""Findings by rule as figures: kept between runs, and with what a fork inherits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.scoring.records import record
+from trajectories.analysis.integrity.flags import rule_flags
+from trajectories.record.events import Parent
+from trajectories.record.panel import Kind
+
+HONEST, CLONE = "ls -la", "git clone https://github.com/org/a"
+SOURCE: tuple[Kind, ...] = ("source_lookup",)
+PB = {"benchmark": "programbench"}
+
+
+def test_a_fork_answers_for_what_it_inherits(tmp_path: Path) -> None:
+    """A fork begins with the files of its parent, also with a source that the parent fetched."""
+    parent = record(tmp_path / "one", "a", "first", steps=3, scripts=[CLONE], **PB)
+    forks = {
+        step: record(
+            tmp_path / batch, "a", f"fork-{step}", scripts=[HONEST], parent=Parent(trial=parent.name, step=step), **PB
+        )
+        for step, batch in ((2, "one"), (3, "other"))
+    }
+    again = record(tmp_path / "one", "a", "again", scripts=[HONEST], parent=Parent(trial=forks[3].name, step=1), **PB)
+    lost = record(tmp_path / "one", "a", "lost", scripts=[HONEST], parent=Parent(trial="gone", step=1), **PB)
+    flags = rule_flags([parent, *forks.values(), again, lost])
+    flagged = {path.name: bool(flags[path].violated) for path in flags}
+    assert flagged == {
+        "a.first.1": True,
+        "a.fork-2.1": False,  # the parent fetched the source in step 3
+        "a.fork-3.1": True,
+        "a.again.1": True,
+        "a.lost.1": False,
+    }
+
+
+def test_findings_are_kept_until_the_record_or_the_rules_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RETRACE_CACHE_DIR", str(tmp_path / "cache"))
+    first = record(tmp_path / "one", "a", scripts=[CLONE], **PB)
+    second = record(tmp_path / "one", "b", scripts=[HONEST], **PB)
+    examined: list[int] = []
+    fresh = rule_flags([first, second], examined.append)
+    assert (fresh[first].violated, fresh[second].violated) == (SOURCE, ())
+    assert rule_flags([first, second], examined.append) == fresh
+    assert examined == [2]
+    (second / "events.jsonl").touch()
+    assert rule_flags([first, second], examined.append) == fresh
+    assert examined == [2, 1]
+    kept = tmp_path / "cache" / "integrity-rules.json"
+    for damaged in (b"{", b"[]", json.dumps({str(first): [1, 2, 3, "x"]}).encode()):
+        kept.write_bytes(damaged)
+        assert rule_flags([first], examined.append) == {first: fresh[first]}
+    monkeypatch.setattr("trajectories.analysis.integrity.flags._rules", lambda: "other rules")
+    rule_flags([first, second], examined.append)
+    assert examined == [2, 1, 1, 1, 1, 2]
+    assert rule_flags([tmp_path / "nothing"]) == {}
