@@ -24,7 +24,7 @@ def export(directory: Path, format: Format, *, reasoning: bool = False) -> bytes
 
             return write_mini(source)
         case "atif":
-            from trajectories.formats.atif import write as write_atif
+            from trajectories.formats.atif.write import write as write_atif
 
             return write_atif(source)
         case "openai":

@@ -5,6 +5,7 @@ Readers make these and `trial` writes them. None stands for a value that is not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -70,6 +71,8 @@ class FailedCall:
 
     error: FailureClass
     detail: str
+    retry: bool = False
+    """True if the call was tried again."""
 
 
 @dataclass(frozen=True)
@@ -132,3 +135,27 @@ class ForeignRun:
     submission: str | None = None
     oddities: tuple[str, ...] = field(default=())
     """Irregular or inconsistent contents of the file, one line each."""
+
+
+def not_said(run_items: Sequence[Item], has_end: bool, environment: Place) -> tuple[str, ...]:
+    """List the parts of a record that the file does not have."""
+    calls = [item for item in run_items if isinstance(item, AnsweredCall)]
+    missing = []
+    if all(item.at is None for item in calls):
+        missing.append("times")
+    if calls and all(item.latency_s is None for item in calls):
+        missing.append("how long calls and commands took")
+    if any(item.usage is None for item in calls):
+        missing.append("the tokens of all calls" if all(item.usage is None for item in calls) else "some calls' tokens")
+    if any(item.costs.best is None for item in calls):
+        missing.append("the cost of each call")
+    if not has_end:
+        missing.append("how the run ended")
+    if environment == "unknown":
+        missing.append("where commands ran")
+    results = [item.result for item in run_items if isinstance(item, Observation) and item.result is not None]
+    if not all(result.complete for result in results):
+        missing.append("all of the outputs that were shown cut")
+    if any(result.ended == "unknown" for result in results):
+        missing.append("how some commands ended")
+    return (*missing, "the bytes of outputs (only text, decoded with replacement)", "the workspace")

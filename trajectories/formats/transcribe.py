@@ -73,6 +73,7 @@ class Transcriber:
         self._pending: list[tuple[str, Command]] = []
         """Commands of the turn without an answer so far, with their addresses."""
         self._actions = 0
+        self._try = 1
         self.steps = 0
 
     def write(self, item: Item) -> None:
@@ -81,11 +82,7 @@ class Transcriber:
             case AnsweredCall():
                 self._answer(item)
             case FailedCall():
-                self.end()
-                self._call_started(self.steps + 1)
-                self._recorder.append(
-                    CallFailed(step=self.steps + 1, error=item.error, detail=item.detail, retry=False, latency_s=None)
-                )
+                self._fail(item)
             case InheritedAnswer():
                 event = InheritedReply(id=self._next_id(), step=item.step, reply=item.reply, model_served=item.served)
                 self._conversation.add(self._recorder.append(event))
@@ -114,6 +111,7 @@ class Transcriber:
         finished = self._recorder.append(
             CallFinished(
                 step=self.steps,
+                try_=self._try,
                 id=self._next_id(),
                 reply=item.reply,
                 finish_reason=item.finish_reason,
@@ -125,13 +123,26 @@ class Transcriber:
                 latency_s=item.latency_s,
             )
         )
+        self._try = 1
         self._conversation.add(finished)
         self._ask_for(item.commands)
+
+    def _fail(self, item: FailedCall) -> None:
+        self.end()
+        step = self.steps + 1
+        self._call_started(step)
+        self._recorder.append(
+            CallFailed(
+                step=step, try_=self._try, error=item.error, detail=item.detail, retry=item.retry, latency_s=None
+            )
+        )
+        self._try += 1
 
     def _call_started(self, step: int) -> None:
         self._recorder.append(
             CallStarted(
                 step=step,
+                try_=self._try,
                 message_ids=self._conversation.take_new_ids(),
                 messages=self._messages,
                 messages_sha256=self._conversation.sha256,

@@ -8,16 +8,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from trajectories.blobs.store import BlobStore
 from trajectories.checks.check import check
 from trajectories.errors import RecordError
+from trajectories.formats.atif.read import read as read_atif
+from trajectories.formats.detect import detect
 from trajectories.formats.document import Document, read_document
 from trajectories.formats.errors import BadDocument
 from trajectories.formats.items import ForeignRun
-from trajectories.formats.mini.read import read
+from trajectories.formats.mini.read import read as read_mini
 from trajectories.formats.transcribe import Clock, Transcriber, output_of
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import Summary
@@ -37,6 +40,7 @@ from trajectories.writing.derived import write_conveniences
 from trajectories.writing.recorder import Recorder
 
 _IMPORT = "import of a file"
+_READERS = {"mini": read_mini, "atif": read_atif}
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def import_file(path: Path, folder: Path) -> ImportedTrial:
     """
     try:
         document = read_document(path)
-        run = read(document)
+        run = _READERS[detect(document.value)](document)
     except BadDocument as error:
         raise BadDocument(f"{path}: {error}") from None
     identity = sha256_of([_IMPORT, document.sha256])
@@ -83,6 +87,8 @@ def import_file(path: Path, folder: Path) -> ImportedTrial:
             raise
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
+        with suppress(OSError):
+            folder.rmdir()  # unless other trials are in it
         raise
     return ImportedTrial(directory, write_conveniences(directory), already=False, oddities=run.oddities)
 
@@ -111,9 +117,9 @@ def _earlier(runs: Path, identity: str) -> Path | None:
 def _write(directory: Path, run: ForeignRun, document: Document, identity: str, name: str, attempt: int) -> None:
     clock = Clock()
     folder = TrialFolder(directory)
-    recorder = Recorder(directory, pool=folder.pool, clock=clock.read)
+    recorder = Recorder(directory, clock=clock.read)  # its contents are shared with nobody: a refused file leaves none
     try:
-        BlobStore(folder.blobs, folder.pool).put(document.data)
+        BlobStore(folder.blobs).put(document.data)
         submission = None if run.submission is None else output_of(recorder, run.submission)
         recorder.append(
             TrialStarted(

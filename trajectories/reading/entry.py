@@ -61,7 +61,8 @@ class TrialEntry(BaseModel):
         another one for each task. It also excludes the prompt of an imported trial, which holds the task, and the
         oracle's solution.
         """
-        harness = OWN_HARNESS if start.imported is None else start.imported.format
+        imported = start.imported
+        harness = OWN_HARNESS if imported is None else imported.agent or imported.format
         origin = "hint" if start.injected else "fork" if start.parent else ""
         extras = [name for name in ("plan" if start.plan else "", origin) if name]
         conditions = {

@@ -188,6 +188,8 @@ class Imported(Part):
     """Layout within the format, for example `chat`."""
     version: Words | None = None
     """Version of the program that wrote the file."""
+    agent: Words | None = None
+    """Name of the agent, for a format that many agents write. null for others, and before schema 1.2."""
     file: Words
     """Name of the file, without its directory."""
     sha256: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from trajectories.formats.errors import BadDocument
+from trajectories.formats.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.formats.items import (
     AnsweredCall,
     Command,
@@ -18,7 +19,6 @@ from trajectories.formats.items import (
     TypedCommands,
 )
 from trajectories.formats.mini import observations, replies
-from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.formats.mini.submission import submits
 from trajectories.record.events import Reply, Why
 from trajectories.record.usage import Costs

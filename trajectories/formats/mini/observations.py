@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trajectories.formats.errors import BadDocument
+from trajectories.formats.fields import Oddities
 from trajectories.formats.items import CommandResult
-from trajectories.formats.mini.fields import Oddities
 from trajectories.record.events import Ended
 from trajectories.writing import excerpts
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trajectories.formats.detect import MINI, require_mini
+from trajectories.formats.detect import MINI
 from trajectories.formats.document import Document
 from trajectories.formats.errors import BadDocument
-from trajectories.formats.items import AnsweredCall, FailedCall, ForeignRun, InheritedAnswer, Item, Observation, Place
+from trajectories.formats.fields import Oddities, amount, count, part, text_of, word
+from trajectories.formats.items import AnsweredCall, FailedCall, ForeignRun, InheritedAnswer, Item, Place, not_said
 from trajectories.formats.mini.exits import exit_of, model_error
-from trajectories.formats.mini.fields import Oddities, amount, count, part, text_of, word
 from trajectories.formats.mini.messages import Reader
 from trajectories.record.events import Imported, Json, Limits
 from trajectories.record.exits import Exit
@@ -26,7 +26,6 @@ def read(document: Document) -> ForeignRun:
     Raises: BadDocument, which names the place but not the file.
     """
     value = document.value
-    require_mini(value)
     oddities = Oddities()
     whole = value if isinstance(value, dict) else {"messages": value}
     info = part(whole, "info", "")
@@ -82,7 +81,7 @@ def read(document: Document) -> ForeignRun:
             calls=calls,
             billed_usd=cost_usd,
             exit_status=reader.status,
-            not_said=_not_said(run_items, reader.status, kind),
+            not_said=not_said(run_items, bool(reader.status), kind),
         ),
         submission=reader.submission,
         oddities=oddities.lines(),
@@ -109,30 +108,6 @@ def _compare_costs(run_items: list[Item], total_usd: float | None, oddities: Odd
     ]
     if total_usd is not None and costs and abs(sum(costs) - total_usd) > _COST_EPSILON_USD:
         oddities.add(f"info's cost of ${total_usd:g} is not the sum of the calls, ${sum(costs):g}", "info.model_stats")
-
-
-def _not_said(run_items: list[Item], status: str | None, environment: str) -> tuple[str, ...]:
-    """List the parts of a record that the file does not have."""
-    calls = [item for item in run_items if isinstance(item, AnsweredCall)]
-    missing = []
-    if all(item.at is None for item in calls):
-        missing.append("times")
-    if calls and all(item.latency_s is None for item in calls):
-        missing.append("how long calls and commands took")
-    if any(item.usage is None for item in calls):
-        missing.append("the tokens of all calls" if all(item.usage is None for item in calls) else "some calls' tokens")
-    if any(item.costs.billed is None for item in calls):
-        missing.append("the cost of each call")
-    if not status:
-        missing.append("how the run ended")
-    if environment == "unknown":
-        missing.append("where commands ran")
-    results = [item.result for item in run_items if isinstance(item, Observation) and item.result is not None]
-    if not all(result.complete for result in results):
-        missing.append("all of the outputs that were shown cut")
-    if any(result.ended == "unknown" for result in results):
-        missing.append("how some commands ended")
-    return (*missing, "the bytes of outputs (only text, decoded with replacement)", "the workspace")
 
 
 def _layout(value: Any, labels: set[str]) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trajectories.formats.errors import BadDocument
+from trajectories.formats.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.formats.items import AnsweredCall, Command
-from trajectories.formats.mini.fields import Oddities, amount, items, part, text_of, time_of, word
 from trajectories.formats.provider_usage import to_usage
 from trajectories.record.events import Json, Reply, ToolCall
 from trajectories.record.usage import Costs, Usage

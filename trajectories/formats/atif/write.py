@@ -1,4 +1,4 @@
-"""Export as an ATIF 1.8 document (Harbor's RFC 0001).
+"""Export as an ATIF 1.8 document (Harbor's RFC 0001). An imported one is written as it was, byte for byte.
 
 One model call with its tool calls is one agent step. Values without a field in the format are in `extra`, and `notes`
 lists the lost parts (`LOST`). Totals are sums over the steps; a total with an unknown part is left out.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from trajectories.formats.atif.read import ATIF, VERSIONS
+from trajectories.formats.document import MOST_BYTES
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.json_text import json_document
 from trajectories.formats.source import BASH_TOOL, Source
 from trajectories.formats.turns import Call, Turn, turns
-from trajectories.record.events import CallFailed, CallFinished, InheritedReply, Message, Output
+from trajectories.record.events import CallFailed, CallFinished, Imported, InheritedReply, Message, Output
 from trajectories.record.usage import Usage
 
-VERSION = "ATIF-v1.8"
+VERSION = VERSIONS[-1]
 LOST = "Not in this document: the workspace, snapshots, the bytes of outputs, raw usage, the provider's replies."
 
 
@@ -24,6 +26,9 @@ def write(source: Source) -> bytes:
 
     Raises: CannotExport if the trial has no message yet.
     """
+    imported = source.start.imported
+    if imported is not None and imported.format == ATIF:
+        return source.blob(imported.sha256, MOST_BYTES)
     return json_document(document(source), indent=1) + b"\n"
 
 
@@ -53,7 +58,7 @@ def document(source: Source) -> dict[str, Any]:
         "exit": None if source.exit is None else source.exit.model_dump(),
         "verdict": None if verdict is None else verdict.model_dump(),
         "parent": None if start.parent is None else start.parent.model_dump(),
-        "imported": None if imported is None else imported.model_dump(exclude={"submission": {"complete"}}),
+        "imported": None if imported is None else _imported(imported),
         "failed_attempts": failed.get(None),
     }
     return {
@@ -66,6 +71,12 @@ def document(source: Source) -> dict[str, Any]:
         "final_metrics": _totals(steps, source),
         "extra": _without_none(extra),
     }
+
+
+def _imported(imported: Imported) -> dict[str, Any]:
+    """Return the origin of an imported trial, without the fields of schema 1.2 that it lacks."""
+    value = imported.model_dump(exclude={"submission": {"complete"}})
+    return {key: item for key, item in value.items() if key != "agent" or item is not None}
 
 
 def _message(message: Message) -> dict[str, Any]:
