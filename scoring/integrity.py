@@ -68,7 +68,9 @@ def apply_rule(rows: Iterable[TrialRow], rule: IntegrityRule) -> tuple[TrialRow,
     if rule == IntegrityRule.EXCLUDE:
         kept = tuple(row for row in rows if not row.flagged)
         if not kept:
-            raise ScoringError(f"all {len(rows)} trials that count are flagged: --integrity zero or show scores them")
+            raise ScoringError(
+                f"every trial that counts ({len(rows)}) is flagged: score them with --integrity zero or show"
+            )
         return kept
     return rows
 

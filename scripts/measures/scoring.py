@@ -13,6 +13,7 @@ from pathlib import Path
 
 from scoring.agentmeter.tiers import TIERS
 from scripts.measures.figures import Figure, Watched, command, timed, watched
+from scripts.measures.violations import measure_rules
 from trajectories.record.events import (
     CallFinished,
     CallStarted,
@@ -69,6 +70,7 @@ def measure() -> Iterator[Figure]:
     yield Figure(f"agent score of {MODELS * TASKS * ATTEMPTS:,} trials, 1,000 replicates", all_s, "s", 5, detail)
     yield Figure("its peak memory", peak_mb, "MB", 300, "the whole process")
     yield Figure("agent score of one trial", trial_s, "s", 0.4, f"median of 9; agent --help {help_s:.3f} s")
+    yield from measure_rules()
 
 
 def _scored(batch: str) -> Watched:

@@ -118,7 +118,7 @@ def test_excluding_the_latest_attempt_makes_the_one_before_it_count(tmp_path: Pa
 def test_nothing_is_scored_if_all_trials_are_excluded(tmp_path: Path) -> None:
     record(tmp_path / "one", quality=1.0, scripts=[CLONE], **PB)
     line = refused(agent(tmp_path, "score", "one", "--integrity", "exclude"))
-    assert "all 1 trials that count are flagged: --integrity zero or show scores them" in line
+    assert "every trial that counts (1) is flagged: score them with --integrity zero or show" in line
     assert main(score(tmp_path, "one", "--integrity", "zero"))["passed"]["passes"] == 0
 
 
