@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from environments.docker import base_image, daemon, images
+from environments.promises import SHARED_USER
 from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
 from environments.reporting import LogReporter
 from tests.environments.notes import Notes
@@ -121,7 +122,7 @@ def test_an_image_without_setpriv_and_tar(tmp_path: Path) -> None:
     place = environment("docker", build=None, image=made.reference)
     started = place.start()
     try:
-        assert started.lost == ("no tar in the image: its workspace cannot be exported",)
+        assert started.lost == ("no tar in the image: its workspace cannot be exported", SHARED_USER)
         assert place.execute("id -u; id -G", deadline_s=10).output == b"65534\n65534\n"
         forge = place.execute("cat /proc/1/environ; echo x >/proc/1/fd/1", deadline_s=10)
         assert forge.output.count(b"Permission denied") == 2
