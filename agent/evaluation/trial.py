@@ -11,10 +11,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from agent.errors import UserError
-from agent.evaluation.archives import exported_again, require_export
 from agent.evaluation.judged import kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.outcome import Outcome
+from agent.trial.restoring.final_workspace import exported_again, require_export
 from agent.trial.restoring.standing import standing_of
 from agent.trial.session import locked_record
 from agent.trial.verdict import evaluate

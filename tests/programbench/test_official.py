@@ -49,7 +49,7 @@ def test_a_correct_program_is_resolved_and_the_verdict_has_its_inputs(
     assert (inputs["reruns"], inputs["official"]) == ("no", "no")
     assert any("is local: no registry is known to have it" in note for note in verdict.notes)
     assert sorted(path.name for path in (tmp_path / "evaluation").iterdir()) == [
-        "changes.txt", "compile.log", "prepared.json", "programbench.log", "submission.tar.gz",
+        "changes.json", "compile.log", "prepared.json", "programbench.log", "submission.tar.gz",
         f"{CALCULATOR}.eval.json",
     ]  # fmt: skip
     assert not left(f"{owner.PID}={os.getpid()}")

@@ -14,7 +14,7 @@ from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import summarize
-from trajectories.record.events import ActionFinished, CallFailed, Message, Resumed, Snapshot
+from trajectories.record.events import ActionFinished, CallFailed, Message, Resumed, Snapshot, Warned
 
 KINDS = ["local", pytest.param("sandbox", marks=pytest.mark.sandbox), pytest.param("docker", marks=pytest.mark.docker)]
 
@@ -274,3 +274,48 @@ def test_checkpoints_are_rejected_in_an_environment_without_them(work: Path) -> 
     result = agent(work, "solve", *options(work, "local", script(work, SUBMIT)), "--checkpoint-every", "2")
     assert result.status == 2
     assert "--checkpoint-every" in result.err
+
+
+def finished_without_export(work: Path, *turns: object, kind: str = "local") -> Path:
+    """Return a trial whose harness died between its exit and its export."""
+    result = agent(work, "solve", *options(work, kind, script(work, *turns)), "--json")
+    assert result.status == 0, result.err
+    (result.trial / "workspace.tar.zst").unlink()
+    log = result.trial / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[: next(at for at, line in enumerate(lines) if b'"type":"exit"' in line) + 1]))
+    return result.trial
+
+
+@pytest.mark.parametrize("turns", [("echo one >log", SUBMIT), (SUBMIT,), ("echo one >log", "exit 3")])
+def test_a_trial_that_died_before_its_export_gets_the_workspace_of_its_last_snapshot(
+    work: Path, turns: tuple[str, ...]
+) -> None:
+    trial = finished_without_export(work, *turns, *([] if SUBMIT in turns else [SUBMIT]))
+    result = agent(work, "resume", str(trial), "--json")
+    assert (result.status, result.json["exit"]["cause"]) == (0, "submitted"), result.err
+    assert [event.kind for event in result.events if isinstance(event, Warned)] == ["workspace_from_snapshot"]
+    assert ("log" in files_at_end(result, work)) == (turns != (SUBMIT,))
+
+
+def test_a_snapshot_that_is_not_whole_is_not_scored_as_the_agent_s_work(work: Path) -> None:
+    """`agent evaluate` refuses it, too: another workspace than the agent's would get its score."""
+    trial = finished_without_export(work, "truncate -s 8T huge; echo one >log", SUBMIT)
+    before = (trial / "events.jsonl").read_bytes()
+    result = agent(work, "resume", str(trial))
+    assert result.status == 2
+    assert "its last snapshot is not whole: huge" in result.err
+    assert (trial / "events.jsonl").read_bytes() == before
+
+
+def test_a_finished_trial_without_any_snapshot_is_not_scored_as_the_task_s_own_workspace(work: Path) -> None:
+    trial = finished_without_export(work, "echo one >log", SUBMIT)
+    log = trial / "events.jsonl"
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    kept = [event for event in events if event["type"] != "snapshot"]
+    log.write_text("".join(f"{json.dumps({**event, 'seq': at})}\n" for at, event in enumerate(kept)))
+    before = log.read_bytes()
+    result = agent(work, "resume", str(trial))
+    assert result.status == 2
+    assert "the record holds no final workspace" in result.err
+    assert log.read_bytes() == before

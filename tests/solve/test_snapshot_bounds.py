@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from agent.continuation.standing import standing_of
 
 from agent.errors import UserError
-from agent.evaluation.archives import require_export
 from agent.loop.actions import SUBMIT
+from agent.trial.restoring.final_workspace import require_export
+from agent.trial.restoring.standing import standing_of
 from agent.trial.snapshot_bounds import Budget, batches
 from agent.trial.snapshots import Snapshots
 from tests.environments.conftest import ALL, DOCKER, SANDBOX, Place, start as start

@@ -11,6 +11,7 @@ from benchmarks.judging.submission import Fault, HostFailed
 from benchmarks.programbench import instances
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official.preparation import Preparation
+from benchmarks.programbench.tampering.verdict import NOBODY_LOOKED, Changes
 from environments.protocol import EnvironmentLost, EnvironmentUnavailable
 from trajectories.record.verdict import Case, Evaluator, Verdict, VerdictCause
 
@@ -80,6 +81,7 @@ class Evaluation:
         resolved: bool,
         almost: bool,
         cause: VerdictCause | None = None,
+        changes: Changes = NOBODY_LOOKED,
     ) -> Verdict:
         """Return the verdict with this score; `cause` is what decided in place of the tests."""
         self.inputs["official"] = "no" if self.unofficial else "yes"
@@ -93,6 +95,8 @@ class Evaluation:
             evaluator=self._evaluator(),
             isolation=ISOLATION.format(network="off" if self.own else "on"),
             seconds=time.monotonic() - self.began,
+            changed=changes.changed,
+            tampered=changes.tampered,
             notes=(*self.notes, *(f"not an official score: {reason}" for reason in self.unofficial)),
         )
 

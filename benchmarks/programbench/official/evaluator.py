@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.judging.submission import EvaluatorFailed, Fault, SubmissionFailed
-from benchmarks.programbench import changes, check
+from benchmarks.programbench import check
 from benchmarks.programbench.handover import HandOverError, Unsubmittable
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official import causes, facts, hidden_tests, results, running
@@ -22,6 +22,7 @@ from benchmarks.programbench.official.facts import Facts
 from benchmarks.programbench.official.hidden_tests import HiddenTests, NoTests
 from benchmarks.programbench.official.log_errors import last_error
 from benchmarks.programbench.official.preparation import Prepared, prepare
+from benchmarks.programbench.tampering import observation, verdict as tampering
 from benchmarks.task.task import TaskError
 from environments.docker import daemon
 from environments.leftovers import owner
@@ -55,7 +56,7 @@ def evaluate(
 ) -> Verdict:
     """Score an exported workspace (tar.zst) with `programbench eval`, exactly as the leaderboard does.
 
-    `scratch` keeps `submission.tar.gz`, `<id>.eval.json`, `compile.log`, `programbench.log` and `changes.txt` (the
+    `scratch` keeps `submission.tar.gz`, `<id>.eval.json`, `compile.log`, `programbench.log` and `changes.json` (the
     changes of the build in its container). If it holds files of an earlier evaluation of the same workspace, this one
     continues from them: only branches without a result run again.
     `cpus`: of each container. The default is PROGRAMBENCH_DOCKER_CPUS or 10, but never more than the daemon has.
@@ -101,8 +102,8 @@ def _evaluate(evaluation: Evaluation) -> Verdict:
         return evaluation.zero(Fault("time", f"{prepared.why}; the official evaluator, which {rule}, was not asked"))
     cpus = evaluation.cpus or min(wanted_cpus, preparation.image.daemon_cpus)
     evaluation.inputs["docker_cpus"] = str(cpus)
-    facts = _run(evaluation, tests, cpus, prepared)
-    return _scored(evaluation, prepared, facts)
+    facts_of_run = _run(evaluation, tests, cpus, prepared)
+    return _scored(evaluation, prepared, facts_of_run, tests)
 
 
 def _cpus_wanted() -> int:
@@ -128,7 +129,7 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepar
         arguments = ["eval", str(run), "--docker-cpus", str(cpus), "--image-tag", image.rpartition(":")[2]]
         variables = {
             hidden_tests.VARIABLE: str(tests.directory),
-            changes.VARIABLE: str((evaluation.scratch / changes.FILE).absolute()),
+            observation.VARIABLE: str((evaluation.scratch / observation.FILE).absolute()),
             ORGANIZATION_VARIABLE: organization,
             CPUS_VARIABLE: str(cpus),
             "HF_HUB_OFFLINE": "1",
@@ -158,7 +159,7 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepar
     return facts_of_run
 
 
-def _scored(evaluation: Evaluation, prepared: Prepared, facts_of_run: Facts) -> Verdict:
+def _scored(evaluation: Evaluation, prepared: Prepared, facts_of_run: Facts, tests: HiddenTests) -> Verdict:
     """Return the verdict for the result that the official evaluator wrote.
 
     Raises: SubmissionFailed, EvaluatorFailed if there is no complete result, or if the machine failed.
@@ -183,13 +184,14 @@ def _scored(evaluation: Evaluation, prepared: Prepared, facts_of_run: Facts) -> 
             notes.append("the clean-room check had built it; the official evaluator's word counts")
     elif prepared.builds is False:
         notes.append(f"the clean-room check had not built it ({prepared.why}); the official evaluator's word counts")
-    if changed := changes.note(evaluation.scratch):
-        notes.append(changed)
-    notes.extend(result.notes)
+    changes = tampering.read(evaluation.scratch, workspace=not hidden_tests.shielded(tests, evaluation.instance))
+    notes.extend((*changes.notes, *result.notes))
     cause: VerdictCause | None = None
     if result.error_code:
         cause = "time" if result.timed_out else "build"
-    return evaluation.scored(result.cases, result.quality, resolved=result.resolved, almost=result.almost, cause=cause)
+    return evaluation.scored(
+        result.cases, result.quality, resolved=result.resolved, almost=result.almost, cause=cause, changes=changes
+    )
 
 
 def _free_bytes() -> int:

@@ -27,6 +27,8 @@ SYNC_S = 3600
 """Time limit of a download, in seconds."""
 RUN = "eval/run.sh"
 """Script in every archive that runs its tests."""
+_SHIELDS = {"PYTHONSAFEPATH=1", "/dev/null", "--confcutdir=eval"}
+"""Words of a script that keeps the workspace's own modules and configuration away from pytest."""
 _CACHED = "Blobs cached at "
 
 
@@ -65,6 +67,28 @@ def find(instance: Instance, log: Path) -> HiddenTests:
     commit = snapshot.parent.name
     official = (os.environ.get("PROGRAMBENCH_HF_REPO") or REPOSITORY) == REPOSITORY
     return HiddenTests(snapshot.parent, commit, official=official and bool(re.fullmatch("[0-9a-f]{40}", commit)))
+
+
+def shielded(tests: HiddenTests, instance: Instance) -> bool:
+    """Return True if no branch's script lets pytest read configuration or modules of the workspace's top directory.
+
+    The scripts of instances made here do not.
+    """
+    archives = [
+        tests.directory / instance.id / "tests" / f"{branch}.tar.gz"
+        for branch, of in instance.branches().items()
+        if of.tests
+    ]
+    return all(set(_script(archive).split()) >= _SHIELDS for archive in archives)
+
+
+def _script(archive: Path) -> str:
+    with tarfile.open(archive, "r|gz") as tar:
+        for member in tar:
+            file = tar.extractfile(member) if posixpath.normpath(member.name) == RUN and member.isfile() else None
+            if file is not None:
+                return file.read(1 << 20).decode("utf-8", "replace")
+    return ""
 
 
 def _check_complete(directory: Path, needed: Iterable[str], source: str) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from benchmarks.programbench import changes, check
+from benchmarks.programbench import check
 from benchmarks.programbench.handover import SUBMISSION, hand_over
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official import results
+from benchmarks.programbench.tampering import observation
 from benchmarks.task.tree import file_sha256
 from environments.protocol import EnvironmentUnavailable
 from trajectories.record.words import Ended
@@ -78,7 +79,7 @@ def prepare(
     if kept and image and _is_of(kept, {**subject, "image": image.id}) and _has_sha256(submission, kept.submission):
         _remove_if_torn(eval_json)
         return Preparation(kept, image)
-    for path in (eval_json, scratch / FILE, submission, scratch / changes.FILE):
+    for path in (eval_json, scratch / FILE, submission, scratch / observation.FILE):
         path.unlink(missing_ok=True)
     with check.CleanRoom(instance, cpus) as room:
         withheld = {*instance.clean_hashes, *([room.original] if room.original else [])}

@@ -58,6 +58,7 @@ def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mappin
             "RETRACE_DOCKER": docker,
             "RETRACE_LABELS": " ".join(f"--label {label}={value}" for label, value in labels.items()),
             "RETRACE_EVALUATION": name,
+            "RETRACE_PYTHON": sys.executable,
             "TMPDIR": scratch,
             "PYTHONUTF8": "1",  # the package decodes by locale: results must not depend on ours
             "COLUMNS": "200",

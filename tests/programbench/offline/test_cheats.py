@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from benchmarks.programbench import changes
 from tests.programbench.offline.conftest import TASK, Number
 from tests.programbench.offline.test_whole import scored
 from tests.solve.command import CommandResult, agent, script
@@ -124,7 +123,7 @@ def test_the_output_of_compile_sh_must_be_utf8(number: Number, tmp_path: Path) -
     assert "UTF-8" in zero(result)
 
 
-def test_a_compile_script_that_changes_pytest_is_noted(number: Number, tmp_path: Path) -> None:
+def test_a_compile_script_that_changes_pytest_is_tampering(number: Number, tmp_path: Path) -> None:
     """It runs as root in the container of the tests: even a program that does nothing gets a 1."""
     result = solve(
         number,
@@ -138,41 +137,12 @@ def test_a_compile_script_that_changes_pytest_is_noted(number: Number, tmp_path:
         ),
     )
     assert scored(result)["quality"] == 1.0, "if this fails, the official evaluator now detects it: change the docs"
-    notes = json.loads((result.trial / "verdict.json").read_text())["notes"]
-    (change,) = [note for note in notes if note.startswith("compile.sh changed the system")]
-    assert change.endswith(": /usr/lib/python3/dist-packages/pytest/__init__.py")
-
-
-def test_paths_outside_of_the_workspace_and_caches_count_as_changes() -> None:
-    lines = """\
-C /usr
-C /usr/lib
-C /usr/lib/python3
-A /usr/lib/python3/sitecustomize.py
-A /usr/lib/python3/__pycache__
-A /usr/lib/python3/__pycache__/sitecustomize.cpython-311.pyc
-C /usr/lib/python3/_pytest
-C /usr/lib/python3/_pytest/__pycache__
-C /usr/lib/python3/_pytest/__pycache__/python.cpython-311.pyc
-C /usr/lib/python3/_pytest/__pycache__/runner.cpython-311.pyc
-D /usr/lib/python3/_pytest/python.py
-A /usr/local/lib/python3.11/dist-packages/pytest_rerunfailures.py
-C /root
-C /root/.profile
-A /root/.cache
-A /root/.cache/pip
-A /opt/programbench-stashed-executable-do-not-modify
-A /workspaces
-D /usr/bin/python3
-A /workspace/executable
-A /tmp/x
-A /usr/sbin/docker-init
-""".splitlines()
-    assert changes.outside(lines) == [
-        "/root/.profile",
-        "/usr/bin/python3",
-        "/usr/lib/python3/_pytest/__pycache__/runner.cpython-311.pyc",
-        "/usr/lib/python3/_pytest/python.py",
-        "/usr/lib/python3/sitecustomize.py",
-        "/workspaces",
+    verdict = json.loads((result.trial / "verdict.json").read_text())
+    assert verdict["tampered"] == [
+        {
+            "path": "/usr/lib/python3/dist-packages/pytest/__init__.py",
+            "kind": "changed",
+            "reached_by": "python_modules",
+        }
     ]
+    assert "tampered: the submission changed" in agent(result.folder, "show", str(result.trial)).out

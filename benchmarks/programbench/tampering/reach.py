@@ -1,0 +1,123 @@
+"""Mechanisms by which a path outside of the workspace is executed or imported when the tests run."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+
+_HOME = r"/(root|home/[^/]+)"
+_LIBRARIES = r"(/usr)?(/local)?/lib(32|64|x32)?"
+_PLUGINS = "/tmp/programbench-grader-plugins"
+"""Directory that the evaluator puts on PYTHONPATH."""
+_OF_PYTEST = frozenset(
+    (
+        "sitecustomize", "usercustomize", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "xdist",
+        "execnet", "tomli", "exceptiongroup", "py", "attr", "pytest_timeout", "pytest_rerunfailures",
+        "pytest_xdist", "programbench_pytest_timeout",
+    )
+)  # fmt: skip
+_UNUSED_BY_PYTEST = frozenset(
+    (
+        "test", "this", "idlelib", "lib2to3", "turtledemo", "ensurepip", "antigravity", "tkinter", "turtle",
+    )
+)  # fmt: skip
+"""Names of the standard library that the tests' own process does not import."""
+
+_MECHANISMS: tuple[tuple[str, str], ...] = (
+    (
+        "shell_startup",
+        r"/etc/(profile|profile\.d(/.*)?|bash\.bashrc|bashrc|environment|environment\.d(/.*)?|zsh(/.*)?)",
+    ),
+    ("shell_startup", _HOME + r"/\.(bash_profile|bash_login|profile|bashrc|bash_logout|bash_aliases|shinit|zsh\w*)"),
+    ("account", r"/etc/passwd"),
+    ("python_modules", r"(/usr)?(/local)?/lib(64)?/(python|pypy)[\d.]*(/.*)?"),
+    ("python_modules", _HOME + r"/\.local/lib/(python|pypy)[\d.]*(/.*)?"),
+    ("python_startup", r"/etc/python[\d.]*(/.*)?"),
+    ("pytest_plugins", re.escape(_PLUGINS) + r"(/.*)?"),
+    ("pytest_configuration", r"/(conftest\.py|\.?pytest\.ini|pyproject\.toml|tox\.ini|setup\.cfg)"),
+    ("loader", r"/etc/(ld\.so\.preload|ld\.so\.conf(\.d(/.*)?)?|ld\.so\.cache|nsswitch\.conf)"),
+    ("loader", _LIBRARIES + r"/(.*/)?([^/]*\.so(\.[\w.]+)?|ld-[^/]*|gconv-modules[^/]*)"),
+    ("path", r"(/usr)?(/local)?/s?bin(/.*)?"),
+    ("path", _HOME + r"/(\.local/)?bin(/.*)?"),
+    ("path", r"/etc/alternatives(/.*)?|/usr/lib(exec)?/git-core(/.*)?"),
+    (
+        "pip",
+        r"/etc/(pip\.conf|xdg/pip(/.*)?)|" + _HOME + r"/(\.pip|\.config/pip)(/.*)?|" + _HOME + r"/\.pydistutils\.cfg",
+    ),
+    ("git", r"/etc/gitconfig|" + _HOME + r"/(\.gitconfig|\.config/git(/.*)?)"),
+    ("scheduled", r"/etc/(anacrontab|cron[^/]*(/.*)?|init\.d(/.*)?|rc\w*\.d(/.*)?|rc\.local|inittab|systemd(/.*)?)"),
+    ("scheduled", r"/var/spool/cron(/.*)?|(/usr)?/lib/systemd(/.*)?"),
+)
+_COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _MECHANISMS)
+ANCESTORS = frozenset(
+    (
+        "/root", "/home", "/etc", "/usr", "/usr/local", "/usr/lib", "/usr/lib64", "/usr/bin", "/usr/sbin",
+        "/usr/local/lib", "/usr/local/bin", "/usr/local/sbin", "/bin", "/sbin", "/lib", "/lib64", "/tmp",
+        "/etc/profile.d",
+    )
+)  # fmt: skip
+"""Directories that hold what is reached: one that is something else now leads all of it elsewhere."""
+_TESTS = re.compile(r"/workspace/eval/.*(\.(py|pyc|pth|so|ini|cfg|toml|sh)|/(conftest|sitecustomize)[^/]*)")
+_AT_TOP = re.compile(r"/workspace/(conftest\.py|\.?pytest\.ini)")
+_WITH_SECTION = re.compile(r"/workspace/(pyproject\.toml|tox\.ini|setup\.cfg)")
+_MODULE = re.compile(r"/workspace/(\w+)(/__init__)?(\.[\w-]+)?\.(py|pyc|so)")
+_SECTION = re.compile(rb"^\s*\[(tool[.:])?pytest\b", re.M)
+_PATH = re.compile(rb"/[\w.+@~-]+(?:/[\w.+@~-]+)*")
+_EXECUTABLE = (".py", ".pyc", ".pth", ".so", ".sh", ".pl", ".zip", ".egg")
+
+
+class Reach:
+    """The mechanisms of one image: those of every system, and the directories that its own start-up files name."""
+
+    def __init__(
+        self,
+        path: Iterable[str] = (),
+        modules: Iterable[str] = (),
+        sourced: Iterable[str] = (),
+        *,
+        workspace: bool = True,
+    ) -> None:
+        """`workspace`: the tests' own process reads configuration and modules of the workspace's top directory."""
+        self._path = _directories(path)
+        self._modules = _directories(modules)
+        self._sourced = frozenset(sourced)
+        self._workspace = workspace
+
+    def mechanism(self, path: str, data: bytes | None = None) -> str:
+        """Return the name of the mechanism that reaches a path, '' if none does. `data` is its content, if known."""
+        if path.startswith("/workspace/"):
+            return self._in_workspace(path, data)
+        if path in self._sourced:
+            return "shell_startup"
+        for directories, name in ((self._path, "path"), (self._modules, "python_modules")):
+            if any(path == directory or path.startswith(f"{directory}/") for directory in directories):
+                return name
+        return next((name for name, pattern in _COMPILED if pattern.fullmatch(path)), "")
+
+    def _in_workspace(self, path: str, data: bytes | None) -> str:
+        if _TESTS.fullmatch(path):
+            return "tests"
+        if not self._workspace:
+            return ""
+        if _AT_TOP.fullmatch(path) or (_WITH_SECTION.fullmatch(path) and data and _SECTION.search(data)):
+            return "pytest_configuration"
+        module = _MODULE.fullmatch(path)
+        if module is None:
+            return ""
+        shadows = module[1] in _OF_PYTEST or (module[1] in sys.stdlib_module_names - _UNUSED_BY_PYTEST)
+        return "python_modules" if shadows else ""
+
+
+def led_to(data: bytes, changed: Iterable[str]) -> list[str]:
+    """Return the changed paths to which the text of a reached file leads: those it names, and code below those."""
+    named = {match.decode() for match in _PATH.findall(data[: 1 << 16])}
+    below = tuple(f"{path}/" for path in named if path != "/workspace")
+    return [
+        path for path in changed if path in named or (path.startswith(below) and path.endswith(_EXECUTABLE) and below)
+    ]
+
+
+def _directories(paths: Iterable[str]) -> tuple[str, ...]:
+    kept = {path.rstrip("/") for path in paths}
+    return tuple(sorted(path for path in kept if path.startswith("/") and path != "/workspace"))
