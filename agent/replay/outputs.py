@@ -20,6 +20,7 @@ from trajectories.comparison.compare import (
     first_difference,
     first_differing_byte,
 )
+from trajectories.comparison.interleaving import INTERLEAVED, merged_as
 from trajectories.formats.detect import MINI
 from trajectories.formats.mini.submission import as_read
 from trajectories.record.events import ActionFinished, BaseEvent, Output, TrialStarted
@@ -48,12 +49,40 @@ class OutputComparison:
 
     def streams(self, script: str, recorded: ActionFinished, replayed: Execution) -> list[ComparedStream] | None:
         """Compare each stream of an action; None if the record does not hold one of them whole."""
+        if recorded.stderr is None and replayed.stderr is not None:
+            return self._merged(script, recorded, bytes(replayed.output), bytes(replayed.stderr))
         pairs = [(recorded.output, replayed.output)]
         if recorded.stderr is not None:
             pairs.append((recorded.stderr, b"" if replayed.stderr is None else replayed.stderr))
         streams = [self.compare(then, now, script, recorded) for then, now in pairs]
         compared = [stream for stream in streams if stream is not None]
         return compared if len(compared) == len(streams) else None
+
+    def _merged(
+        self, script: str, recorded: ActionFinished, output: bytes, errors: bytes
+    ) -> list[ComparedStream] | None:
+        """Compare an output that was recorded behind `docker exec` with both streams of its replay."""
+        then = recorded.output
+        data = self._recorded_bytes(then) if then.kept <= NORMALIZED_BYTES else None
+        merged = None
+        if data is not None and output and errors and len(output) + len(errors) <= NORMALIZED_BYTES:
+            lines, *streams = (
+                text.decode("utf-8", "surrogateescape").splitlines(keepends=True)
+                for text in (data, as_read(output), as_read(errors))
+            )
+            spans = (self._span(recorded), Span(self._replay_began_s, time.time()))
+
+            def same(line: str, other: str) -> bool:
+                then_line, now_line = (text.encode("utf-8", "surrogateescape") for text in (line, other))
+                return compare(then_line, now_line, *spans, script).equal
+
+            merged = merged_as(lines, streams[0], streams[1], same)
+        now = output + errors if merged is None else "".join(merged).encode("utf-8", "surrogateescape")
+        stream = self.compare(then, now, script, recorded)
+        if stream is not None and merged is not None and stream.comparison.equal:
+            noise = (*stream.comparison.noise, INTERLEAVED)
+            stream = ComparedStream(Comparison(identical=False, equal=True, noise=noise), stream.detail)
+        return None if stream is None else [stream]
 
     def compare(
         self, then: Output, now: bytes | Spooled, script: str, finished: ActionFinished | None

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from environments.protocol import Kind
+from trajectories.formats.detect import MINI
 from trajectories.record.events import EnvStarted, Event, TrialStarted
 
 _LONGEST_SCRIPT = 100_000
@@ -21,6 +22,12 @@ def recorded_shell(first: TrialStarted) -> tuple[str, ...] | None:
     if isinstance(named, list) and named and all(isinstance(word, str) and word for word in named):
         return tuple(named)
     return None
+
+
+def streams_apart(first: TrialStarted) -> bool:
+    """Report if the recorder of an import got standard output and standard error apart, as behind `docker exec`."""
+    imported = first.imported
+    return imported is not None and imported.format == MINI and first.environment == "docker"
 
 
 def for_shell(script: str, shell: tuple[str, ...] | None) -> str:

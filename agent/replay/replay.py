@@ -119,7 +119,7 @@ class Replay:
     ) -> None:
         """Run one action again and compare its end and its output."""
         report = self._report
-        result = self._execute(started, environment, separate=recorded.stderr is not None)
+        result = self._execute(started, environment, separate=self._start.separate or recorded.stderr is not None)
         report.actions += 1
         report.not_replayed = [action for action in report.not_replayed if action != recorded.action]
         end_recorded = recorded.ended != "unknown"

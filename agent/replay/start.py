@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.continuation.recorded_order import order_of
 from agent.errors import UserError
-from agent.replay.place import directory_for, notes_on_place, recorded_shell
+from agent.replay.place import directory_for, notes_on_place, recorded_shell, streams_apart
 from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
@@ -38,6 +38,8 @@ class ReplayStart:
     """Remarks for readers of the report."""
     shell: tuple[str, ...] | None = None
     """Shell that gets each command as its argument, as in the record of an import."""
+    separate: bool = False
+    """True if the recorder had both streams apart, whatever order its file has them in."""
     own_state: bool = False
     """True if the user named the initial state, so that the record's is not restored."""
 
@@ -127,6 +129,7 @@ def replay_start(
         scratch,
         notes=tuple(notes_on_place(first)),
         shell=recorded_shell(first),
+        separate=streams_apart(first),
         own_state=True,
     )
 

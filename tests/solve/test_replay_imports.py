@@ -163,3 +163,18 @@ def test_a_sandbox_works_in_the_recorded_directory(work: Path) -> None:
     inside = imported(work, Ran("pwd", "/usr/src/x\n"), environment={"cwd": "/usr/src/x"})
     report = replay(work, inside, "--env", "sandbox")
     assert "were recorded in /usr/src/x" in report["notes"][0]
+
+
+def test_both_streams_behind_docker_exec_may_have_any_order(work: Path) -> None:
+    command = "echo one; echo first >&2; echo two; echo second >&2; mktemp -u"
+    trial = imported(
+        work,
+        Ran(command, "first\nsecond\none\ntwo\n/tmp/tmp.a1B2c3D4e5\n"),
+        Ran(command, "one\nfirst\n/tmp/tmp.a1B2c3D4e5\ntwo\nsecond\n"),
+        Ran(command, "one\nsecond\ntwo\nfirst\n/tmp/tmp.a1B2c3D4e5\n"),
+        Ran("echo only >&2", "only\n"),
+    )
+    report = replay(work, trial)
+    assert classes(report)["1.1"] == "temporary names + interleaved streams"
+    assert all("order of lines" in classes(report)[action] for action in ("2.1", "3.1"))
+    assert (report["outputs_identical"], report["outputs_equal_normalized"]) == (1, 2)
