@@ -76,7 +76,7 @@ def time_limit_option(default: str) -> Any:
 
 def cost_limit_option(default: str) -> Any:
     """Return the option `--cost-limit`."""
-    return typer.Option(metavar="USD", help=f"Maximum cost in US dollars [{default}].")
+    return typer.Option(metavar="USD", help=f"Maximum cost in US dollars, or none [{default}].")
 
 
 def token_limit_option(default: str) -> Any:

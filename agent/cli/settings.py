@@ -134,7 +134,9 @@ def limits(typed: ConfigurableOptions) -> LimitChanges:
         limits["time_limit_s"] = time_s
     if (tokens := _number(typed.token_limit, "--token-limit", count)) is not None:
         limits["token_limit"] = tokens
-    if (cost_usd := dollars(typed.cost_limit, "--cost-limit")) is not None:
+    if typed.cost_limit == "none":  # against a default of the user's, or the limit of a fork's parent
+        limits["cost_limit_usd"] = None
+    elif (cost_usd := dollars(typed.cost_limit, "--cost-limit")) is not None:
         limits["cost_limit_usd"] = cost_usd
     if (timeout_s := _number(typed.command_timeout, "--command-timeout", duration_s)) is not None:
         limits["command_timeout_s"] = timeout_s

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 from agent.continuation.inheritance import inheritance, notice_of_branch, own_opening
-from agent.continuation.recorded_order import order_elsewhere, order_of
+from agent.continuation.recorded_order import order_elsewhere, order_of, recorded_settings
 from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.trial.options import OptionChanges
@@ -42,6 +42,8 @@ class Fork:
     """The parent as it stood after the step."""
     hint: str | None
     checkpoint: CheckpointImage
+    not_kept: tuple[str, ...] = ()
+    """Settings of an import's model that cannot be given to a model here."""
 
     steps: int = 0
     snapshot: int | None = None
@@ -67,6 +69,9 @@ class Fork:
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; a parent without workspaces is repeated command by command, which brings back everything."""
+        for name in self.not_kept:
+            text = f"the model's setting {name} is not kept: Retrace does not support it"
+            place.recorder.append(Warned(kind="setting_not_kept", text=text))
         lost = self.restore_parent(place)
         for line in lost:
             place.recorder.append(Warned(kind="not_restored", text=line))
@@ -121,7 +126,8 @@ def fork(
     standing = branch_point(parent, step, elsewhere=place is not None)
     if standing.snapshot is None:
         order = order_elsewhere(parent, standing, **changes)
-        return order, Fork(parent, step, standing, text, CheckpointImage())
+        not_kept = () if "model" in changes else recorded_settings(standing.start)[1]
+        return order, Fork(parent, step, standing, text, CheckpointImage(), not_kept)
     if place is not None:
         raise UserError(f"--{place}: the record of {parent.name} holds its own workspaces; leave the option out")
     require_contents(state_at(parent, step))

@@ -5,11 +5,13 @@ The prompt and the plan are kept with the trial; the directory of an ad-hoc task
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Unpack
 
 from agent.errors import UserError
+from agent.models.protocol import ModelUnusable
 from agent.reports.prices import require_prices
 from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
@@ -23,6 +25,7 @@ from trajectories.errors import RecordError
 from trajectories.record.events import Json, Limits, Message, TextRef, TrialStarted
 from trajectories.record.layout import TrialFolder
 
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 BATCH_SUFFIX = "-forks"
 """Added to the name of an import's batch for its forks: they are trials of another benchmark, and `agent score`
 accepts one benchmark at a time."""
@@ -122,7 +125,7 @@ def order_elsewhere(directory: Path, standing: Standing, **changes: Unpack[Optio
         raise UserError(f"{directory.name}: the record holds no task to continue with")
     recorded: OptionChanges = {
         "model": first.model.name,
-        "model_settings": {},
+        "model_settings": {} if "model" in changes else recorded_settings(first)[0],
         "env": None,
         "evaluate": False,
     }
@@ -141,6 +144,21 @@ def order_elsewhere(directory: Path, standing: Standing, **changes: Unpack[Optio
     )
 
 
+def recorded_settings(first: TrialStarted) -> tuple[Json, tuple[str, ...]]:
+    """Return the settings of an import's model that can be given to a model, and the names of the others."""
+    from agent.models.litellm.settings import parse_settings
+
+    kept: Json = {}
+    others = []
+    for name, value in first.model.settings.items():
+        try:
+            parse_settings({name: value})
+            kept[name] = value
+        except ModelUnusable:
+            others.append(name)
+    return kept, tuple(others)
+
+
 def recorded_limits(limits: Limits) -> OptionChanges:
     """Return the limits of a record as options; one that the record does not hold is left to the task."""
     changes: OptionChanges = {"command_timeout_s": limits.command_s}
@@ -156,10 +174,19 @@ def recorded_limits(limits: Limits) -> OptionChanges:
 
 
 def spec_as_recorded(spec: EnvironmentSpec, recorded: Json) -> EnvironmentSpec:
-    """Return an ad-hoc task's environment with the variables, and in an image with the directory, of a record."""
+    """Return an ad-hoc task's environment with the variables, and in an image with the directory, of a record.
+
+    Raises: UserError for a variable that no process can have.
+    """
     variables = recorded.get("env")
     if isinstance(variables, dict):
-        spec = replace(spec, env={**spec.env, **{str(name): str(value) for name, value in variables.items()}})
+        given = {str(name): str(value) for name, value in variables.items()}
+        odd = next((name for name in given if not _VARIABLE.fullmatch(name) or "\0" in given[name]), None)
+        if odd is not None:
+            raise UserError(
+                f"the record's environment variable {odd[:40]!r} cannot be set: its name or value is not valid"
+            )
+        spec = replace(spec, env={**spec.env, **given})
     workdir = recorded.get("workdir")
     if spec.kind == "docker" and isinstance(workdir, str) and workdir.startswith("/"):
         spec = replace(spec, workdir=PurePosixPath(workdir))

@@ -79,7 +79,7 @@ class LimitChanges(TypedDict, total=False):
     step_limit: int
     time_limit_s: float
     token_limit: int
-    cost_limit_usd: float
+    cost_limit_usd: float | None
     command_timeout_s: float
 
 

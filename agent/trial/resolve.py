@@ -75,8 +75,8 @@ def resolve(
             problem = price_problem(prices, model.info.ref.name)
             if problem:
                 raise UserError(
-                    f"--cost-limit {limits.cost_usd:g}: {problem}, so a cost limit could not be kept; leave it out and "
-                    "set --token-limit instead"
+                    f"--cost-limit {limits.cost_usd:g}: {problem}, so a cost limit could not be kept; choose "
+                    "--cost-limit none and set --token-limit instead"
                 )
         model.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)

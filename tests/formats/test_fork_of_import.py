@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.continuation.fork import fork
 from agent.loop.actions import SUBMIT
 from tests.formats.test_export import minimal
 from tests.solve.command import CommandResult, agent, script
 from tests.wire.replies import Turn
 from tests.wire.server import WireServer
+from trajectories.formats.trial import import_file
 from trajectories.reading.reader import read_events
 from trajectories.record.events import InheritedReply, Limits, Message, TrialStarted, Warned
 
@@ -125,6 +128,43 @@ def test_a_fork_keeps_the_environment_variables_of_an_import(tmp_path: Path) -> 
     run = fork_of(tmp_path, {"environment": {"env": {"PAGER": "cat", "STUDY_LEVEL": "7"}}})
     assert start(run).environment_spec["env"] == {"PAGER": "cat", "STUDY_LEVEL": "7"}
     assert any("STUDY_LEVEL=7" in event.content for event in run.events if isinstance(event, Message))
+
+
+def test_a_fork_keeps_the_settings_of_an_imports_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that a model can be given here; the others are named in a warning."""
+    value = minimal()
+    kwargs = {"temperature": 0.5, "drop_params": True}
+    value["info"]["config"] = {"model": {"model_name": "openai/gpt-4o", "model_kwargs": kwargs}}
+    (tmp_path / "small.json").write_text(json.dumps(value))
+    parent = import_file(tmp_path / "small.json", tmp_path / "runs" / "imported").directory
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    (tmp_path / "begin").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # nothing is asked: only its port must be open
+        api_base = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        order, start = fork(parent, 1, workspace=tmp_path / "begin", env="local", api_base=api_base)
+        assert order.model.info.ref.settings == {"temperature": 0.5}
+        assert start.not_kept == ("drop_params",)
+        other = "openai/gpt-4o-mini"
+        order, start = fork(parent, 1, workspace=tmp_path / "begin", env="local", api_base=api_base, model=other)
+        assert (order.model.info.ref.settings, start.not_kept) == ({}, ())
+
+
+def test_a_cost_limit_of_the_import_can_be_lifted(tmp_path: Path) -> None:
+    run = fork_of(tmp_path, {"agent": {"cost_limit": 3.0}}, "--cost-limit", "none")
+    assert start(run).limits.cost_usd is None
+
+
+@pytest.mark.parametrize("variables", [{"A=B": "c"}, {"": "c"}, {"A": "b\0c"}])
+def test_an_impossible_variable_of_an_import_is_one_line(tmp_path: Path, variables: dict[str, str]) -> None:
+    value = minimal()
+    value["info"]["config"] = {"environment": {"env": variables}}
+    (tmp_path / "small.json").write_text(json.dumps(value))
+    trial = agent(tmp_path, "import", "small.json", "--json").json["trials"][0]["trial"]
+    (tmp_path / "begin").mkdir()
+    place = ("--workspace", "begin", "--env", "local", "--model", script(tmp_path, "-", SUBMIT))
+    run = agent(tmp_path, "fork", trial, "--at", "1", *place)
+    assert (run.status, len(run.err.strip().splitlines())) == (2, 1), run.err
+    assert "environment variable" in run.err
 
 
 def test_forks_of_an_import_leave_its_batch_scorable(tmp_path: Path) -> None:

@@ -48,6 +48,19 @@ def test_a_fork_tells_its_model_what_is_gone(work: Path) -> None:
     assert "files outside of the workspace" not in notice, "those of the host are still there"
 
 
+def test_a_fork_names_paths_that_the_snapshots_could_not_read(work: Path) -> None:
+    parent = solve(work, "echo a >a", SUBMIT)
+    path = parent.trial / "events.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    last = next(number for number, line in enumerate(lines) if '"type":"snapshot"' in line and '"step":1' in line)
+    unread = [{"path": "closed", "why": "its directory cannot be read"}]
+    lines[last] = json.dumps({**json.loads(lines[last]), "unread": unread}) + "\n"
+    path.write_text("".join(lines))
+    child = agent(work, "fork", str(parent.trial), "--at", "1", "--model", script(work, "-", SUBMIT), "--json")
+    assert child.status == 0, child.err
+    assert "closed: its directory cannot be read" in notices(child)[0]
+
+
 @pytest.mark.docker
 def test_a_fork_in_docker_tells_its_model_that_files_outside_are_gone(work: Path) -> None:
     options = ("--env", "docker", "--no-evaluate", "--model")
