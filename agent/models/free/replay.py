@@ -12,10 +12,10 @@ import prompts
 from agent.models.call_ids import with_own_ids
 from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.free.model import FreeModel
+from agent.models.growing import Replies
 from agent.models.protocol import (
     FIRST_FENCE,
     ActionFormat,
-    AssistantTurn,
     CallFailure,
     Completion,
     Fence,
@@ -42,6 +42,7 @@ class ReplayModel(FreeModel):
             events = list(read_events(trial))
         except (RecordError, OSError) as error:
             raise ModelUnusable(f"--model {typed}: {error}") from None
+        self._replies = Replies()
         self._calls = [event for event in events if isinstance(event, CallFinished)]
         started = [event for event in events if isinstance(event, TrialStarted)]
         if not self._calls:
@@ -62,12 +63,13 @@ class ReplayModel(FreeModel):
 
         Raises: CallFailure: `gave_up` after the last one.
         """
-        due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
+        self._replies.take_in(request.history)
+        due = self._replies.count
         if due >= len(self._calls):
             raise CallFailure("gave_up", "the recording has no reply left")
         call = self._calls[due]
         return Completion(
-            with_own_ids(call.reply, request),
+            with_own_ids(call.reply, request, self._replies),
             NO_TOKENS,
             model_served=call.model_served or call.model_requested,
             finish_reason=call.finish_reason,

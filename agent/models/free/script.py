@@ -26,7 +26,8 @@ from pydantic import ValidationError
 from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.free.model import FreeModel
-from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
+from agent.models.growing import Replies
+from agent.models.protocol import CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
 from trajectories.record.text import storable
@@ -79,6 +80,7 @@ class ScriptModel(FreeModel):
         except OSError as error:
             raise ModelUnusable(f"--model {typed}: cannot read {path}: {error.strerror}") from None
         self._turns = parse_script(data, str(path))
+        self._replies = Replies()
         digest = hashlib.sha256(data).hexdigest()
         self.info = ModelInfo(ModelRef(asked=typed, name="script", settings={"sha256": digest}), "tool", free=FREE)
 
@@ -87,7 +89,8 @@ class ScriptModel(FreeModel):
 
         Raises: CallFailure as the script prescribes; `gave_up` after its last turn.
         """
-        due = sum(isinstance(entry, AssistantTurn) for entry in request.history)
+        self._replies.take_in(request.history)
+        due = self._replies.count
         turn = self._turns[due] if due < len(self._turns) else Turn(gives_up=True)
         if request.try_ <= len(turn.failures):
             raise turn.failures[request.try_ - 1].exception()

@@ -15,6 +15,7 @@ from typing import Any
 from agent.models import catalog
 from agent.models.bash_tool import CHAT_TOOL, RESPONSES_TOOL
 from agent.models.call_ids import with_own_ids
+from agent.models.growing import Replies
 from agent.models.litellm import exchange, library, providers
 from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.failures import failure_of, is_filtered
@@ -55,6 +56,7 @@ class LiteLLMModel:
         ttl = self._settings.cache
         self._mark = marker(marks, ttl) if marks and ttl != "off" else None
         self._history = WireHistory(chat_items if self._chat else responses_items)
+        self._replies = Replies()
         self._parameters = _parameters(self._settings, row if marks else {})
         self._handler: Any = None
         recorded = {**self._parameters, "api": self._settings.api, "cache": ttl if self._mark else "automatic"}
@@ -103,13 +105,15 @@ class LiteLLMModel:
         """
         timeout_s = max(0.001, min(request.timeout_s, self._settings.timeout_s))
         items = self._history.items(request.history, self._mark)
+        self._replies.take_in(request.history)
         library.load()  # before the deadline is set: its import must not count as the provider's time
         wire = Exchange(time.monotonic() + timeout_s)
         call = self._ask_chat if self._chat else self._ask_responses
         try:
             completion = exchange.run(lambda: call(items, timeout_s, wire), wire)
-            return replace(completion, reply=with_own_ids(completion.reply, request))
+            return replace(completion, reply=with_own_ids(completion.reply, request, self._replies))
         except TimeoutError:
+            self._history.renew()  # the abandoned call may still change what it was given
             raise CallFailure("timeout", f"no whole reply within {timeout_s:g} s") from None
         except Exception as error:
             if is_filtered(error, wire):

@@ -8,52 +8,64 @@ these are replaced in the request only, never in the record. Cache breakpoints a
 from __future__ import annotations
 
 import json
-import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agent.models.growing import Entry, Growing
 from agent.models.litellm.providers import CacheMarks
 from agent.models.protocol import AssistantTurn
 from trajectories.record import bounds
 from trajectories.record.events import Json, Message, Reply
 from trajectories.record.text import cut_middle, storable_json
 
-Entry = Message | AssistantTurn
-
 EMPTY_REPLY = "(empty reply)"
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class WireHistory:
-    """A growing history in its converted form; `convert` returns the items of a request for one entry."""
+    """A growing history in its converted form; `convert` returns the items of a request for one entry.
+
+    A client may change what it is sent. It is given working copies, which are the same in every request and are made
+    again where they have changed: to copy everything for each call takes 11 ms at 1,000 steps, to compare 0.3 ms.
+    """
 
     def __init__(self, convert: Callable[[Entry], list[Json]]) -> None:
         self._convert = convert
-        self._entries: list[Entry] = []
-        self._items: list[list[Json]] = []
+        self._growing = Growing()
+        self._items: list[Json] = []
+        self._working: list[Json] = []
+        """Copies of the items, for the client."""
+        self._last: list[int] = []
+        """Index of the last item of each entry."""
 
     def items(self, history: Sequence[Entry], mark: Callable[[Json], Json] | None = None) -> list[Json]:
-        """Return copies of all items, which a client may change; `mark` decorates those at the breakpoints."""
+        """Return all items; `mark` decorates those at the breakpoints, in copies of their own."""
         self._catch_up(history)
-        marked = breakpoints(history) if mark else set()
-        request = []
-        for index, items in enumerate(self._items):
-            copies = [fresh(item) for item in items]
-            if mark and index in marked and copies:
-                copies[-1] = mark(copies[-1])
-            request += copies
+        if self._working != self._items:
+            self._working = [
+                copy if copy == item else fresh(item) for copy, item in zip(self._working, self._items, strict=True)
+            ]
+        request = self._working.copy()
+        for index in breakpoints(history) if mark else ():
+            at = self._last[index]
+            if mark and at >= 0:
+                request[at] = mark(fresh(self._items[at]))
         return request
 
+    def renew(self) -> None:
+        """Give the next request copies that no earlier one has."""
+        self._working = [fresh(item) for item in self._items]
+
     def _catch_up(self, history: Sequence[Entry]) -> None:
-        converted = min(len(self._entries), len(history))
-        if not all(map(operator.is_, self._entries, history)):
-            same = map(operator.eq, self._entries, history)
-            converted = next((index for index, equal in enumerate(same) if not equal), converted)
-        del self._entries[converted:], self._items[converted:]
-        for entry in history[converted:]:
-            self._entries.append(entry)
-            self._items.append(self._convert(entry))
+        entries = self._growing.new(history)
+        if entries is None:
+            self._items, self._working, self._last, entries = [], [], [], history
+        for entry in entries:
+            items = self._convert(entry)
+            self._items += items
+            self._working += map(fresh, items)
+            self._last.append(len(self._items) - 1 if items else -1)
 
 
 def breakpoints(history: Sequence[Entry]) -> set[int]:
@@ -62,9 +74,10 @@ def breakpoints(history: Sequence[Entry]) -> set[int]:
     These are the system prompt, the end of this request, and the end of the request before it. The provider wrote its
     cache up to the last of these, so the cache is read however long the step is.
     """
-    turns = [index for index, entry in enumerate(history) if isinstance(entry, AssistantTurn)]
+    indexes = range(len(history) - 1, -1, -1)
+    turn = next((index for index in indexes if isinstance(history[index], AssistantTurn)), None)
     system = [index for index, entry in enumerate(history[:2]) if isinstance(entry, Message) and entry.role == "system"]
-    ends = {*system[-1:], len(history) - 1, *((turns[-1] - 1,) if turns else ())}
+    ends = {*system[-1:], len(history) - 1, *(() if turn is None else (turn - 1,))}
     return {index for index in ends if index >= 0 and isinstance(history[index], Message)}
 
 
