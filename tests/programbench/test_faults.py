@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -124,6 +125,8 @@ def test_results_that_are_none(judge: Callable[..., Verdict], command: str, caus
         ("rm -f /usr/bin/sleep /bin/sleep", "program"),
         ("rm -f /usr/bin/mkdir /bin/mkdir", "program"),
         ("printf '#!/bin/sh\\n' >/usr/bin/sha256sum", "program"),
+        ("rm /bin/mkdir; printf '#!/bin/sh\\nsleep 99\\n' >/usr/bin/mkdir; chmod +x /usr/bin/mkdir", "program"),
+        ("printf '#!/bin/sh\\necho No space left on device >&2; exit 1\\n' >/usr/bin/mkdir", "program"),
         (AT_LAST.format("kill -TERM 1; sleep 9"), "build"),
         (AT_LAST.format("echo Cannot connect to the Docker daemon. Is it running?; exit 1"), "build"),
         (
@@ -131,7 +134,16 @@ def test_results_that_are_none(judge: Callable[..., Verdict], command: str, caus
             "build",
         ),
     ],
-    ids=["no sleep", "no mkdir", "no sha256sum", "ends its container", "forges an outage", "forges a full disk"],
+    ids=[
+        "no sleep",
+        "no mkdir",
+        "no sha256sum",
+        "slow mkdir",
+        "mkdir of a full disk",
+        "ends its container",
+        "forges an outage",
+        "forges a full disk",
+    ],
 )
 def test_a_broken_system_is_the_submission_s(judge: Callable[..., Verdict], line: str, cause: VerdictCause) -> None:
     zero(judge(compiles(line)), cause)
@@ -200,6 +212,7 @@ def test_a_container_that_somebody_kills_is_the_machine_s(judge: Callable[..., V
     assert "somebody killed" in error(verdict)
 
 
+FREE = 100 << 30
 PREPARED = Prepared(
     instance=CALCULATOR, workspace="", image="", tests="", package="", submission="", original=None, withheld=(),
     builds=True, why="", utf8=True, ended="exited", written_bytes=0, check_seconds=1.0,
@@ -223,13 +236,13 @@ def test_the_error_of_the_evaluator_names_the_cause(name: str, function: str, me
     failure = Failure(error=name, functions=("run", function), message=message)
     if cause == "host":
         with pytest.raises(HostFailed):
-            causes.of_failure(Facts(failure), PREPARED)
-        assert causes.of_failure(Facts(failure, written_bytes=9 << 30), PREPARED).cause == "disk"  # type: ignore[union-attr]
+            causes.of_failure(Facts(failure), PREPARED, FREE)
+        assert causes.of_failure(Facts(failure, written_bytes=9 << 30), PREPARED, FREE).cause == "disk"  # type: ignore[union-attr]
         return
-    fault = causes.of_failure(Facts(failure), PREPARED)
+    fault = causes.of_failure(Facts(failure), PREPARED, FREE)
     assert (fault.cause if fault else None) == cause
     with pytest.raises(HostFailed, match="did not answer"):
-        causes.of_failure(Facts(failure, unreachable=True), PREPARED)
+        causes.of_failure(Facts(failure, unreachable=True), PREPARED, FREE)
 
 
 def test_a_crash_for_memory_is_the_submission_s_and_a_kill_the_machine_s() -> None:
@@ -251,7 +264,8 @@ def test_results_are_copied_only_as_regular_files_of_bounded_size(tmp_path: Path
     """The script that stands for docker, without a container: a link in the results would be read on the host."""
     stub = tmp_path / "docker"
     stub.write_text(
-        '#!/bin/sh\nrm -f "$3"\ncase $2 in *:link) ln -s /etc/passwd "$3";; *) head -c 9000 /dev/zero >"$3";; esac\n'
+        '#!/bin/sh\nrm -f "$3"\n'
+        'case $2 in *:link) ln -s /etc/passwd "$3";; *) head -c 9000 /dev/zero >"$3" && chmod 0 "$3";; esac\n'
     )
     stub.chmod(0o755)
 
@@ -261,6 +275,7 @@ def test_results_are_copied_only_as_regular_files_of_bounded_size(tmp_path: Path
         return subprocess.run(["sh", script, "cp", f"c:{name}", tmp_path / "to"], env=env, check=False).returncode
 
     assert copy("file", "100") == 0
+    assert os.stat(tmp_path / "to").st_mode & 0o600 == 0o600, "whoever the user is, the file can be read"
     assert copy("file", "10") != 0
     assert copy("link", "100") == 1
     assert not (tmp_path / "to").is_symlink()

@@ -25,6 +25,7 @@ _HASHING = frozenset({"_compile_executable", "_restore_executable"})
 _TESTING = "_run_test_branch"
 """Function that runs a branch in an image of what the submission left."""
 _UNPACKING = "copy_in_tar"
+_STREAMING = "_stream_tar_in"
 _BROKEN_IMAGE = ("OCI runtime", "executable file not found", "unable to find user", "no such file or directory")
 """Parts of the daemon's messages about an image in which not even `sleep` can be started."""
 _CRASHES = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS)
@@ -41,8 +42,10 @@ def of_machine(facts: Facts) -> HostFailed | None:
     return None
 
 
-def of_failure(facts: Facts, prepared: Prepared) -> Fault | None:
+def of_failure(facts: Facts, prepared: Prepared, free_bytes: int) -> Fault | None:
     """Return the fault of the submission because of which the evaluator raised its error, if it is one.
+
+    `free_bytes` is what is free on the disk now that the evaluator's containers are gone.
 
     Raises: HostFailed.
     """
@@ -59,6 +62,10 @@ def of_failure(facts: Facts, prepared: Prepared) -> Fault | None:
     if failure.error == "IndexError" and _HASHING & set(failure.functions):
         return _counted("program", "sha256sum printed nothing where the submission had been", failure)
     full = "no space left on device" in failure.message.lower()
+    if {_TESTING, _STREAMING} <= set(failure.functions):  # commands in the submission's image, which may print anything
+        if full:
+            check_disk(facts, prepared, free_bytes)
+        return _counted("program", "no tests can be unpacked in what the submission left", failure)
     if full or failure.error == "TimeoutExpired":
         reason = "filled the disk" if full else "took too long to be copied"
         return of_disk(facts, prepared, f"the submission {reason}", failure)

@@ -39,6 +39,8 @@ _BRANCH_S = 3600.0 + 1500.0
 """Time for one branch: its own limit, and the evaluator's steps before and after it."""
 _TRIES = 2
 """Default of the package: a branch that failed or crashed runs once more."""
+_DOCKER_S = 900
+"""Time limit of `docker run` and `docker commit`. The package's 300 s leave no time for a look at the changes."""
 _MEMORY_BYTES = 2 << 30
 """Largest address space of the evaluator, which reads into memory whatever a container prints."""
 _RESULTS_BYTES = 256 << 20
@@ -133,6 +135,7 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepar
             ORGANIZATION_VARIABLE: organization,
             CPUS_VARIABLE: str(cpus),
             "HF_HUB_OFFLINE": "1",
+            "PROGRAMBENCH_DOCKER_RUN_TIMEOUT": str(_DOCKER_S),
             facts.FACTS: str(Path(name, "facts")),
             facts.FAILURE: str(Path(name, "failure.json")),
             facts.MEMORY: str(_MEMORY_BYTES),
@@ -145,7 +148,7 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepar
         evaluation.notes.append(f"{command.left} containers or images that the evaluator left were removed")
     if command.status is None:
         raise EvaluatorFailed(f"programbench eval failed: no end after {timeout_s:g} s; see {LOG}")
-    fault = causes.of_failure(facts_of_run, prepared)
+    fault = causes.of_failure(facts_of_run, prepared, _free_bytes()) if facts_of_run.failure else None
     if fault is None and facts_of_run.failure is None and command.status < 0:
         fault = causes.of_signal(command.status, facts_of_run)
     if fault is not None:
@@ -184,7 +187,8 @@ def _scored(evaluation: Evaluation, prepared: Prepared, facts_of_run: Facts, tes
             notes.append("the clean-room check had built it; the official evaluator's word counts")
     elif prepared.builds is False:
         notes.append(f"the clean-room check had not built it ({prepared.why}); the official evaluator's word counts")
-    changes = tampering.read(evaluation.scratch, workspace=not hidden_tests.shielded(tests, evaluation.instance))
+    shielded = hidden_tests.shielded(tests, evaluation.instance)
+    changes = tampering.read(evaluation.scratch, built=result.error_code is None, workspace=not shielded)
     notes.extend((*changes.notes, *result.notes))
     cause: VerdictCause | None = None
     if result.error_code:

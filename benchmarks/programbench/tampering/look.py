@@ -7,6 +7,7 @@ as it was, without network.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -34,7 +36,7 @@ MODULES_BYTES = 256 << 20
 """Largest size of all compiled modules and their sources."""
 MOST_CHANGES = 2_000_000
 LOOK_S = 120.0
-"""Time limit of a container that looks at the image, in seconds."""
+"""Time limit of a container that looks at the image, and of reading files, in seconds."""
 _PROBE = r"""echo "PATH=$PATH"
 python3 -c 'import site, sys; print("\n".join("SYS=" + p for p in [*sys.path, site.getusersitepackages()] if p))'
 """
@@ -71,7 +73,7 @@ def look(docker: str, container: str) -> Observation:
     try:
         with daemon.reported("looking at the changes of a build"):
             facts = api.inspect_container(container)
-            api.pause(container)
+            _pause(api, container)
             listed = api.diff(container) or []
             changes = tuple(("CAD"[entry["Kind"]], str(entry["Path"])) for entry in listed[:MOST_CHANGES])
         image = str(facts["Image"])
@@ -84,6 +86,13 @@ def look(docker: str, container: str) -> Observation:
         return observation.model_copy(update={"seen": seen, "compiled": compiled, "problem": problem})
     finally:
         api.close()
+
+
+def _pause(api: APIClient, container: str) -> None:
+    import docker.errors
+
+    with contextlib.suppress(docker.errors.APIError):  # without a freezer, a process may still race the commit
+        api.pause(container)
 
 
 def _probe(
@@ -112,7 +121,12 @@ def _seen(api: APIClient, container: str, observation: Observation) -> tuple[dic
         and (path in ANCESTORS or _matters(kind, path, reach))
         and not path.endswith(".pyc")
     ]
-    seen = {path: _state(api, container, path) for path in wanted[:MOST_FILES]}
+    seen: dict[str, Seen] = {}
+    ends = time.monotonic() + LOOK_S
+    for path in wanted[:MOST_FILES]:
+        if time.monotonic() > ends:
+            return seen, f"reading {len(wanted)} paths took too long"
+        seen[path] = _state(api, container, path)
     return seen, f"{len(wanted)} paths to read" if len(wanted) > MOST_FILES else ""
 
 

@@ -31,17 +31,21 @@ class Changes:
 NOBODY_LOOKED = Changes()
 
 
-def read(directory: Path, *, workspace: bool) -> Changes:
+def read(directory: Path, *, built: bool, workspace: bool) -> Changes:
     """Return the changes that were seen in an evaluation; `workspace` as for `Reach`.
+
+    `built`: the build came to its end, so somebody should have looked.
 
     Raises: OSError.
     """
     try:
         observation = Observation.model_validate_json((directory / FILE).read_bytes())
     except FileNotFoundError:
-        return Changes()
+        if not built:
+            return Changes()
+        observation = Observation(changes=(), problem=f"there is no {FILE}")
     except ValidationError:
-        return Changes(notes=(f"{FILE} is malformed, so nobody knows what compile.sh changed in the system",))
+        observation = Observation(changes=(), problem=f"{FILE} is malformed")
     return judged(observation, workspace=workspace)
 
 
