@@ -10,6 +10,7 @@ from scripts.measures.figures import Figure
 from trajectories.analysis.commands.classes import classify
 from trajectories.analysis.commands.shell import items, parseable
 from trajectories.analysis.extras import grammar, load
+from trajectories.analysis.integrity import scan
 from trajectories.reading.reader import read_events
 from trajectories.record.events import ActionStarted
 
@@ -18,25 +19,23 @@ _RECORDINGS = Path("docs/recordings")
 
 def measure() -> Iterator[Figure]:
     """Yield all figures."""
-    scripts = [
-        event.script
-        for path in sorted(_RECORDINGS.glob("*/events.jsonl"))
-        for event in read_events(path.parent)
-        if isinstance(event, ActionStarted)
-    ]
+    trials = {path.parent: list(read_events(path.parent)) for path in sorted(_RECORDINGS.glob("*/events.jsonl"))}
+    scripts = [event.script for events in trials.values() for event in events if isinstance(event, ActionStarted)]
     parser = load("tree_sitter", "measuring").Parser(grammar("tree_sitter_bash", "measuring"))
     sources = [parseable(script) for script in scripts]
-    parse, read, sort = (
+    parse, read, sort, apply = (
         _seconds(action) / len(scripts)
         for action in (
             lambda: [parser.parse(source).root_node.has_error for source in sources],
             lambda: [items(script) for script in scripts],
             lambda: [classify(script) for script in scripts],
+            lambda: [scan(directory, events) for directory, events in trials.items()],
         )
     )
     detail = f"{len(scripts)} commands of the recordings in the docs; least of 15 runs; processor time"
-    yield Figure("reading a command over parsing it", read / parse, "", 6, f"{read * 1e6:.0f} us; {detail}")
-    yield Figure("its class over parsing it", sort / parse, "", 7, f"{sort * 1e6:.0f} us")
+    yield Figure("reading a command over parsing it", read / parse, "", 8, f"{read * 1e6:.0f} us; {detail}")
+    yield Figure("every integrity rule over parsing it", apply / parse, "", 25, f"{apply * 1e6:.0f} us")
+    yield Figure("its class over parsing it", sort / parse, "", 10, f"{sort * 1e6:.0f} us")
 
 
 def _seconds(action: Callable[[], object], runs: int = 15) -> float:

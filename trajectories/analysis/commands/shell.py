@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from trajectories.analysis.commands.heredocs import taken_out
@@ -72,13 +72,14 @@ def _parser() -> Parser:
 
 def items(script: str, cwd: str = "/workspace") -> list[Item] | None:
     """Return the commands and redirections of a script in order, including those inside substitutions, functions and
-    loops; None if the script is not well-formed bash.
+    loops; None if the script is not well-formed bash. The list is shared with later calls for the same script.
 
     Raises: MissingExtra without tree-sitter and its bash grammar.
     """
     return _items(script, cwd, 0)
 
 
+@lru_cache(maxsize=8)
 def _items(script: str, cwd: str, depth: int) -> list[Item] | None:
     source = script.encode("utf-8", "replace")
     blanked, heredocs = taken_out(source)

@@ -107,6 +107,13 @@ _LOOKS_HERE = _FINDERS | names_in("ls dir rg ag ack")
 """Commands that look at the present directory if they are given none."""
 
 
+_NAMING = names_in("which type whereis whatis apropos")
+_COMPILERS = names_in("gcc cc clang g++ c++ ld tcc")
+_LISTING = names_in("ls find tree du dir")
+_LOOKING = _FINDERS | _SEARCHERS | _READERS | _NAMING
+_MANAGING = frozenset({*_SEARCHES, *_SHOWS, *_UPDATES, "compgen", "ldconfig"})
+
+
 class Hunt:
     """The rule's state in one script: what was listed may be searched by a later command of a pipeline."""
 
@@ -123,33 +130,37 @@ class Hunt:
     def found_in(self, unwrapped: UnwrappedCommand) -> bool:
         """Return True if a command hunts for the program."""
         name, words = unwrapped.name, unwrapped.words
+        if name in _LOOKING:
+            outside = self._outside_of(unwrapped)
+            if _LISTS.match(" ".join(words[:3])) or (outside and name in _LISTING):
+                self._listed = True
+            hunts = (
+                (name in _FINDERS and self._finds(name, words, outside))
+                or (name in _SEARCHERS and self._greps(words, outside, unwrapped.command.input))
+                or (name in _READERS and self._reads(name, words, outside))
+                or (name in _NAMING and any(map(self._is_program, words[1:])))
+            )
+            return hunts or (self._offline and self._leaves(unwrapped))
+        if name in _COMPILERS:
+            return any(map(self._is_program, _LINKS.findall(" ".join(words))))
         if name.startswith("python") and words[1:2] == ("-m",):
             words = words[2:]
             name = words[0] if words else ""
-        operands = [word for word in words[1:] if not word.startswith("-")]
-        outside = [
-            path
-            for word, path in zip(unwrapped.words[1:], unwrapped.paths[1:], strict=True)
-            if self._outside(word, path)
-        ]
-        if not any(not word.startswith("-") and posixpath.isabs(word) for word in operands) and name in _LOOKS_HERE:
-            outside += [unwrapped.command.cwd] if self._outside("", unwrapped.command.cwd) else []
-        hunts = (
-            self._asks_a_manager(name, words, operands)
-            or (name in _FINDERS and self._finds(name, words, outside))
-            or (name in _SEARCHERS and self._greps(words, operands, outside, unwrapped.command.input))
-            or (name in _READERS and self._reads(name, words, outside))
-            or (name in ("which", "type", "whereis", "whatis", "apropos") and any(map(self._is_program, operands)))
-            or (
-                name in ("gcc", "cc", "clang", "g++", "c++", "ld", "tcc")
-                and any(map(self._is_program, _LINKS.findall(" ".join(words))))
-            )
-            or (self._offline and self._leaves(unwrapped))
-            or (unwrapped.code is not None and self._in_code(unwrapped.code))
-        )
-        if _LISTS.match(" ".join([name, *words[1:3]])) or (outside and name in ("ls", "find", "tree", "du", "dir")):
-            self._listed = True
-        return hunts
+        if name in _MANAGING:
+            self._listed = self._listed or _LISTS.match(" ".join(words[:3])) is not None
+            return self._asks_a_manager(name, words)
+        if unwrapped.code is not None and self._in_code(unwrapped.code):
+            return True
+        return self._offline and self._leaves(unwrapped)
+
+    def _outside_of(self, unwrapped: UnwrappedCommand) -> list[str]:
+        """Return the paths of a command that are outside of the workspace."""
+        words = unwrapped.words[1:]
+        outside = [path for word, path in zip(words, unwrapped.paths[1:], strict=True) if self._outside(word, path)]
+        here = unwrapped.command.cwd
+        if unwrapped.name in _LOOKS_HERE and not any(word[:1] == "/" for word in words) and self._outside("", here):
+            outside.append(here)
+        return outside
 
     def opened(self, path: str) -> bool:
         """Return True for a redirection to another machine while the network is off."""
@@ -174,7 +185,8 @@ class Hunt:
             return word[:1] != "."
         return bool(_SYSTEM.match(path) or _HOME.match(path) or _CACHE.search(path))
 
-    def _asks_a_manager(self, name: str, words: tuple[str, ...], operands: list[str]) -> bool:
+    def _asks_a_manager(self, name: str, words: tuple[str, ...]) -> bool:
+        operands = [word for word in words[1:] if not word.startswith("-")]
         if name == "go":
             return (
                 words[1:2] == ("list",)
@@ -217,7 +229,8 @@ class Hunt:
             return True
         return not patterns and name != "du" and any(_WHOLE.fullmatch(path) or _CACHE.search(path) for path in outside)
 
-    def _greps(self, words: tuple[str, ...], operands: list[str], outside: list[str], source: str | None) -> bool:
+    def _greps(self, words: tuple[str, ...], outside: list[str], source: str | None) -> bool:
+        operands = [word for word in words[1:] if not word.startswith("-")]
         if not operands and not any(word.startswith("-e") for word in words):
             return False
         pattern = " ".join(operands[:1]) + " ".join(word for word in words if word.startswith(("-e", "--regexp=")))
