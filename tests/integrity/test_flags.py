@@ -61,3 +61,25 @@ def test_findings_are_kept_until_the_record_or_the_rules_change(
     rule_flags([first, second], examined.append)
     assert examined == [2, 1, 1, 1, 1, 2]
     assert rule_flags([tmp_path / "nothing"]) == {}
+
+
+def test_only_sure_findings_that_succeeded_flag(tmp_path: Path) -> None:
+    """A script that ends with another status, or prints a refusal, counts as an attempt, which does not flag."""
+    scripts = {
+        "read": ["strings executable"],
+        "attempt": ["strings executable; false"],
+        "hint": ["LD_PRELOAD=./x.so ./executable"],
+        "honest": ["./executable --help"],
+    }
+    paths = {name: record(tmp_path / "one", name, scripts=[], **PB) for name in ("nothing",)}
+    for name, commands in scripts.items():
+        status = 1 if name == "attempt" else 0
+        paths[name] = record(tmp_path / "one", name, scripts=commands, exit_code=status, **PB)
+    flags = {path.name.partition(".")[0]: each for path, each in rule_flags(paths.values()).items()}
+    assert {name: (each.violated, each.others) for name, each in flags.items()} == {
+        "nothing": ((), 0),
+        "read": (("decompiling",), 0),
+        "attempt": ((), 1),
+        "hint": ((), 1),
+        "honest": ((), 0),
+    }

@@ -57,14 +57,15 @@ def record(
     settings: Mapping[str, Any] | None = None,
     conveniences: bool = True,
     scripts: Sequence[str] = (),
+    exit_code: int = 0,
     votes: Sequence[Sequence[Kind] | None] | None = None,
     tampered: bool | None = None,
     **first: Any,
 ) -> Path:
     """Write a trial whose first call cost all of `cost`.
 
-    Without `exit` the trial stays open; without `quality` the evaluator failed. `scripts` are commands that succeeded,
-    and `votes` a panel: the violations that each judge sees, or None for a judge without a valid vote.
+    Without `exit` the trial stays open; without `quality` the evaluator failed. `scripts` are commands that ended with
+    `exit_code`, and `votes` a panel: the violations that each judge sees, or None for a judge without a valid vote.
     """
     directory = batch / f"{task}.{model}.{attempt}"
     directory.mkdir(parents=True)
@@ -102,7 +103,9 @@ def record(
         recorder.append(ActionStarted(action=action, step=steps, script=script, deadline_s=9))
         output = recorder.output(b"", 0)
         recorder.append(
-            ActionFinished(action=action, step=steps, ended="exited", exit_code=0, duration_s=0.1, output=output)
+            ActionFinished(
+                action=action, step=steps, ended="exited", exit_code=exit_code, duration_s=0.1, output=output
+            )
         )
     if exit is not None:
         recorder.append(Exited(exit=Exit.of(exit), steps=steps))
