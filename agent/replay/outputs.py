@@ -26,6 +26,9 @@ from trajectories.formats.mini.submission import as_read
 from trajectories.record.events import ActionFinished, BaseEvent, Output, TrialStarted
 from trajectories.record.layout import TrialFolder
 
+_LONGEST_S = 60 * 86400.0
+"""Longest time between the beginning of a trial and the end of an action, pauses included."""
+
 
 @dataclass(frozen=True)
 class ComparedStream:
@@ -110,11 +113,16 @@ class OutputComparison:
         return ComparedStream(comparison, "" if comparison.identical else first_difference(data, printed))
 
     def _span(self, finished: ActionFinished | None) -> Span | None:
-        """Return the time from the beginning of the record to the end of an action, or of the record if unknown."""
+        """Return the time from the beginning of the record to the end of an action, or of the record if unknown.
+
+        None for an incredible time, in which almost every date would count as noise.
+        """
         if self._recorded is None:
             return None
         ended_s = None if finished is None else seconds_of(finished)
-        return self._recorded if ended_s is None else Span(self._recorded.start_s, ended_s)
+        end_s = self._recorded.end_s if ended_s is None else ended_s
+        credible = 0 <= end_s - self._recorded.start_s <= _LONGEST_S
+        return Span(self._recorded.start_s, end_s) if credible else None
 
     def _recorded_bytes(self, output: Output) -> bytes | None:
         if output.blob is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -12,16 +13,23 @@ from trajectories.record.events import EnvStarted, Event, TrialStarted
 
 _LONGEST_SCRIPT = 100_000
 """Bytes of a script that is given to a shell as an argument. Linux accepts 128 KiB, and quoting adds to it."""
+_SHELL = re.compile(r"(?:/(?:usr/)?bin/)?(?:bash|sh|dash)(?: -[leux]{1,3})* -[leux]{0,3}c")
+_POWERFUL = re.compile(
+    r"(?:BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|IFS|PS4|PATH|LD_\w+|PYTHON(?:PATH|HOME|STARTUP|INSPECT)|GIT_\w*DIR"
+    r"|GIT_CONFIG\w*|GIT_EXTERNAL_DIFF|NODE_OPTIONS|PERL5\w+|RUBYOPT|RUBYLIB)$"
+)
 _SYSTEM = frozenset({"", "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"})
 """Top directories that belong to the system of a sandbox, `/usr` and the root itself aside."""
 
 
 def recorded_shell(first: TrialStarted) -> tuple[str, ...] | None:
-    """Return the shell of an imported trial's commands, such as `bash -c`; None if its file does not name one."""
-    named = _settings(first).get("interpreter")
-    if isinstance(named, list) and named and all(isinstance(word, str) and word for word in named):
-        return tuple(named)
-    return None
+    """Return the shell of an imported trial's commands, such as `bash -c`; None if its file names no known shell.
+
+    The file could name any program, and that would decide what every command prints.
+    """
+    named = _named_shell(first)
+    known = named is not None and _SHELL.fullmatch(" ".join(named)) is not None
+    return named if known else None
 
 
 def streams_apart(first: TrialStarted) -> bool:
@@ -60,12 +68,25 @@ def notes_on_place(first: TrialStarted) -> list[str]:
         return []
     notes = []
     if recorded_shell(first) is None:
-        notes.append("the file does not name the shell of its commands: they run in a login shell (bash -l)")
+        named = _named_shell(first)
+        does = "does not name the shell of its commands" if named is None else f"names {shlex.join(named)} as its shell"
+        notes.append(f"the file {does}: they run in a login shell (bash -l)")
+    variables = first.environment_spec.get("env")
+    powerful = sorted(name for name in variables if _POWERFUL.match(name)) if isinstance(variables, dict) else []
+    if powerful:
+        notes.append(f"variables of the file may change what any command does: {', '.join(powerful)}")
     forwarded = _settings(first).get("forward_env")
     if isinstance(forwarded, list) and forwarded:
         names = ", ".join(str(name) for name in forwarded)
         notes.append(f"variables that were forwarded from the recording machine are unknown: {names}")
     return notes
+
+
+def _named_shell(first: TrialStarted) -> tuple[str, ...] | None:
+    named = _settings(first).get("interpreter")
+    if isinstance(named, list) and named and all(isinstance(word, str) and word for word in named):
+        return tuple(named)
+    return None
 
 
 def _settings(first: TrialStarted) -> dict[str, object]:

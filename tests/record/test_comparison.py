@@ -69,6 +69,7 @@ NOISE = [
     ("frozenset({('b', 1), ('a', 2)})", "frozenset({('a', 2), ('b', 1)})", "hash-seeded order"),
     ('{"b": {"d": null, "c": {}}, "a": []}', '{"a": [], "b": {"c": {}, "d": null}}', "hash-seeded order"),
     ("<Foo object at 0x7f0e1c2d3e50>", "<Foo object at 0x7fa0b1c2d3e0>", "addresses"),
+    ("<function f at 0x7f955bf25620>", "<function f at 0x7f43b1531620>", "addresses"),
     ("pid 123", "pid 4567", "process ids"),
     ("/proc/12/stat", "/proc/9876/stat", "process ids"),
     ("x: line 3:  1234 Killed   sleep 9", "x: line 3:  98 Killed   sleep 9", "process ids"),
@@ -149,6 +150,12 @@ def test_a_difference_that_may_be_noise_is_named_and_stays_a_difference(then: st
 def test_an_order_of_lines_that_a_command_makes_is_a_difference(script: str) -> None:
     comparison = compare(b"b\na\nc", b"a\nb\nc", THEN, NOW, script)
     assert (comparison.equal, comparison.name) == (False, "order of lines")
+
+
+def test_other_lines_of_an_unordered_listing_are_a_difference_with_a_name() -> None:
+    comparison = compare(b"./a.py\n./b.py", b"./c.py\n./a.py", THEN, NOW, "find . -name '*.py' | head -2")
+    assert (comparison.equal, comparison.name) == (False, "part of an unordered listing")
+    assert compare(b"./a.py", b"./c.py", THEN, NOW, "find . -name '*.py'").name == "output"
 
 
 def test_a_checksum_is_not_taken_for_a_commit() -> None:

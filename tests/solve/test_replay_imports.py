@@ -178,3 +178,29 @@ def test_both_streams_behind_docker_exec_may_have_any_order(work: Path) -> None:
     assert classes(report)["1.1"] == "temporary names + interleaved streams"
     assert all("order of lines" in classes(report)[action] for action in ("2.1", "3.1"))
     assert (report["outputs_identical"], report["outputs_equal_normalized"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "shell", [["true"], ["bash", "-c", "cat answers #"], ["/testbed/bash", "-c"], ["python3", "-c"]]
+)
+def test_a_shell_that_would_forge_outputs_is_not_used(work: Path, shell: list[str]) -> None:
+    trial = imported(work, Ran("echo honest"), environment={"interpreter": shell})
+    (work / "start" / "answers").write_text("")
+    report = replay(work, trial, "--strict", status=1)
+    assert classes(report) == {"1.1": "output"}
+    assert any(f"names {shell[0]}" in note for note in report["notes"])
+
+
+def test_variables_that_may_forge_outputs_are_noted(work: Path) -> None:
+    variables = {"BASH_ENV": "$(echo forged >&2)", "BASH_FUNC_pytest%%": "() { echo 3 passed; }", "PAGER": "cat"}
+    trial = imported(work, Ran("true"), environment={"env": variables})
+    (note,) = [note for note in replay(work, trial)["notes"] if "variables" in note]
+    assert "BASH_ENV, BASH_FUNC_pytest%%" in note
+    assert "PAGER" not in note
+
+
+def test_times_over_centuries_do_not_make_every_date_noise(work: Path) -> None:
+    trial = imported(work, Ran("true"), Ran("echo due $(date +%F)", "due 1999-12-31\n"))
+    events = trial / "events.jsonl"
+    events.write_text(events.read_text().replace('"t":"2026-05-28', '"t":"1971-05-28', 1))
+    assert classes(replay(work, trial)) == {"2.1": "output"}

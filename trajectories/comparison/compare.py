@@ -23,6 +23,8 @@ UNORDERED = "unordered listing"
 """Class of equal outputs with the same lines in another order, of a command that lists files in no order."""
 REORDERED = "order of lines"
 """Class of different outputs that have the same lines in another order, of any other command."""
+PART = "part of an unordered listing"
+"""Class of different outputs of a command that shows only so many lines of a listing in no order: any may be shown."""
 NORMALIZED_BYTES = 8 << 20
 """Largest output from which noise is removed."""
 _SAMPLE = 50
@@ -31,6 +33,7 @@ _CHUNK = 1 << 16
 _NOISE = (*PAIRED, *NORMALIZERS)
 _ALL = (*_NOISE, *SUSPECTED)
 _GIT = re.compile(r"\bgit\b")
+_PART = re.compile(r"\|\s*(?:head|tail)\b")
 _WITHOUT_ORDER = frozenset({"directory order", "background processes"})
 """Causes for which the order of lines is not a result of the command."""
 
@@ -77,7 +80,8 @@ def compare(
         return _named(names)
     left, right = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
     rest = (sorted((left - right).elements()), sorted((right - left).elements()))
-    order = UNORDERED if any(cause in _WITHOUT_ORDER for cause, _ in causes(script)) else REORDERED
+    unordered = any(cause in _WITHOUT_ORDER for cause, _ in causes(script))
+    order = UNORDERED if unordered else REORDERED
     if not any(rest):
         return _named((order,))
     ours, theirs = (
@@ -85,7 +89,10 @@ def compare(
         for lines, circumstances in zip(rest, both, strict=True)
     )
     names = _needed([(a, b) for (_, a), (_, b) in zip(sorted(ours), sorted(theirs), strict=True)], both)
-    return _DIFFER if names is None else _named((*names, order))
+    if names is not None:
+        return _named((*names, order))
+    part = unordered and _PART.search(script) is not None
+    return Comparison(identical=False, equal=False, noise=(PART,)) if part else _DIFFER
 
 
 def _named(names: tuple[str, ...]) -> Comparison:
@@ -117,7 +124,7 @@ def _fewest(pairs: Sequence[tuple[str, str]], both: _Both) -> set[str] | None:
     names = _ALL
     if not all(_equal(pair, names, both) for pair in pairs):
         return None
-    for name in reversed(_ALL):
+    for name in (*SUSPECTED, *PAIRED, *NORMALIZERS):
         fewer = tuple(other for other in names if other != name)
         if all(_equal(pair, fewer, both) for pair in pairs):
             names = fewer
