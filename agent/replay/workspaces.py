@@ -6,6 +6,7 @@ import os
 import tarfile
 from collections.abc import Iterable, Mapping
 
+from agent.trial.snapshot_bounds import SNAPSHOT_BYTES
 from agent.trial.snapshots import ignored
 from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
@@ -86,7 +87,8 @@ def states(environment: Environment, changed: Iterable[Changed]) -> dict[str, Pa
     """Return the state of changed paths now, contents by their hash; None for a path that is gone."""
     changed = list(changed)
     there = {change.entry.path: change.entry for change in changed if change.change != "deleted"}
-    digests = environment.digests([path for path, entry in there.items() if entry.type == "file"])
+    files = [path for path, entry in there.items() if entry.type == "file" and entry.size <= SNAPSHOT_BYTES]
+    digests = environment.digests(files)  # no record has the hash of a larger one
     links = _links(environment, [path for path, entry in there.items() if entry.type == "symlink"])
     entries: dict[str, PathState | None] = {to_text(os.fsencode(change.entry.path)): None for change in changed}
     for path, entry in there.items():

@@ -74,6 +74,8 @@ def test_a_sparse_file_of_terabytes_is_recorded_as_not_kept_and_exported_with_it
     assert forked.status == 0, forked.err
     warned = [event.text for event in forked.events if isinstance(event, Warned)]
     assert f"huge: its content was not read ({HUGE} bytes)" in warned
+    replayed = agent(tmp_path, "replay", str(result.trial), "--json")  # which hashes no terabytes either
+    assert (replayed.status, replayed.json["returncodes_equal"]) == (0, 2), replayed.err
     shown = agent(tmp_path, "show", str(result.trial))
     assert "the snapshot of step 1 is not whole" in shown.out
 

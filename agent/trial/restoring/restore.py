@@ -57,7 +57,7 @@ def _same(environment: Environment, there: Mapping[str, ListedPath], wanted: Map
         for path, entry in wanted.items()
         if path in there and (there[path].type, there[path].mode) == (entry.type, entry.mode)
     }
-    files = [path for path in alike if wanted[path].type == "file" and wanted[path].size == there[path].size]
+    files = [path for path in alike if wanted[path].sha256 is not None and wanted[path].size == there[path].size]
     digests = environment.digests(files)
     equal = {path for path in files if digests.get(path) is not None and digests[path] == wanted[path].sha256}
     return equal | {path for path in alike if wanted[path].type == "directory"}
