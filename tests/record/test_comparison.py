@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, strategies as st
 
 from tests.record.cpu_time import check_linear
-from trajectories.comparison.compare import NORMALIZED_BYTES, Span, compare, first_difference, first_differing_byte
+from trajectories.comparison.compare import (
+    DIFFERENT,
+    NORMALIZED_BYTES,
+    PART,
+    REORDERED,
+    UNORDERED,
+    Span,
+    compare,
+    first_difference,
+    first_differing_byte,
+)
+from trajectories.comparison.interleaving import INTERLEAVED
 from trajectories.comparison.noise import NORMALIZERS, PAIRED, SUSPECTED, Circumstances
 
 DAY_S = 86400.0
@@ -328,3 +342,9 @@ def test_a_larger_output_is_compared_byte_by_byte() -> None:
     large = b"x" * (NORMALIZED_BYTES + 1)
     assert compare(large, large).identical
     assert compare(large + b" 0.1s", large + b" 0.2s").name == "output"
+
+
+def test_the_reference_page_has_every_class() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "replay.md").read_text()
+    listed = set(re.findall(r"`([^`]+)`", page))
+    assert {*NORMALIZERS, *PAIRED, *SUSPECTED, UNORDERED, REORDERED, PART, DIFFERENT, INTERLEAVED} <= listed
