@@ -182,6 +182,9 @@ class _Walk:
                     ends = [_Finish(self.cwd), *ends]
                     if kind != "subshell":
                         stdin = output = None
+                    if kind == "command_substitution" and children and children[0].type == "file_redirect":
+                        source = files_of(self.words, self.cwd, children).input  # $(< FILE) prints it
+                        self.items.append(Command(("cat",), None, self.cwd, self.functions, source))
                 later = [(child, stdin, output) for child in children if child.type not in _LEAVES]
                 later += ends
             waiting.extend(reversed(later))

@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from trajectories.analysis.commands.arguments import flags_of
 from trajectories.analysis.commands.redirections import absolute
 from trajectories.analysis.commands.reference import Reference
 from trajectories.analysis.commands.well_known import names_in
@@ -44,7 +45,7 @@ _PROC = re.compile(
 )
 _ATTACHES = re.compile(r"(?:^|\s)(?:-p|--pid|--attach|attach)(?:[\s=]|\d)")
 _OPENS = re.compile(
-    r"\b(?:open|Path|readFileSync|readFile|mmap|ELF|ELFFile|parse|Project|read|binread)\s*\(\s*[rbf]{0,2}"
+    r"\b(?:f?open|Path|readFileSync|[rR]eadFile|mmap|ELF|ELFFile|parse|Project|read|binread|file_get_contents|slurp)\s*\(\s*[rbf]{0,2}"
     r"(['\"])(?P<path>[^'\"\n]{1,300})\1(?=(?P<rest>[^\n]{0,80}))"
 )
 _PERL_OPENS = re.compile(
@@ -54,6 +55,9 @@ _PRINTS_BYTES = re.compile(r"-[a-z]*[bl][a-z]*|--verbose|--print-bytes|-[a-zA-Z]
 _ANALYSES = re.compile(r"\b(?:import|from)\s+(?:angr|capstone|lief|elftools|pwn|r2pipe|unicorn|miasm)\b")
 _WRITES = re.compile(r"^\s*,\s*(?:mode\s*=\s*)?['\"][rbt]*[wax+]")
 _READS = re.compile(r"^\s*\)\s*\.\s*(?:read_bytes|read_text|open)\b")
+_STARTS_PROGRAMS = re.compile(
+    r"\b(?:subprocess|system|[pP]open|exec[lv]?[pe]{0,2}|exec(?:File)?(?:Sync)?|spawn\w*|Command|call|run|getoutput|child_process)\b|`"
+)
 _TOOL = re.compile(
     rf"['\"](?P<tool>{'|'.join(sorted(DISASSEMBLERS | TRACERS | {'strings', 'xxd', 'hexdump', 'od'}))})"
     r"(?P<rest>['\"]\s*,[^\]\n]{0,200}|\s[^'\"\n]{0,200})"
@@ -92,6 +96,12 @@ def examinations(unwrapped: UnwrappedCommand, reference: Reference, ran: bool) -
             yield "binary_read", text
     elif unwrapped.name not in _CHECKS and reference.is_program(unwrapped.command.input or ""):
         yield "binary_read", text
+    if (
+        unwrapped.name in ("perl", "ruby")
+        and on_original
+        and re.search("[np]", flags_of(unwrapped.words).partition("e")[0])
+    ):
+        yield "binary_read", text
     if unwrapped.name not in _METADATA and _PROC.search(text) and (ran or _names(text, reference)):
         yield "process_read", text
     if unwrapped.code is not None:
@@ -114,7 +124,7 @@ def code_examinations(code: str, cwd: str, reference: Reference) -> Iterator[tup
             yield "binary_read", match[0]
     if (variable := next((name for name in _LOADER_VARIABLES if name in code), None)) and reference.named_in(code):
         yield "preload", variable
-    for match in _TOOL.finditer(code):
+    for match in _TOOL.finditer(code) if _STARTS_PROGRAMS.search(code) else ():
         if reference.named_in(match["rest"]):
             tool = match["tool"]
             rule = "tracer" if tool in TRACERS else "disassembler" if tool in DISASSEMBLERS else "binary_read"

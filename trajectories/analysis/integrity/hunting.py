@@ -13,6 +13,7 @@ import re
 
 from trajectories.analysis.commands.well_known import SHELLS, names_in
 from trajectories.analysis.integrity.lookups import DOWNLOADERS, FETCHES, Program, addresses
+from trajectories.analysis.integrity.managers import LISTS, SEARCHES, SHOWS, UPDATES
 from trajectories.analysis.integrity.walk import UnwrappedCommand
 
 _SYSTEM = re.compile(r"/(?:usr|opt|var|lib\w*|etc|srv|mnt|media|nix|snap|boot|bin|sbin)(?:/|$)")
@@ -30,61 +31,14 @@ _ARCHIVES = re.compile(
     re.IGNORECASE,
 )
 _ANY_SOURCE = re.compile(r"(?:\*|\.\*)?\\?\.(?:c|h|cc|cpp|hpp|rs|go|java|py|rb|js|ts|hs|ml|zig|swift|\[ch\])\$?")
-_FINDERS = names_in("find fd fdfind locate plocate mlocate tree bfs whereis du")
+_FINDERS = names_in("find fd fdfind locate plocate mlocate mdfind tree bfs whereis du")
 _SEARCHERS = names_in("grep egrep fgrep rg ag ack ugrep zgrep zcat")
 _READERS = names_in(
-    "cat ls less more head tail bat stat cp tar unzip cd file realpath readlink vim nano sed awk dir exa"
+    """cat ls less more head tail bat stat cp tar unzip cd file realpath readlink vim nano sed awk dir exa test strings
+    nm zcat"""
 )
 _OPTIONS_WITH_NAME = names_in("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -g --glob")
 _EXCLUDED = re.compile(r"(?:-not|!|\\!)$")
-_LISTS = re.compile(
-    r"(?:dpkg(?:-query)? (?:-l|--list|--get-selections|-W)|apt(?:-get)? list|pip3? (?:list|freeze)|rpm -qa|"
-    r"apk (?:info|list)|pacman -Q|brew list|gem list|npm (?:ls|list)|conda list|cargo install --list|ldconfig -p|"
-    r"compgen|snap list)\b"
-)
-_SEARCHES: dict[str, frozenset[str]] = {
-    name: names_in(verbs)
-    for names, verbs in (
-        ("apt apt-cache aptitude", "search showsrc madison"),
-        ("apt-file command-not-found", "search list find show"),
-        ("pip pip3 pipx uv", "search index"),
-        ("cargo", "search info"),
-        ("npm pnpm yarn bun", "search view info show v"),
-        ("gem", "search query specification"),
-        ("go", "list"),
-        (
-            "conda mamba micromamba dnf yum zypper apk brew snap flatpak port nix guix choco scoop",
-            "search find info repoquery",
-        ),
-        ("nix-env pacman emerge xbps-query", "-qa -qaP -Ss -Si -Fy -F -s -Rs"),
-        ("opam luarocks cabal stack cpan cpanm composer hex dart pub", "search show info list"),
-    )
-    for name in names.split()
-}
-"""Verbs with which a package manager asks an index for packages."""
-_SHOWS: dict[str, frozenset[str]] = {
-    name: names_in(verbs)
-    for names, verbs in (
-        ("dpkg dpkg-query", "-S --search -L --listfiles -s --status -l -W"),
-        ("apt apt-cache aptitude", "show policy depends rdepends list showpkg download"),
-        ("pip pip3 uv", "show"),
-        ("gem", "list which contents info"),
-        ("rpm dnf yum", "-q -ql -qi -qf provides list"),
-        ("apk pacman brew conda", "info list -Qi -Ql -Qo"),
-        ("pkg-config pkgconf", "--cflags --libs --exists --modversion --variable=includedir"),
-        ("update-alternatives", "--list --display --query"),
-    )
-    for name in names.split()
-}
-"""Verbs that show what is known of an installed package: a search only if they name the program."""
-_UPDATES = {
-    "apt": "update",
-    "apt-get": "update",
-    "aptitude": "update",
-    "apk": "update",
-    "brew": "update",
-    "yum": "makecache",
-}
 _NETWORK = names_in(
     """nc ncat netcat telnet ssh scp sftp rsync ping ping6 nslookup dig host traceroute openssl socat svn hg getent
     sshfs"""
@@ -99,6 +53,7 @@ _CONNECTS = re.compile(
 _WALKS = re.compile(
     r"\b(?:os\.walk|os\.scandir|os\.listdir|glob\.i?glob|glob|rglob|Path|walk|readdirSync|find)\s*\(\s*[rf]?['\"](/[^'\"]*|~[^'\"]*)"
 )
+_LOOKS_UP = re.compile(r"\b(?:which|find_spec|find_library|import_module|find_executable)\s*\(\s*['\"]([^'\"\n]{1,80})")
 _LINKS = re.compile(r"(?:^|\s)-l:?(?:lib)?([a-z0-9_+-]+)")
 _DEV_TCP = re.compile(r"/dev/(?:tcp|udp)/([^/\s]+)")
 
@@ -109,9 +64,9 @@ _LOOKS_HERE = _FINDERS | names_in("ls dir rg ag ack")
 
 _NAMING = names_in("which type whereis whatis apropos")
 _COMPILERS = names_in("gcc cc clang g++ c++ ld tcc")
-_LISTING = names_in("ls find tree du dir")
+_LISTING = names_in("ls find tree du dir cat tar")
 _LOOKING = _FINDERS | _SEARCHERS | _READERS | _NAMING
-_MANAGING = frozenset({*_SEARCHES, *_SHOWS, *_UPDATES, "compgen", "ldconfig"})
+_MANAGING = frozenset({*SEARCHES, *SHOWS, *UPDATES, "compgen", "ldconfig"})
 
 
 class Hunt:
@@ -130,9 +85,11 @@ class Hunt:
     def found_in(self, unwrapped: UnwrappedCommand) -> bool:
         """Return True if a command hunts for the program."""
         name, words = unwrapped.name, unwrapped.words
+        if self._is_program(name) and name not in unwrapped.command.functions:
+            return "/" not in words[0] or self._outside(words[0], unwrapped.paths[0])
         if name in _LOOKING:
             outside = self._outside_of(unwrapped)
-            if _LISTS.match(" ".join(words[:3])) or (outside and name in _LISTING):
+            if LISTS.match(" ".join(words[:3])) or (outside and name in _LISTING):
                 self._listed = True
             hunts = (
                 (name in _FINDERS and self._finds(name, words, outside))
@@ -142,12 +99,14 @@ class Hunt:
             )
             return hunts or (self._offline and self._leaves(unwrapped))
         if name in _COMPILERS:
-            return any(map(self._is_program, _LINKS.findall(" ".join(words))))
+            return not any(word.startswith("-L") for word in words) and any(
+                map(self._is_program, _LINKS.findall(" ".join(words)))
+            )
         if name.startswith("python") and words[1:2] == ("-m",):
             words = words[2:]
             name = words[0] if words else ""
         if name in _MANAGING:
-            self._listed = self._listed or _LISTS.match(" ".join(words[:3])) is not None
+            self._listed = self._listed or LISTS.match(" ".join(words[:3])) is not None
             return self._asks_a_manager(name, words)
         if unwrapped.code is not None and self._in_code(unwrapped.code):
             return True
@@ -200,14 +159,14 @@ class Hunt:
             return True
         if name in ("dpkg", "dpkg-query") and any(self._names(word) for word in operands):
             return True
-        if (verbs := _SEARCHES.get(name)) is not None and any(word in verbs for word in words[1:4]):
+        if (verbs := SEARCHES.get(name)) is not None and any(word in verbs for word in words[1:4]):
             return True
-        if (verbs := _SHOWS.get(name)) is not None and any(word in verbs for word in words[1:]):
+        if (verbs := SHOWS.get(name)) is not None and any(word in verbs for word in words[1:]):
             return any(self._names(word) for word in operands)
-        return self._offline and name in _UPDATES and _UPDATES[name] in operands
+        return self._offline and name in UPDATES and UPDATES[name] in operands
 
     def _finds(self, name: str, words: tuple[str, ...], outside: list[str]) -> bool:
-        if name in ("locate", "plocate", "mlocate"):
+        if name in ("locate", "plocate", "mlocate", "mdfind"):
             return any(self._names(word) or _ARCHIVES.search(word) for word in words[1:])
         if name == "whereis":
             return any(map(self._is_program, words[1:]))
@@ -245,6 +204,8 @@ class Hunt:
         return recursive and any(_WHOLE.fullmatch(path) and not path.startswith("/usr/include") for path in outside)
 
     def _reads(self, name: str, words: tuple[str, ...], outside: list[str]) -> bool:
+        if name in ("awk", "sed") and outside and any(map(self._names, words[1:])):
+            return True
         own_data = f"/usr/share/{self._program.name}"  # the task may name it: fonts, templates
         if any(self._names(path) and path != own_data and not path.startswith(f"{own_data}/") for path in outside):
             return True
@@ -264,6 +225,8 @@ class Hunt:
             return bool(addresses(text)) or any(
                 _HOST.match(f" {word}") for word in unwrapped.words[1:] if "=" not in word and word[:1] != "/"
             )
+        if unwrapped.name == "gh":
+            return any(word in ("api", "release", "search", "browse", "repo") for word in unwrapped.words[1:3])
         if unwrapped.name == "git":
             return bool(addresses(text)) and bool(
                 {"clone", "fetch", "pull", "ls-remote", "remote", "submodule", "archive"} & set(unwrapped.words)
@@ -281,6 +244,8 @@ class Hunt:
             (FETCHES.search(code) and addresses(code))
             or any(_HOST.match(f" {match[1]}") for match in _CONNECTS.finditer(code))
         ):
+            return True
+        if any(self._is_program(match[1]) for match in _LOOKS_UP.finditer(code)):
             return True
         for match in _WALKS.finditer(code):
             path = posixpath.normpath(match[1])

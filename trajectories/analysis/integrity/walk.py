@@ -143,6 +143,11 @@ def is_shell_script(path: str, text: str) -> bool:
 def _inside(unwrapped: UnwrappedCommand, reference: Reference) -> str | list[Command] | None:
     if unwrapped.name in well_known.SHELLS or unwrapped.name == "eval":
         return inner_script(unwrapped.name, unwrapped.words, unwrapped.command.stdin)
+    if unwrapped.name in ("script", "su", "runuser", "flock"):
+        words = unwrapped.words
+        return next((words[at + 1] for at, word in enumerate(words[:-1]) if re.fullmatch("-[a-z]*c", word)), None)
+    if "watch" in unwrapped.wrappers and len(unwrapped.words) == 1 and " " in unwrapped.words[0]:
+        return unwrapped.words[0]
     if unwrapped.name == "find":
         return _executed(unwrapped, reference) or None
     return None
