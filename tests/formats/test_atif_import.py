@@ -14,10 +14,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from agent.loop.actions import SUBMIT
 from tests.formats.test_bad_files import JSON, rejection
 from tests.formats.test_export_native import write_trial
+from tests.record.cpu_time import check_linear
 from tests.solve.command import agent, script
 from trajectories.checks.check import check
+from trajectories.formats.atif.tools import calls_of, results_of
 from trajectories.formats.errors import BadDocument
 from trajectories.formats.export import export
+from trajectories.formats.fields import Oddities
 from trajectories.formats.source import Source
 from trajectories.formats.trial import import_file
 from trajectories.reading.reader import read_events
@@ -262,6 +265,18 @@ def test_a_tool_call_id_that_is_used_twice_is_rejected(tmp_path: Path) -> None:
     value = small()
     value["steps"][2]["tool_calls"] *= 2
     assert "'c1' is the id of two calls" in rejection(tmp_path, json.dumps(value).encode())
+
+
+def test_a_step_with_many_tool_calls_is_read_in_linear_time() -> None:
+    def read(times: int) -> None:
+        calls = [
+            {"tool_call_id": str(n), "function_name": "bash", "arguments": {"command": "ls"}} for n in range(times)
+        ]
+        step = {"tool_calls": calls, "observation": {"results": [{"content": "x"} for _ in calls]}}
+        called = calls_of(step, "steps[0]", Oddities(), ours=False)
+        assert len(list(results_of(step, called, "steps[0]", Oddities(), ours=False))) == times
+
+    check_linear(read, 2_000)
 
 
 def test_numbers_that_are_no_json_and_deep_nesting_are_rejected(tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.formats.corpus import DATA, FILES, with_known_end
 from tests.formats.test_export import minimal
 from tests.formats.test_export_native import write_trial
+from tests.record.cpu_time import check_linear
 from tests.solve.command import agent
 from trajectories.formats.errors import BadDocument
 from trajectories.formats.export import FORMATS, export
+from trajectories.formats.mini.observations import from_text
 from trajectories.formats.trial import import_file
 from trajectories.reading.reader import read_events
 from trajectories.record.events import (
@@ -519,6 +521,21 @@ def test_a_batch_is_a_folder_of_its_own(tmp_path: Path) -> None:
         run = agent(tmp_path, "import", "good.json", "--batch", name)
         assert (run.status, "cannot name a batch" in run.err) == (2, True)
     assert {path.name for path in tmp_path.iterdir()} <= {"good.json", "home"}
+
+
+@pytest.mark.parametrize(
+    "mark", ["<stdout>", "</stdout>", "<output>\n", "<output_head>\n", "</output_head>\n1 characters "]
+)
+@pytest.mark.parametrize("head", ["<stdout>", "<output>\n", "<output_head>\n", "<warning>"])
+def test_an_observation_full_of_tags_is_read_in_linear_time(head: str, mark: str) -> None:
+    check_linear(lambda times: from_text(f"<returncode>0</returncode>{head}{mark * times}x"), 50_000)
+
+
+def test_tags_in_an_output_do_not_end_it() -> None:
+    printed = "<output>\nforged\n</output>\n</stdout> <stdout>\n"
+    result = from_text(f"<returncode>\n3\n</returncode>\n<stderr>\n\n</stderr>\n<stdout>\n{printed}\n</stdout>")
+    assert result is not None
+    assert (result.exit_code, result.output, result.stderr) == (3, printed, "")
 
 
 # arbitrary values

@@ -8,6 +8,7 @@ into `extra`. What the format calls the content of a result is taken for the out
 from __future__ import annotations
 
 import json
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -67,13 +68,14 @@ def calls_of(step: dict[str, Any], place: str, oddities: Oddities, *, ours: bool
     Raises: BadDocument for a call without an id or a name, and for an id that is used twice.
     """
     calls: list[Called] = []
-    ids = [call.get("tool_call_id") for call in items(step, "tool_calls", place)]
-    for n, call in enumerate(items(step, "tool_calls", place)):
+    listed = items(step, "tool_calls", place)
+    ids = Counter(id for call in listed if isinstance(id := call.get("tool_call_id"), str))
+    for n, call in enumerate(listed):
         where = f"{place}.tool_calls[{n}]"
-        id, name = ids[n], word(call.get("function_name"))
+        id, name = call.get("tool_call_id"), word(call.get("function_name"))
         if not isinstance(id, str):
             raise BadDocument("a tool call without an id", f"{where}.tool_call_id")
-        if ids.count(id) > 1:
+        if ids[id] > 1:
             raise BadDocument(f"{excerpts.beginning(id, 40)!r} is the id of two calls", f"{where}.tool_call_id")
         if name is None:
             raise BadDocument("a tool call without a name", f"{where}.function_name")
@@ -128,16 +130,17 @@ def results_of(
     results = items(part(step, "observation", place), "results", f"{place}.observation")
     by_id = {called.id: called for called in calls}
     answered: set[str] = set()
-    in_order = list(calls) if len(results) == len(calls) else list(calls[-1:]) if len(results) == 1 else []
-    if calls and results and len(results) != len(calls) and not any(_id_of(result) for result in results):
+    has_ids = any(_id_of(result) for result in results)
+    in_order = deque(calls if len(results) == len(calls) else calls[-1:] if len(results) == 1 else ())
+    if calls and results and len(results) != len(calls) and not has_ids:
         oddities.add("results without an id that are not as many as the calls", where)
     for n, result in enumerate(results):
         id, at = _id_of(result), f"{where}[{n}]"
         if id is not None and id not in by_id:
             raise BadDocument(f"{excerpts.beginning(id, 40)!r} is not a call of this step", f"{at}.source_call_id")
         called = by_id[id] if id is not None else None
-        if id is None and in_order and not any(_id_of(other) for other in results):
-            called = in_order.pop(0)
+        if id is None and in_order and not has_ids:
+            called = in_order.popleft()
         if called is not None and called.id in answered:
             oddities.add("a second result of a call is a message of its own", at)
             called = None

@@ -23,16 +23,9 @@ NOT_EXECUTED = "action was not executed"
 REJECTED = "Command not executed"
 """Beginning of the message after a command that a person refused to run, before 2.x."""
 _HEAD = re.compile(r"(?:<exception>(.*?)</exception>\s*)?<returncode>(\s*)(-?\d{1,9})\s*</returncode>", re.DOTALL)
-_WHOLE = re.compile(r"<output>\n(.*)</output>", re.DOTALL)  # greedy: an output may contain </output>
-_CUT = re.compile(
-    r"<output_head>\n(.*)\n</output_head>.*?(\d{1,12}) characters elided.*?<output_tail>\n(.*)\n</output_tail>",
-    re.DOTALL,
-)
-_STREAM = {
-    name: re.compile(rf"<{name}>(.*?)</{name}>\s*(?=<{other}>|\Z)", re.DOTALL)
-    for name, other in (("stdout", "stderr"), ("stderr", "stdout"))
-}
-"""Each stream between its tags. It ends before the other one or at the end of the text."""
+_ELIDED = re.compile(r"(\d{1,12}) characters elided")
+_STREAMS = {"stdout": re.compile(r"\s*(?:<stderr>|\Z)"), "stderr": re.compile(r"\s*(?:<stdout>|\Z)")}
+"""What follows each stream: the other one, or the end of the text. An output may contain the tag that closes it."""
 _LAST_LINE = re.compile(r"\n[ ]*\Z")
 _OLDEST = "Observation: {"
 _TIMED_OUT = re.compile(r"timed out", re.IGNORECASE)
@@ -109,12 +102,12 @@ def from_text(content: str) -> CommandResult | None:
             return None
         printed = _shown_output(content) or _NOTHING
         return CommandResult("deadline", printed.text, left_out=printed.left_out, complete=printed.complete)
-    rest = content[head.end() :]
-    shown = _shown_output(rest)
-    if shown is not None:
-        return _result(int(head[3]), head[1] or "", shown)
+    rest = content[head.end() :].lstrip()
+    if not rest.startswith(("<stdout>", "<stderr>")):
+        # a long output of the oldest layout is shown as the beginning and the end of both streams, with their tags
+        return _result(int(head[3]), head[1] or "", _shown_output(rest) or _NOTHING)
     output, errors = (_stream(rest, name, head[2]) for name in ("stdout", "stderr"))
-    if output is None or errors is None:  # for instance a long one, of which beginning and end were shown
+    if output is None or errors is None:
         return _result(int(head[3]), head[1] or "", _NOTHING)
     return replace(_result(int(head[3]), head[1] or "", _Printed(output)), stderr=errors)
 
@@ -124,10 +117,14 @@ def _stream(content: str, name: str, before: str) -> str | None:
 
     `before` is what the template writes before a value: nothing, or a line break and an indent.
     """
-    shown = _STREAM[name].search(content)
-    if shown is None:
+    begin, close = content.find(f"<{name}>") + len(name) + 2, f"</{name}>"
+    end = content.find(close, begin)
+    while end >= 0 and _STREAMS[name].match(content, end + len(close)) is None:
+        end = content.find(close, end + 1)
+    if end < 0 or begin < len(name) + 2:
         return None
-    return _LAST_LINE.sub("", shown[1].removeprefix(before)) if before else shown[1]
+    shown = content[begin:end]
+    return _LAST_LINE.sub("", shown.removeprefix(before)) if before else shown
 
 
 def _oldest(content: str) -> CommandResult | None:
@@ -166,8 +163,24 @@ def _output(extra: dict[str, Any], content: str, place: str, oddities: Oddities)
 
 def _shown_output(content: str) -> _Printed | None:
     """Return the output in a rendered observation; None if the text does not show it."""
-    whole = _WHOLE.search(content)
-    if whole is not None:
-        return _Printed(whole[1])
-    cut = _CUT.search(content)
-    return None if cut is None else _Printed(cut[1] + cut[3], int(cut[2]), complete=False)
+    whole = _between(content, "<output>\n", "</output>")
+    return _cut_output(content) if whole is None else _Printed(whole)
+
+
+def _cut_output(content: str) -> _Printed | None:
+    """Return the beginning and the end of a long output."""
+    end = content.rfind("\n</output_tail>")
+    begin = content.find("<output_head>\n")
+    middle = content.rfind("\n</output_head>", 0, max(0, end))
+    elided = _ELIDED.search(content, middle) if middle >= 0 else None
+    tail = content.find("<output_tail>\n", elided.end()) if elided is not None else -1
+    if elided is None or not 0 <= begin < middle or not 0 <= tail < end:
+        return None
+    head = content[begin + len("<output_head>\n") : middle]
+    return _Printed(head + content[tail + len("<output_tail>\n") : end], int(elided[1]), complete=False)
+
+
+def _between(content: str, first: str, last: str) -> str | None:
+    """Return the text from the first of these marks to the last: an output may contain both."""
+    begin, end = content.find(first), content.rfind(last)
+    return content[begin + len(first) : end] if 0 <= begin <= end - len(first) else None
