@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.analysis.trials import Did, Step, record
 from tests.pace import plain_python_s
 from trajectories.analysis.integrity import RULES, Finding, rules_table, scan
-from trajectories.analysis.integrity.lookups import Program
+from trajectories.analysis.integrity.source.lookups import Program
 from trajectories.reading.reader import read_events
 
 ELF = b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8

@@ -18,9 +18,9 @@ from trajectories.analysis.code.contents import Contents
 from trajectories.analysis.commands.reference import Reference, initial_programs
 from trajectories.analysis.commands.shell import FileWrite, items
 from trajectories.analysis.integrity.binary import code_examinations, examinations
-from trajectories.analysis.integrity.hunting import Hunt
-from trajectories.analysis.integrity.lookups import Program, lookup_breaches
 from trajectories.analysis.integrity.rules import RULES
+from trajectories.analysis.integrity.source.hunting import Hunt
+from trajectories.analysis.integrity.source.lookups import Program, lookup_breaches
 from trajectories.analysis.integrity.walk import is_shell_script, walk
 from trajectories.analysis.integrity.workspace import final_breaches
 from trajectories.analysis.integrity.wrapping import build_breaches, is_build_script, wrapper_breaches

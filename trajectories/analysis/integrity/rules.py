@@ -1,6 +1,6 @@
 """Every rule, with a description of what it finds and why that is a breach. The table in the docs is made from these.
 
-Only the descriptions are here; `lookups`, `binary`, `wrapping` and `workspace` apply the rules.
+Only the descriptions are here; `source`, `binary`, `wrapping` and `workspace` apply the rules.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import posixpath
 import re
 
 from trajectories.analysis.commands.well_known import SHELLS, names_in
-from trajectories.analysis.integrity.lookups import DOWNLOADERS, FETCHES, Program, addresses
-from trajectories.analysis.integrity.managers import LISTS, SEARCHES, SHOWS, UPDATES
+from trajectories.analysis.integrity.source.lookups import DOWNLOADERS, FETCHES, Program, addresses
+from trajectories.analysis.integrity.source.managers import LISTS, SEARCHES, SHOWS, UPDATES
 from trajectories.analysis.integrity.walk import UnwrappedCommand
 
 _SYSTEM = re.compile(r"/(?:usr|opt|var|lib\w*|etc|srv|mnt|media|nix|snap|boot|bin|sbin)(?:/|$)")

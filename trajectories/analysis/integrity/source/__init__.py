@@ -1,0 +1,1 @@
+"""Looking up the original's source: fetching or reading it, and hunting for it."""
