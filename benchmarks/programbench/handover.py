@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tarfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,10 +18,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from benchmarks.programbench.parallel_gzip import compressed
-from environments.archives.archive import BadArchive, Judge, Member, TooSparse, filtered, inside_only
+from environments.archives.archive import SPECIAL, BadArchive, Judge, Member, TooSparse, filtered, inside_only
 from environments.archives.archive_digests import digests
 from environments.archives.chunks import read_chunks
-from environments.archives.left_out import is_harmless
 from trajectories.record.parts import Skipped
 from trajectories.record.paths import to_text
 
@@ -32,6 +32,8 @@ LARGEST_WITHHELD = 4 << 30
 MOST_ZEROS = 64 << 30
 """Largest number of bytes in holes of sparse files that are hashed."""
 _ROOT_OWNER = (0, 0)
+_HARMLESS_BEFORE_1_2 = re.compile(r"socket|its (path|name) has more than \d+ bytes|" + "|".join(SPECIAL.values()))
+"""Reasons in records that have no `harmless` yet."""
 
 
 class HandOverError(Exception):
@@ -89,13 +91,19 @@ def check_complete(skipped: Iterable[Skipped]) -> None:
 
     Raises: HandOverError with the first path that could not be read unchanged.
     """
-    unread = [entry for entry in skipped if not is_harmless(entry.why)]
+    unread = [entry for entry in skipped if not _is_harmless(entry)]
     if unread:
         more = f" (and {len(unread) - 1} more)" if unread[1:] else ""
         raise HandOverError(
             f"the export is incomplete: {unread[0].path!r}{more} could not be read unchanged ({unread[0].why}), "
             "so there is nothing to submit"
         )
+
+
+def _is_harmless(entry: Skipped) -> bool:
+    if entry.harmless is not None:
+        return entry.harmless
+    return _HARMLESS_BEFORE_1_2.fullmatch(entry.why) is not None
 
 
 @dataclass(frozen=True)

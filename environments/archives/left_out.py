@@ -40,7 +40,7 @@ class Unpackable:
         if self._below is None or not member.name.startswith(self._below):
             path = member.shown.removeprefix("./")
             path = path if len(member.name) <= PATH_BYTES else f"{path[:_SHOWN]}..."
-            self.skipped.append(Skipped(path=path, why=reason))
+            self.skipped.append(Skipped(path=path, why=reason, harmless=True))
             if member.type == b"5":
                 self._below = member.name.rstrip(b"/") + b"/"
         return False
@@ -53,17 +53,9 @@ def _too_long(name: bytes) -> str:
     return f"its name has more than {COMPONENT_BYTES} bytes" if longest > COMPONENT_BYTES else ""
 
 
-def is_harmless(reason: str) -> bool:
-    """Return whether a path that was left out for this reason has no content, or could not be unpacked anywhere.
-
-    Otherwise a file was not read as it was: it changed, shrank or vanished meanwhile, or tar warned about it.
-    """
-    return reason in SPECIAL.values() or reason == "socket" or _TOO_LONG.fullmatch(reason) is not None
-
-
-_TOO_LONG = re.compile(r"its (path|name) has more than \d+ bytes")
+_SOCKET = "socket ignored"
 _COMPLAINT = re.compile(
-    r"^(?:\S*/)?tar: (.*): (socket ignored|file changed as we read it|[Ff]ile removed before we read it"
+    r"^(?:\S*/)?tar: (.*): (" + _SOCKET + r"|file changed as we read it|[Ff]ile removed before we read it"
     r"|File shrank by \d+ bytes?; padding with zeros|Warning: Cannot .*)$",
     re.M,
 )
@@ -72,7 +64,12 @@ _COMPLAINT = re.compile(
 def complaints(words: str) -> tuple[list[Skipped], list[str]]:
     """Split tar's standard error into paths that are missing or changed meanwhile, and all other lines."""
     matches = _COMPLAINT.findall(words)
-    skipped = [Skipped(path=_unescaped(path), why=reason.replace(" ignored", "")) for path, reason in matches]
+    skipped = [
+        Skipped(path=_unescaped(path), why="socket", harmless=True)
+        if reason == _SOCKET
+        else Skipped(path=_unescaped(path), why=reason, harmless=False)
+        for path, reason in matches
+    ]
     rest = [line for line in _COMPLAINT.sub("", words).splitlines() if line and "Exiting with failure" not in line]
     return skipped, rest
 

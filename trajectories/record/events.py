@@ -46,8 +46,8 @@ SCHEMA_VERSION = "1.2"
 """Version of the format.
 
 1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
-outputs (`complete`), of tasks (`language`), of snapshots (`complete`, `why_incomplete`) and of actions
-(`ended_environment`).
+outputs (`complete`), of tasks (`language`), of snapshots (`complete`, `why_incomplete`), of skipped paths (`harmless`)
+and of actions (`ended_environment`).
 """
 
 

@@ -215,3 +215,5 @@ class Skipped(Part):
     """Path relative to the workspace."""
     why: Words
     """Reason for leaving it out."""
+    harmless: bool | None = None
+    """True if the path has no content, or could not be unpacked anywhere. Only exports set it; null before 1.2."""
