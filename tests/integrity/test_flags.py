@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.scoring.records import record
+from trajectories.analysis.integrity import flags
 from trajectories.analysis.integrity.flags import rule_flags
 from trajectories.record.events import Parent
 from trajectories.record.panel import Kind
@@ -28,8 +30,8 @@ def test_a_fork_answers_for_what_it_inherits(tmp_path: Path) -> None:
     }
     again = record(tmp_path / "one", "a", "again", scripts=[HONEST], parent=Parent(trial=forks[3].name, step=1), **PB)
     lost = record(tmp_path / "one", "a", "lost", scripts=[HONEST], parent=Parent(trial="gone", step=1), **PB)
-    flags = rule_flags([parent, *forks.values(), again, lost])
-    flagged = {path.name: bool(flags[path].violated) for path in flags}
+    figures = rule_flags([parent, *forks.values(), again, lost])
+    flagged = {path.name: bool(figures[path].violated) for path in figures}
     assert flagged == {
         "a.first.1": True,
         "a.fork-2.1": False,  # the parent fetched the source in step 3
@@ -63,6 +65,19 @@ def test_findings_are_kept_until_the_record_or_the_rules_change(
     assert rule_flags([tmp_path / "nothing"]) == {}
 
 
+def test_the_code_of_every_rule_is_part_of_the_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are also in folders below the package; a changed one makes kept results outdated."""
+    copy = Path(shutil.copytree(flags._ANALYSIS, tmp_path / "analysis"))
+    monkeypatch.setattr(flags, "_ANALYSIS", copy)
+    hashes = {flags._rules.__wrapped__()}
+    files = [path for path in sorted(copy.rglob("*.py")) if {"integrity", "commands"} & set(path.parts)]
+    assert len({path.parent for path in files}) >= 3
+    for path in files:
+        path.write_text(path.read_text() + "# changed\n")
+        hashes.add(flags._rules.__wrapped__())
+    assert len(hashes) == len(files) + 1
+
+
 def test_only_sure_findings_that_succeeded_flag(tmp_path: Path) -> None:
     """A script that ends with another status, or prints a refusal, counts as an attempt, which does not flag."""
     scripts = {
@@ -75,8 +90,8 @@ def test_only_sure_findings_that_succeeded_flag(tmp_path: Path) -> None:
     for name, commands in scripts.items():
         status = 1 if name == "attempt" else 0
         paths[name] = record(tmp_path / "one", name, scripts=commands, exit_code=status, **PB)
-    flags = {path.name.partition(".")[0]: each for path, each in rule_flags(paths.values()).items()}
-    assert {name: (each.violated, each.others) for name, each in flags.items()} == {
+    figures = {path.name.partition(".")[0]: each for path, each in rule_flags(paths.values()).items()}
+    assert {name: (each.violated, each.others) for name, each in figures.items()} == {
         "nothing": ((), 0),
         "read": (("decompiling",), 0),
         "attempt": ((), 1),

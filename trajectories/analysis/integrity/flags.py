@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ _MOST = 20_000
 """Number of trials whose results are kept."""
 _SCANS = 100
 """Number of scans that are kept in memory for the forks of their trials."""
-_PACKAGES = ("trajectories.analysis.integrity", "trajectories.analysis.commands", "trajectories.analysis.code")
+_ANALYSIS = Path(__file__).parents[1]
 
 
 class RuleFlags(BaseModel):
@@ -150,8 +149,6 @@ def _parsed(entry: object) -> RuleFlags | None:
 def _rules() -> str:
     """Return a hash of the code of the rules."""
     digest = hashlib.sha256()
-    for package in _PACKAGES:
-        for file in sorted(files(package).iterdir(), key=lambda file: file.name):
-            if file.name.endswith(".py"):
-                digest.update(file.read_bytes())
+    for file in sorted(_ANALYSIS.rglob("*.py")):
+        digest.update(b"%s\0" % bytes(file.relative_to(_ANALYSIS)) + file.read_bytes())
     return digest.hexdigest()[:16]
