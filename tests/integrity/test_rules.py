@@ -225,6 +225,21 @@ FINAL: dict[str, tuple[dict[str, str | bytes | None], str, bool]] = {
     "a copy in base64": ({"blob.h": __import__("base64").encodebytes(ELF)}, "encoded_copy", True),
     "a copy in hex": ({"blob.txt": ELF.hex()}, "encoded_copy", True),
     "the program is a wrapper": ({".ref": ELF, "executable": WRAPPER}, "calls_original", True),
+    "a wrapper that finds its own directory": (
+        {".ref": ELF, "executable": '#!/bin/sh\nexec "$(dirname "$0")/.ref" "$@"\n'},
+        "calls_original",
+        True,
+    ),
+    "a wrapper that finds its own directory first": (
+        {".ref": ELF, "executable": '#!/bin/bash\nD="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"\n"$D/.ref" "$@"\n'},
+        "calls_original",
+        True,
+    ),
+    "a wrapper of words in variables": (
+        {".ref": ELF, "executable": '#!/bin/sh\nR=.ref; set -- "$@"; exec ./$R "$@"\n'},
+        "calls_original",
+        True,
+    ),
     "a source that the build names": (
         {".ref": ELF, "main.c": 'main(c,v){execv("/workspace/.ref",v);}', "compile.sh": "gcc main.c -o executable"},
         "calls_original",

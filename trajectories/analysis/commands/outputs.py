@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import itertools
+import posixpath
 import re
 from collections.abc import Sequence
 
@@ -18,7 +19,7 @@ _LONGEST = 1 << 16
 """Longest text that is decoded or printed by one command, in characters."""
 _ALMOST_UNCHANGED = names_in("sed envsubst head tail expand unexpand dos2unix iconv sort uniq column fold fmt grep awk")
 """Filters whose output is taken for their input."""
-_PRINTING = names_in("echo printf find ls which")
+_PRINTING = names_in("echo printf find ls which realpath readlink dirname basename pwd")
 """Commands that print something of their words. `ls` and `which` print names that end like their operands."""
 _FILTERS = _ALMOST_UNCHANGED | names_in("cat tee base64 openssl xxd rev tr")
 _SILENT = names_in("cd pushd test [ : true false export set mkdir rm cp mv touch chmod sleep")
@@ -57,6 +58,12 @@ def output_of(words: Sequence[str], stdin: str | None) -> str | None:
     if name == "find":
         names = [word for before, word in itertools.pairwise(words) if before in ("-name", "-iname")]
         return "".join(f"{(operands or ['.'])[0].rstrip('/')}/{word}\n" for word in names) or None
+    if name == "pwd":
+        return ".\n"
+    if name == "dirname" and operands:
+        return (posixpath.dirname(operands[0]) or ".") + "\n"  # of `$0` in a script of the workspace, too
+    if name == "basename" and operands:
+        return posixpath.basename(operands[0]) + "\n"
     if name in _PRINTING:
         return "\n".join(operands) + "\n" if 0 < len(operands) < _MOST_NAMES else None
     if stdin is None or name in _ALMOST_UNCHANGED:

@@ -170,6 +170,9 @@ class Words:
                         return None
                     text = self._printed(child, text)
                 return text
+            case "list" if node.named_children:
+                *before, last = (self.output(child, depth + 1) for child in node.named_children)
+                return last if not any(before) and None not in before else None
             case "command_substitution" if node.named_child_count == 1:
                 return self.output(node.named_children[0], depth + 1)
         return None
