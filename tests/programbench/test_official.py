@@ -176,7 +176,7 @@ def test_only_another_submission_is_evaluated_again(judge: Callable[..., Verdict
     result.write_bytes(result.read_bytes()[:500])
     began = time.time()
     assert judge(calculator(ADDS)).cases[0].status == "passed"
-    assert len(containers_made(began)) == 2  # the evaluator's: one that compiles, one for the branch
+    assert len(containers_made(began)) == 3  # one that compiles, one for the branch, and a look at the image
     assert statuses(judge({})) == {"addition": "missing", "subtraction": "missing", "multiplication": "missing"}
 
 
