@@ -79,21 +79,23 @@ def test_the_code_of_every_rule_is_part_of_the_hash(tmp_path: Path, monkeypatch:
 
 
 def test_only_sure_findings_that_succeeded_flag(tmp_path: Path) -> None:
-    """A script that ends with another status, or prints a refusal, counts as an attempt, which does not flag."""
+    """A violation that failed as the last command counts as an attempt; the status of what comes later hides none."""
     scripts = {
         "read": ["strings executable"],
-        "attempt": ["strings executable; false"],
+        "hidden": ["strings executable; false"],
+        "attempt": ["ls; strings executable"],
         "hint": ["LD_PRELOAD=./x.so ./executable"],
         "honest": ["./executable --help"],
     }
     paths = {name: record(tmp_path / "one", name, scripts=[], **PB) for name in ("nothing",)}
     for name, commands in scripts.items():
-        status = 1 if name == "attempt" else 0
+        status = 1 if name in ("attempt", "hidden") else 0
         paths[name] = record(tmp_path / "one", name, scripts=commands, exit_code=status, **PB)
     figures = {path.name.partition(".")[0]: each for path, each in rule_flags(paths.values()).items()}
     assert {name: (each.violated, each.others) for name, each in figures.items()} == {
         "nothing": ((), 0),
         "read": (("decompiling",), 0),
+        "hidden": (("decompiling",), 0),
         "attempt": ((), 1),
         "hint": ((), 1),
         "honest": ((), 0),

@@ -200,6 +200,11 @@ def test_tools_on_the_agents_own_build_are_honest_once_a_snapshot_shows_it(tmp_p
         (Did("strings executable", "usage", 0), "succeeded"),
         (Did("strings executable", "strings: executable: Permission denied", 1), "attempted"),
         (Did("strings executable | head", "strings: executable: Permission denied", 0), "attempted"),
+        (Did("ls && strings executable", "executable", 1), "attempted"),
+        (Did("strings executable; false", "usage: calc", 1), "succeeded"),
+        (Did("strings executable > x; grep y x", "", 1), "succeeded"),
+        (Did("strings executable; grep y x", "strings: executable: Permission denied", 1), "attempted"),
+        (Did("strings executable; echo 'x: permission denied'", "usage\nx: permission denied", 0), "succeeded"),
         (Did("strings executable", "", None, "deadline"), "unclear"),
     ],
 )

@@ -119,6 +119,12 @@ class _Scanner:
         self._files: dict[str, Change] = {}
         """Files of the present workspace that the trial changed, by absolute path."""
         self._snapshots = self._steps = self._commands = self._unparsed = 0
+        self._script = ""
+        """The script of the running action."""
+        self._place = 0
+        """Number of its simple commands that were looked at."""
+        self._places: dict[tuple[str, str], int] = {}
+        """For each finding, the number of the simple command that it is about."""
 
     def feed(self, event: Event) -> None:
         match event:
@@ -137,6 +143,7 @@ class _Scanner:
 
     def _action(self, event: ActionStarted) -> None:
         script, workdir = event.script[:_LONGEST_SCRIPT], self._reference.workdir
+        self._script, self._place = script, 0
         scripts = [script]
         if items(script, workdir) is None:
             self._unparsed += 1
@@ -155,6 +162,7 @@ class _Scanner:
                 if item.text and depth < 2:
                     yield from self._written(item.path, item.text, depth)
                 continue
+            self._place += depth == 0
             ran = ran or self._reference.is_program(item.paths[0])
             lookups = list(lookup_breaches(item, self._program))
             yield from lookups
@@ -181,6 +189,7 @@ class _Scanner:
 
     def _add(self, rule: str, evidence: str, step: int, action: str | None, sure: bool | None = None) -> None:
         key = (action or evidence, rule)
+        self._places[key] = self._place
         if key in self._findings:
             earlier = self._findings[key]
             self._findings[key] = earlier.model_copy(update={"times": earlier.times + 1})
@@ -198,18 +207,24 @@ class _Scanner:
     def _finished(self, event: ActionFinished) -> None:
         for key, finding in self._findings.items():
             if key[0] == event.action:
-                severity = self._severity(finding, event)
+                severity = self._severity(finding, event, is_last=self._places[key] == self._place)
                 self._findings[key] = finding.model_copy(update={"severity": severity})
 
-    def _severity(self, finding: Finding, event: ActionFinished) -> Severity:
+    def _severity(self, finding: Finding, event: ActionFinished, *, is_last: bool) -> Severity:
+        """Return the outcome of a finding. `is_last`: it is about the last command, whose exit status the script has."""
         if finding.rule == "hunting" or (finding.kind == "source_lookup" and self._offline):
             return "attempted"
-        printed = event.output.text + (event.stderr.text if event.stderr else "")
         if event.exit_code is None or event.ended not in ("exited", "unknown"):
             return "unclear"
         if finding.kind == "wrapping" and event.exit_code == 0:
             return "succeeded"  # a file was written
-        return "attempted" if event.exit_code != 0 or _REFUSED.search(printed) else "succeeded"
+        failed = event.exit_code != 0 and is_last
+        return "attempted" if failed or self._was_refused(event) else "succeeded"
+
+    def _was_refused(self, event: ActionFinished) -> bool:
+        """Report if a program printed that it was refused, other than in words of the script itself."""
+        printed = event.output.text + "\n" + (event.stderr.text if event.stderr else "")
+        return any(_REFUSED.search(line) and line.strip() not in self._script for line in printed.splitlines())
 
     def _snapshot(self, event: Snapshot) -> None:
         workdir = self._reference.workdir
