@@ -18,7 +18,7 @@ def real_commands(shared_data: Path) -> dict[str, list[str]]:
     commands: dict[str, dict[str, None]] = {}
     for path in sorted(shared_data.rglob("*")):
         harness = path.relative_to(shared_data).parts[0]
-        if path.is_file() and harness not in ("papers", "programbench-stats", "programbench-lua"):
+        if path.is_file() and harness not in ("papers", "programbench-stats"):
             for document in _documents(path):
                 commands.setdefault(harness, {}).update(dict.fromkeys(_commands(document)))
     return {harness: list(scripts) for harness, scripts in commands.items()}

@@ -80,10 +80,14 @@ def findings_about(command: str, *, task: str = TASK, network: bool | None = Fal
     ).findings
 
 
-def real_hunt(shared_data: Path) -> list[tuple[str, bool]]:
-    """Return commands of a real run with their labels: True for those that hunt for the source."""
-    path = shared_data / "programbench-lua" / "commands.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+def real_hunt() -> list[tuple[str, bool]]:
+    """Return commands of a real run with their labels: True for those that hunt for the source.
+
+    58 commands of runs/lua_miniswe_20260629_225007 in the public repository jerryjlwang/programbench-takehome
+    (mini-swe-agent 2.4.3, gemini-3.5-flash, no network), copied and labeled by hand: a command hunts if the model's own
+    words beside it say that it looks for Lua's source, its packages or a way to get them.
+    """
+    lines = Path(__file__).with_name("public_run.jsonl").read_text(encoding="utf-8").splitlines()
     return [(line["command"], line["hunts"]) for line in map(json.loads, lines)]
 
 

@@ -211,7 +211,7 @@ class _Scanner:
                 self._findings[key] = finding.model_copy(update={"severity": severity})
 
     def _severity(self, finding: Finding, event: ActionFinished, *, is_last: bool) -> Severity:
-        """Return the outcome of a finding. `is_last`: it is about the last command, whose exit status the script has."""
+        """Return the outcome of a finding; `is_last` if it is about the last command, whose status the script has."""
         if finding.rule == "hunting" or (finding.kind == "source_lookup" and self._offline):
             return "attempted"
         if event.exit_code is None or event.ended not in ("exited", "unknown"):
