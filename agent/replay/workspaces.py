@@ -6,7 +6,6 @@ import os
 import tarfile
 from collections.abc import Iterable, Mapping
 
-from agent.trial.snapshot_bounds import SNAPSHOT_BYTES
 from agent.trial.snapshots import ignored
 from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
@@ -14,6 +13,7 @@ from environments.protocol import Environment
 from trajectories.record.events import Change
 from trajectories.record.paths import to_text
 from trajectories.workspace.manifest import Manifest, PathState, apply, compare_manifests
+from trajectories.workspace.snapshot_bounds import SNAPSHOT_BYTES
 
 
 class Workspaces:

@@ -16,12 +16,12 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Literal
 
-from agent.trial.snapshot_bounds import HASH_S, Budget, batches
 from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
 from trajectories.interrupts import interruptible
 from trajectories.record.events import Checkpoint, Snapshot
+from trajectories.workspace.snapshot_bounds import HASH_S, Budget, batches
 from trajectories.workspace.snapshot_writer import CONTENT_BYTES, SnapshotWriter
 from trajectories.writing.recorder import Observer, Recorder
 

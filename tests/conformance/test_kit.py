@@ -54,7 +54,7 @@ def test_an_environment_that_dies_fails_its_check_and_the_next_has_another() -> 
         kit.run(replace(CHECKS["exit_status-exit_codes"], body=dies))
     kit.run(CHECKS["exit_status-exit_codes"])
     with pytest.raises(Unpromised):
-        kit.run(CHECKS["forging-script"])
+        kit.run(CHECKS["forging-names"])
     assert Promise.UNFORGEABLE in unpromised(kit.started())
     kit.close()
 

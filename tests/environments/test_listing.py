@@ -96,6 +96,13 @@ def test_a_rewrite_right_after_a_mark(empty: Place) -> None:
         assert changes(empty, f"echo {number % 10} >f") == [("modified", "f")]
 
 
+GROUP_ENDS = """while for stat in /proc/[0-9]*/stat; do
+  { read -r line <"$stat"; } 2>/dev/null && set -- ${line##*) } && [[ $1 != Z && $3 == "$group" ]] && break
+  false
+done; do sleep 0.01; done"""
+"""Waits until no process of a group lives; nobody may fetch the exit status of those that ended."""
+
+
 def test_a_background_process_that_writes_while_it_is_listed(empty: Place) -> None:
     empty.text(
         "setsid bash -c 'while echo >>grows; do echo >new; mv new old; sleep 0.001; done' >/dev/null 2>&1 & "
@@ -108,8 +115,7 @@ def test_a_background_process_that_writes_while_it_is_listed(empty: Place) -> No
             assert ("modified", "grows") in changes(empty, grown)
     finally:
         # The loop and what it has started: on a busy machine a `mv` goes on long after a loop that was killed alone.
-        group = "busy=/tmp/${PWD##*/}.busy; group=-$(cat $busy); rm $busy"
-        empty.text(f"{group}; kill -KILL -- $group; while kill -0 -- $group 2>/dev/null; do sleep 0.01; done")
+        empty.text(f"busy=/tmp/${{PWD##*/}}.busy; group=$(cat $busy); rm $busy; kill -KILL -- -$group; {GROUP_ENDS}")
     mark = empty.environment.listing()
     assert empty.environment.listing().since(empty.environment.listing()) == []
     assert {changed.entry.path for changed in empty.environment.listing().since(mark)} <= {"grows", "new", "old"}

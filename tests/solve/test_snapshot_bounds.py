@@ -15,7 +15,6 @@ from agent.errors import UserError
 from agent.loop.actions import SUBMIT
 from agent.trial.restoring.final_workspace import require_export
 from agent.trial.restoring.standing import standing_of
-from agent.trial.snapshot_bounds import Budget, batches
 from agent.trial.snapshots import Snapshots
 from tests.environments.conftest import ALL, DOCKER, SANDBOX, Place, start as start
 from tests.record.test_recorder import started
@@ -24,6 +23,7 @@ from trajectories.checks.check import check
 from trajectories.reading.reader import read_events
 from trajectories.record.events import BaseEvent, Resumed, Snapshot, Warned
 from trajectories.workspace.exported import archive_contents
+from trajectories.workspace.snapshot_bounds import Budget, batches
 from trajectories.workspace.states import state_at
 from trajectories.writing.recorder import Recorder
 

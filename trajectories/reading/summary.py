@@ -143,7 +143,7 @@ def lacks_the_panel(stored: Summary) -> bool:
 
 
 def names_a_hint_wrongly(stored: Summary) -> bool:
-    """Return True for a stored summary of version 0.1.0 or before, in which every fork was labelled as hinted."""
+    """Return True for a stored summary of version 0.1.0 or before, in which every fork was labeled as hinted."""
     return stored.parent is not None and stored.hints == 0 and "+hint" in stored.entry.label.split()
 
 

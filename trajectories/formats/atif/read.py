@@ -57,7 +57,7 @@ def read(document: Document) -> ForeignRun:
     _compare_totals(run_items, final, total_usd, oddities)
     exit = _of_ours(Exit, extra, "exit") if ours else None
     spec = part(extra, "environment", "extra") if ours else {}
-    kind = _PLACES.get(spec.get("kind"), "unknown")
+    kind = _PLACES.get(word(spec.get("kind")), "unknown")
     subagents = items(value, "subagent_trajectories", "")
     lacking = not_said(run_items, exit is not None, kind)
     if subagents:
