@@ -187,7 +187,14 @@ def test_an_interrupt_while_a_large_file_is_hashed_leaves_the_environment_usable
     place.text("rm large")
 
 
-@pytest.mark.parametrize("label", ["local", SANDBOX, DOCKER])
+@pytest.mark.parametrize(
+    "label",
+    [
+        "local",
+        pytest.param("sandbox", marks=[pytest.mark.sandbox, pytest.mark.slow]),
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow]),
+    ],
+)
 def test_a_trial_that_is_interrupted_with_a_huge_sparse_file_exports_its_hole(tmp_path: Path, label: str) -> None:
     """The export of a lost container would write out every zero."""
     from tests.solve.test_interrupts import begin, wait_for
