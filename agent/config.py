@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.errors import UserError
+
+if TYPE_CHECKING:
+    from trajectories.yaml_mistakes import Mistake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,7 @@ def profiles_dir() -> Path:
 def defaults() -> ConfigurableOptions:
     """Read the user's defaults; without a file nothing is set.
 
-    Raises: UserError naming the file and the key.
+    Raises: UserError naming the file, the lines and the keys.
     """
     path = config_path()
     try:
@@ -84,25 +88,33 @@ def defaults() -> ConfigurableOptions:
         return ConfigurableOptions()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    import yaml
+    from trajectories import yaml_mistakes
 
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    if content is None:
-        return ConfigurableOptions()
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: must be a mapping of option names to values")
+        content = yaml_mistakes.load(text)
+        if content is None:
+            return ConfigurableOptions()
+        if not isinstance(content, dict):
+            raise yaml_mistakes.Mistakes(
+                f"must be a mapping of option names to values, not {yaml_mistakes.kind_of(content)}"
+            )
+        if mistakes := list(_mistakes(content)):
+            raise yaml_mistakes.located(text, mistakes)
+    except yaml_mistakes.Mistakes as mistakes:
+        raise UserError(f"{path}: {mistakes}") from None
+    return ConfigurableOptions(**{key.replace("-", "_"): str(value) for key, value in content.items()})
+
+
+def _mistakes(content: Mapping[object, object]) -> Iterator[Mistake]:
+    from trajectories.yaml_mistakes import Mistake, shown, unknown_key
+
     keys = [field.name.replace("_", "-") for field in fields(ConfigurableOptions)]
     for key, value in content.items():
         if key not in keys:
-            raise UserError(f"{path}: unknown key {key!r}; keys are {', '.join(keys)}")
-        types = _NUMBERS.get(key, (str,))
-        if isinstance(value, bool) or not isinstance(value, types):
-            names = " or ".join(kind.__name__ for kind in types)
-            raise UserError(f"{path}: {key}: {value!r} is not of type {names}")
-    return ConfigurableOptions(**{key.replace("-", "_"): str(value) for key, value in content.items()})
+            yield Mistake((str(key),), unknown_key(key, keys))
+        elif isinstance(value, bool) or not isinstance(value, _NUMBERS.get(str(key), (str,))):
+            rule = "must be a text or a number" if key in _NUMBERS else "must be a text (put it in quotes)"
+            yield Mistake((str(key),), f"{rule}, not {shown(value)}")
 
 
 def runs_dir(typed: Path | None, *, must_exist: bool = False) -> Path:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from importlib.resources import files
-
-import yaml
 
 from agent.config import config_dir
 from agent.models.protocol import ModelUnusable
+from trajectories import yaml_mistakes
 from trajectories.record.events import Json
+from trajectories.yaml_mistakes import Mistake, Mistakes, shown
 
 USER_FILE = "models.yaml"
+_KEYS = ("name", "settings", "date")
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Alias:
 def load_aliases() -> Mapping[str, Alias]:
     """Return all short names; the user's own take precedence.
 
-    Raises: ModelUnusable if the user's file cannot be read or parsed.
+    Raises: ModelUnusable if the user's file cannot be read, naming all its mistakes.
     """
     packaged = (files("agent.models") / "aliases.yaml").read_text("utf-8")
     built_in = _parsed(packaged, "aliases.yaml", "built in")
@@ -46,21 +49,45 @@ def load_aliases() -> Mapping[str, Alias]:
 
 def _parsed(text: str, file: str, source: str) -> dict[str, Alias]:
     try:
-        entries = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ModelUnusable(f"{file}: not valid YAML: {' '.join(str(error).split())}") from None
-    if entries is None:
-        return {}
-    if not isinstance(entries, dict):
-        raise ModelUnusable(f"{file}: expected `alias: {{name: PROVIDER/MODEL}}` entries, not {entries!r}")
+        entries = yaml_mistakes.load(text)
+        if entries is None:
+            return {}
+        if not isinstance(entries, dict):
+            raise Mistakes(f"must be a mapping of aliases to models, not {yaml_mistakes.kind_of(entries)}")
+        if mistakes := [mistake for alias, entry in entries.items() for mistake in _mistakes(alias, entry)]:
+            raise yaml_mistakes.located(text, mistakes)
+    except Mistakes as mistakes:
+        raise ModelUnusable(f"{file}: {mistakes}") from None
     aliases = {}
     for alias, entry in entries.items():
-        fields = {"name": entry} if isinstance(entry, str) else entry
-        if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
-            raise ModelUnusable(f"{file}: alias {alias!r} needs `name: PROVIDER/MODEL`, not {entry!r}")
-        settings = fields.get("settings") or {}
-        if not isinstance(settings, dict):
-            raise ModelUnusable(f"{file}: `settings` of alias {alias!r} must be a mapping, not {settings!r}")
-        date = fields.get("date")
-        aliases[str(alias)] = Alias(str(alias), fields["name"], settings, None if date is None else str(date), source)
+        fields: Json = {"name": entry} if isinstance(entry, str) else entry
+        stated = fields.get("date")
+        aliases[alias] = Alias(
+            alias, fields["name"], fields.get("settings") or {}, None if stated is None else str(stated), source
+        )
     return aliases
+
+
+def _mistakes(alias: object, entry: object) -> Iterator[Mistake]:
+    if not isinstance(alias, str) or not alias:
+        yield Mistake((str(alias),), "the name of an alias must be a text (put it in quotes)")
+    elif isinstance(entry, dict):
+        for key in entry:
+            if key not in _KEYS:
+                yield Mistake((alias, str(key)), yaml_mistakes.unknown_key(key, _KEYS))
+        if not isinstance(entry.get("name"), str) or not entry["name"]:
+            yield Mistake((alias, "name"), "must be the name of a model, PROVIDER/MODEL")
+        settings = entry.get("settings")
+        if settings is not None and not _is_json(settings):
+            yield Mistake((alias, "settings"), f"must be a mapping of texts and numbers, not {shown(settings)}")
+        if not isinstance(entry.get("date"), str | date | None):
+            yield Mistake((alias, "date"), f"must be a date, not {shown(entry['date'])}")
+    elif not isinstance(entry, str) or not entry:
+        yield Mistake((alias,), f"must be PROVIDER/MODEL, or a mapping with `name`, not {shown(entry)}")
+
+
+def _is_json(settings: object) -> bool:
+    try:
+        return isinstance(settings, dict) and bool(json.dumps(settings, allow_nan=False))
+    except (TypeError, ValueError):
+        return False

@@ -87,30 +87,36 @@ evaluation:
     ("text", "reason"),
     [
         ("", "task.yaml: is empty"),
-        ("- a\n", "task.yaml: must be a mapping of keys, not a list"),
+        ("- a\n", "task.yaml: must be a mapping of keys to values, not a list"),
         ("title: [\n", "task.yaml: line 2: expected the node content, but found '<stream end>'"),
         ("title: a\ntitle: b\n", "task.yaml: line 2: the key 'title' occurs twice"),
         ("a: &x [1]\nb: *x\n", "task.yaml: line 2: aliases are not allowed"),
         (b"title: caf\xe9\n", "task.yaml: is not UTF-8 (byte 10 is 0xe9)"),
         ("title: !!python/name:os.system x\n", "task.yaml: line 1: could not determine a constructor"),
-        (LEAST + "titel: x\n", "task.yaml: titel: unknown key"),
+        (LEAST + "titel: x\n", "task.yaml: line 4: titel: unknown key; did you mean title?"),
         ("kind: repair\nenvironments: [local]\n", "task.yaml: title: is missing"),
-        (LEAST.replace("T", "7", 1), "task.yaml: title: Input should be a valid string, not 7"),
-        (LEAST.replace("sandbox", "vm"), "task.yaml: environments.0: Input should be 'docker', 'sandbox' or 'local'"),
+        (LEAST.replace("T", "7", 1), "task.yaml: line 1: title: must be a text (put it in quotes), not 7"),
+        (
+            LEAST.replace("sandbox", "vm"),
+            "task.yaml: line 3: environments.0: must be 'docker', 'sandbox' or 'local', not 'vm'",
+        ),
         (LEAST.replace("sandbox", "docker"), "task.yaml: image: is missing, but environments has docker"),
-        (LEAST + "limits: {time: soon}\n", "task.yaml: limits.time: 'soon' is not a duration"),
-        (LEAST + "limits: {steps: 0}\n", "task.yaml: limits.steps: Input should be greater than 0, not 0"),
-        (LEAST + "resources: {memory: much}\n", "task.yaml: resources.memory: 'much' is not a size"),
-        (LEAST + "resources: {shm: 0}\n", "task.yaml: resources.shm: Input should be greater than 0"),
+        (LEAST + "limits: {time: soon}\n", "task.yaml: line 4: limits.time: 'soon' is not a duration"),
+        (LEAST + "limits: {steps: 0}\n", "task.yaml: line 4: limits.steps: must be greater than 0, not 0"),
+        (LEAST + "resources: {memory: much}\n", "task.yaml: line 4: resources.memory: 'much' is not a size"),
+        (LEAST + "resources: {shm: 0}\n", "task.yaml: line 4: resources.shm: must be greater than 0"),
         (
             LEAST + "resources: {ulimits: {files: 3}}\n",
-            "task.yaml: resources.ulimits: 'files' is not a ulimit; use one of as",
+            "task.yaml: line 4: resources.ulimits: 'files' is not a ulimit; use one of as",
         ),
-        (LEAST + "resources: {ulimits: {nofile: -1}}\n", "task.yaml: resources.ulimits.nofile: -1 is not a size"),
-        (LEAST + "workdir: work\n", "task.yaml: workdir: 'work' is not an absolute path"),
-        (LEAST + "network: maybe\n", "task.yaml: network: Input should be a valid boolean"),
+        (
+            LEAST + "resources: {ulimits: {nofile: -1}}\n",
+            "task.yaml: line 4: resources.ulimits.nofile: -1 is not a size",
+        ),
+        (LEAST + "workdir: work\n", "task.yaml: line 4: workdir: 'work' is not an absolute path"),
+        (LEAST + "network: maybe\n", "task.yaml: line 4: network: must be true or false, not 'maybe'"),
         (EVALUATED + "user: root\n", "task.yaml: user: the suite runs as root"),
-        (LEAST + "evaluation: {remove: [../x]}\n", "task.yaml: evaluation.remove: '../x' is not a path inside"),
+        (LEAST + "evaluation: {remove: [../x]}\n", "task.yaml: line 4: evaluation.remove: '../x' is not a path inside"),
         (LEAST + "evaluation: {withheld: [x]}\n", "task.yaml: evaluation.withheld: only docker"),
         (EVALUATED, "task.yaml: evaluation.suite: 'tests' is not a directory"),
         (LEAST + "evaluation: {suite: ../../etc}\n", "task.yaml: evaluation.suite: '../../etc' lies outside"),
@@ -122,6 +128,19 @@ evaluation:
 )
 def test_each_problem_is_one_line_that_names_its_place(tmp_path: Path, text: str | bytes, reason: str) -> None:
     assert refused(make(tmp_path, text)).startswith(reason)
+
+
+def test_all_mistakes_are_named_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = LEAST.replace("T", "7", 1) + "titel: x\nlimits:\n  steps: many\n  cost: -1\nnetwork: maybe\n"
+    assert refused(make(tmp_path, text)).split("; ") == [
+        "task.yaml: line 1: title: must be a text (put it in quotes), not 7",
+        "line 4: titel: unknown key",
+        "did you mean title?",
+        "line 6: limits.steps: 'many' is not a count",
+        "write a whole number, or 500k, 2M",
+        "line 7: limits.cost: must be greater than 0, not -1",
+        "line 8: network: must be true or false, not 'maybe'",
+    ]
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

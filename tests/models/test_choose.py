@@ -71,10 +71,16 @@ def test_a_user_s_aliases_override_the_built_in_ones(own_config):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("[1, 2]", "expected"),
-        ("opus: {nam: x}", "alias 'opus'"),
-        ("opus: [", "not valid YAML"),
-        ("opus: {name: x/y, settings: 3}", "settings"),
+        ("[1, 2]", "must be a mapping of aliases to models, not a list"),
+        ("opus: {nam: x}", "line 1: opus.nam: unknown key; did you mean name?; line 1: opus.name: must be the name of"),
+        (
+            "opus: a/b\n4: x/y\nsonnet: 3\n",
+            "line 2: 4: the name of an alias must be a text (put it in quotes); line 3:",
+        ),
+        ("opus: [", "line 1: expected the node content"),
+        ("opus: {name: x/y, settings: 3}", "line 1: opus.settings: must be a mapping"),
+        ("opus: {name: x/y, settings: {day: 2026-01-01}}", "opus.settings: must be a mapping of texts and numbers"),
+        ("opus: {name: x/y, date: [1]}", "opus.date: must be a date, not [1]"),
         (b"\xff\xfe\x00", "cannot read"),
     ],
 )

@@ -255,7 +255,7 @@ def test_defaults_come_from_the_users_file_and_flags_override_them(work: Path) -
     _write(work / "config" / "config.yaml", "step-limits: 3\n")
     rejected = solve(work, script(work, SUBMIT), "--dry-run")
     assert rejected.status == 2
-    assert "config.yaml: unknown key 'step-limits'" in rejected.err
+    assert "config.yaml: line 1: step-limits: unknown key; did you mean step-limit?" in rejected.err
 
 
 def _write(path: Path, text: str) -> Path:

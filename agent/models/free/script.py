@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import ValidationError
 
 from agent.models.bash_tool import BASH, COMMAND
@@ -28,11 +27,12 @@ from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.free.model import FreeModel
 from agent.models.growing import Replies
 from agent.models.protocol import CallFailure, Completion, ModelInfo, ModelUnusable, Request
+from trajectories import yaml_mistakes
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
 from trajectories.record.text import storable
 from trajectories.record.usage import Usage
-from trajectories.writing import excerpts
+from trajectories.yaml_mistakes import Mistake, Mistakes, shown
 
 _KEYS = ("text", "commands", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
 _FAIL_KEYS = ("error", "detail", "retry_after_s", "status")
@@ -71,7 +71,7 @@ class Turn:
 class ScriptModel(FreeModel):
     """A model that answers with the turns of a file, in order.
 
-    Raises: ModelUnusable naming file, turn and key.
+    Raises: ModelUnusable naming the file and all its mistakes.
     """
 
     def __init__(self, path: Path, typed: str) -> None:
@@ -114,94 +114,122 @@ class ScriptModel(FreeModel):
 def parse_script(data: bytes, file: str) -> list[Turn]:
     """Parse the turns of a script; failures at its end belong to a turn that gives up.
 
-    Raises: ModelUnusable naming file, turn and key.
+    Raises: ModelUnusable naming the file and all mistakes with line, turn and key.
     """
     try:
         text = data.decode("utf-8")
-        entries = json.loads(text) if file.endswith(".json") else yaml.safe_load(text)
+        return _turns(text, _entries(text, file))
     except UnicodeDecodeError as error:
         raise ModelUnusable(f"{file}: not UTF-8 (byte {error.start})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ModelUnusable(f"{file}: neither YAML nor JSON: {' '.join(str(error).split())}") from None
+    except Mistakes as mistakes:
+        raise ModelUnusable(f"{file}: {mistakes}") from None
+
+
+def _entries(text: str, file: str) -> list[Any]:
+    if file.endswith(".json"):
+        try:
+            entries = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Mistakes(f"is not JSON: {error}") from None
+    else:
+        entries = yaml_mistakes.load(text)
     if not isinstance(entries, list):
-        raise ModelUnusable(f"{file}: a script must be a list of turns, not {_kind(entries)}")
+        raise Mistakes(f"a script must be a list of turns, not {yaml_mistakes.kind_of(entries)}")
+    return entries
+
+
+def _turns(text: str, entries: list[Any]) -> list[Turn]:
     turns: list[Turn] = []
     failures: list[Failure] = []
-    for number, entry in enumerate(entries, start=1):
-        place = f"{file}: turn {number}"
-        if isinstance(entry, dict) and "fail" in entry:
-            if len(entry) > 1:
-                raise ModelUnusable(f"{place}: a turn with `fail` must have no other key")
-            failures.append(_failure(entry["fail"], place))
-            continue
-        turns.append(_turn(entry, tuple(failures), place))
-        failures = []
+    mistakes: list[Mistake] = []
+    for index, entry in enumerate(entries):
+        try:
+            if isinstance(entry, dict) and "fail" in entry:
+                failures.append(_failure(entry))
+            else:
+                turns.append(_turn(entry, tuple(failures)))
+                failures = []
+        except _Wrong as wrong:
+            mistakes.append(Mistake((index, *wrong.place), str(wrong), key=f"turn {index + 1}"))
+    if mistakes:
+        raise yaml_mistakes.located(text, mistakes)
     if failures:
         turns.append(Turn(failures=tuple(failures), gives_up=True))
     return turns
 
 
-def _turn(entry: Any, failures: tuple[Failure, ...], place: str) -> Turn:
+class _Wrong(Exception):
+    """A turn that cannot be used, with the place of the mistake within the turn."""
+
+    def __init__(self, reason: str, *place: str | int) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
+def _turn(entry: Any, failures: tuple[Failure, ...]) -> Turn:
     if isinstance(entry, str | list):
         entry = {"commands": entry}
     if not isinstance(entry, dict):
-        raise ModelUnusable(f"{place}: must be a command, a list of commands or a mapping, not {_kind(entry)}")
-    _check_keys(entry, _KEYS, place)
+        raise _Wrong(f"must be a command, a list of commands or a mapping, not {yaml_mistakes.kind_of(entry)}")
+    _check_keys(entry, _KEYS)
     commands = _value(entry, "commands", [])
     commands = [commands] if isinstance(commands, str) else commands
     if not isinstance(commands, list) or not all(isinstance(command, str) for command in commands):
-        raise ModelUnusable(f"{place}: commands must be texts (quote numbers and `true`), not {_shown(commands)}")
+        raise _Wrong(f"commands must be texts (quote numbers and `true`), not {shown(commands)}", "commands")
     calls = [(BASH, json.dumps({COMMAND: storable(command)})) for command in commands]
     return Turn(
-        text=_text(entry, "text", place),
-        calls=(*calls, *_calls(_value(entry, "calls", []), place)),
-        usage=_usage(_value(entry, "usage", {}), place),
-        finish_reason=_text(entry, "finish_reason", place) or None,
-        refusal=_text(entry, "refusal", place),
-        reply_delay_s=_seconds(entry, "reply_delay_s", place) or 0.0,
+        text=_text(entry, "text"),
+        calls=(*calls, *_calls(_value(entry, "calls", []))),
+        usage=_usage(_value(entry, "usage", {})),
+        finish_reason=_text(entry, "finish_reason") or None,
+        refusal=_text(entry, "refusal"),
+        reply_delay_s=_seconds(entry, "reply_delay_s") or 0.0,
         failures=failures,
     )
 
 
-def _calls(calls: Any, place: str) -> list[tuple[str, str]]:
+def _calls(calls: Any) -> list[tuple[str, str]]:
     parsed = []
     for call in calls if isinstance(calls, list) else [None]:
         if not isinstance(call, dict):
-            raise ModelUnusable(f"{place}: calls must be a list of {{name, arguments}}, not {_shown(calls)}")
-        _check_keys(call, ("name", "arguments"), place)
+            raise _Wrong(f"calls must be a list of {{name, arguments}}, not {shown(calls)}", "calls")
+        _check_keys(call, ("name", "arguments"), "calls")
         arguments = call.get("arguments", {})
         try:
             text = storable(arguments) if isinstance(arguments, str) else json.dumps(arguments, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise ModelUnusable(f"{place}: arguments must be a text or a JSON value: {error}") from None
-        parsed.append((_text(call, "name", place) or BASH, text))
+            raise _Wrong(f"arguments must be a text or a JSON value: {error}", "calls") from None
+        parsed.append((_text(call, "name", "calls") or BASH, text))
     return parsed
 
 
-def _usage(counts: Any, place: str) -> Usage:
+def _usage(counts: Any) -> Usage:
     try:
         usage = Usage.model_validate({**NO_TOKENS.model_dump(), **counts})
     except (ValidationError, TypeError):
         usage = None
     if usage is None or usage.total > MOST:
         names = ", ".join(Usage.model_fields)
-        raise ModelUnusable(f"{place}: usage must give token counts of {names}, not {_shown(counts)}")
+        raise _Wrong(f"usage must give token counts of {names}, not {shown(counts)}", "usage")
     return usage
 
 
-def _failure(fail: Any, place: str) -> Failure:
+def _failure(entry: dict[str, Any]) -> Failure:
+    fail = entry["fail"]
+    if len(entry) > 1:
+        raise _Wrong("a turn with `fail` must have no other key", "fail")
     if not isinstance(fail, dict):
-        raise ModelUnusable(f"{place}: fail must be a mapping with `error`, not {_shown(fail)}")
-    _check_keys(fail, _FAIL_KEYS, place)
+        raise _Wrong(f"fail must be a mapping with `error`, not {shown(fail)}", "fail")
+    _check_keys(fail, _FAIL_KEYS, "fail")
     error = next((kind for kind in get_args(FailureClass) if kind == fail.get("error")), None)
     if error is None:
         classes = ", ".join(get_args(FailureClass))
-        raise ModelUnusable(f"{place}: error {_shown(fail.get('error'))} is not one of {classes}")
+        raise _Wrong(f"error {shown(fail.get('error'))} is not one of {classes}", "fail", "error")
     status = fail.get("status")
     if status is not None and (type(status) is not int or not 100 <= status <= 599):
-        raise ModelUnusable(f"{place}: status must be an HTTP status from 100 to 599, not {_shown(status)}")
+        raise _Wrong(f"status must be an HTTP status from 100 to 599, not {shown(status)}", "fail", "status")
     return Failure(
-        error, _text(fail, "detail", place) or "as the script says", status, _seconds(fail, "retry_after_s", place)
+        error, _text(fail, "detail", "fail") or "as the script says", status, _seconds(fail, "retry_after_s", "fail")
     )
 
 
@@ -210,32 +238,22 @@ def _value(entry: dict[str, Any], key: str, default: Any) -> Any:
     return default if value is None else value
 
 
-def _text(entry: dict[str, Any], key: str, place: str) -> str:
+def _text(entry: dict[str, Any], key: str, *above: str) -> str:
     value = _value(entry, key, "")
     if not isinstance(value, str):
-        raise ModelUnusable(f"{place}: {key} must be a text, not {_shown(value)}")
+        raise _Wrong(f"{key} must be a text, not {shown(value)}", *above, key)
     return storable(value)
 
 
-def _seconds(entry: dict[str, Any], key: str, place: str) -> float | None:
+def _seconds(entry: dict[str, Any], key: str, *above: str) -> float | None:
     value = entry.get(key)
     if value is None or (type(value) in (int, float) and 0 <= value <= MOST):
         return None if value is None else float(value)
-    raise ModelUnusable(f"{place}: {key} must be a number of seconds, not {_shown(value)}")
+    raise _Wrong(f"{key} must be a number of seconds, not {shown(value)}", *above, key)
 
 
-def _check_keys(entry: dict[str, Any], keys: tuple[str, ...], place: str) -> None:
+def _check_keys(entry: dict[str, Any], keys: tuple[str, ...], *above: str) -> None:
     for key in entry:
         if key not in keys:
-            raise ModelUnusable(f"{place}: unknown key {_shown(key)}; keys are {', '.join(keys)}")
-
-
-def _kind(value: Any) -> str:
-    return "empty" if value is None else f"{type(value).__name__} {_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    try:
-        return excerpts.beginning(repr(value), 80)
-    except ValueError:
-        return "a number of thousands of digits"
+            reason = yaml_mistakes.unknown_key(key, keys)
+            raise _Wrong(f"{shown(key)}: {reason}", *above, str(key))
