@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from agent.trial.outcome import Outcome
     from trajectories.reading.summary import Summary
+    from trajectories.record.verdict import Verdict
 
 
 def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, as_list: bool = False) -> None:
@@ -20,11 +22,10 @@ def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, 
     from agent.cli.output import emit_json, stdout
 
     if as_json:
-        if as_list:
-            emit_json({"trials": [summary.model_dump(mode="json") for _, summary in results]})
-        else:
-            emit_json(results[0][1])
+        contents = [summary_json(summary, outcome.verdict) for outcome, summary in results]
+        emit_json({"trials": contents} if as_list else contents[0])
         return
+    from trajectories.record.layout import TrialFolder
     from trajectories.views.summary import summary_table
     from trajectories.views.verdict import print_verdict
 
@@ -32,7 +33,20 @@ def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, 
     for outcome, summary in results:
         console.print(summary_table(summary))
         if outcome.verdict is not None:
-            print_verdict(console, outcome.verdict)
+            folder = TrialFolder(outcome.directory)
+            print_verdict(console, outcome.verdict, logs=folder.evaluation, trial=outcome.directory)
+
+
+def summary_json(summary: Summary, verdict: Verdict | None) -> dict[str, Any]:
+    """Return a trial's summary as `--json` prints it: with the failed cases of the verdict that holds."""
+    from trajectories.reading.verdict_report import VerdictReport
+    from trajectories.record.layout import TrialFolder
+
+    content = summary.model_dump(mode="json")
+    if verdict is not None:
+        report = VerdictReport.with_cases(verdict, TrialFolder(Path(summary.trial)).verdict)
+        content["verdict"] = report.model_dump(mode="json")
+    return content
 
 
 def exit_with_status(outcomes: Sequence[Outcome]) -> None:

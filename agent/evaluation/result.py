@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from agent.trial.outcome import INTERRUPTED
 from benchmarks.task.task import Task
 from environments.protocol import Kind
-from trajectories.reading.summary import VerdictSummary
+from trajectories.reading.verdict_report import VerdictReport
 from trajectories.record.verdict import Verdict
 
 
@@ -21,7 +21,7 @@ class Evaluation(BaseModel):
     workspace: str
     task: str
     environment: Kind
-    verdict: VerdictSummary | None
+    verdict: VerdictReport | None
     why_none: str = ""
     logs: str | None
     """Directory of the evaluator's logs; None if they were not kept."""
@@ -39,14 +39,15 @@ def evaluated(
     verdict: Verdict | None,
     why_none: str,
     logs: Path | None,
+    file: Path | None,
 ) -> EvaluationResult:
-    """Return the result of an evaluation."""
+    """Return the result of an evaluation; `file` holds the whole verdict."""
     evaluation = Evaluation(
         trial=None if trial is None else str(trial),
         workspace=str(workspace),
         task=task.id,
         environment=kind,
-        verdict=None if verdict is None else VerdictSummary.of(verdict),
+        verdict=None if verdict is None else VerdictReport.with_cases(verdict, file),
         why_none=why_none,
         logs=None if logs is None else str(logs),
     )

@@ -59,7 +59,8 @@ def evaluate_trial(
             with nullcontext() if continues else _anew(record.folder, outcome, keep=_scored(events)):
                 event = evaluate(benchmark, judged, kind, recorder, exported, outcome)
     archive = directory / exported.path
-    return evaluated(directory, archive, judged, kind, event.verdict, event.why_none, record.folder.evaluation)
+    folder = record.folder
+    return evaluated(directory, archive, judged, kind, event.verdict, event.why_none, folder.evaluation, folder.verdict)
 
 
 def _not_ended(directory: Path, events: Sequence[BaseEvent]) -> str:

@@ -41,4 +41,5 @@ def evaluate_workspace(
                 (output / VERDICT).write_text(verdict.model_dump_json(indent=1) + "\n", encoding="utf-8")
         finally:
             remove_tree(base)
-    return evaluated(None, workspace, judged, kind, verdict, why_none, output)
+    file = None if output is None else output / VERDICT
+    return evaluated(None, workspace, judged, kind, verdict, why_none, output, file)

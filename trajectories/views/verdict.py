@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from trajectories.reading.verdict_report import failed_cases
 from trajectories.record.text import cut_middle, printable, quantity
-from trajectories.record.verdict import SystemChange, Verdict
+from trajectories.record.verdict import Case, SystemChange, Verdict
 
 _NOTE = 600
 """Number of characters of a note that are shown."""
+_EXAMPLES = 5
+"""Number of failed tests that are shown."""
+_REASON = 200
+"""Number of characters of a failed test's message that are shown."""
 _PATHS = 5
 """Number of changed paths that are shown."""
 
 
-def print_verdict(console: Console, verdict: Verdict) -> None:
-    """Print the verdict in a line, a table of its groups, and its notes."""
+def print_verdict(console: Console, verdict: Verdict, *, logs: Path | None = None, trial: Path | None = None) -> None:
+    """Print the verdict in a line, a table of its groups, the first tests that failed, and its notes.
+
+    `logs` is the directory of the evaluator's logs, and `trial` that of the trial, if there is one.
+    """
     if verdict.status == "error":
         console.print(Text(f"no verdict: the evaluator failed: {printable(verdict.error)}", "red"))
         _print_notes(console, verdict)
+        _print_places(console, verdict, logs, None)
         return
     word = "passed" if verdict.passed else "not passed"
     console.print(Text(f"verdict: {word}, quality {verdict.quality:.3f}", "bold"))
@@ -32,7 +43,42 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
     for name, group in verdict.groups.items():
         table.add_row(Text(printable(name)), str(group.passed), str(group.total))
     console.print(table)
+    _print_failures(console, failed_cases(verdict))
     _print_notes(console, verdict)
+    _print_places(console, verdict, logs, trial)
+
+
+def print_cases(console: Console, cases: Sequence[Case]) -> None:
+    """Print each case with its whole message."""
+    for case in cases:
+        console.print(Text(printable(f"{case.status:7} {case.id}"), "" if case.status == "passed" else "bold"))
+        if case.message:
+            lines = "".join(f"        {line}\n" for line in printable(case.message.rstrip("\n")).split("\n"))
+            console.print(Text(lines.rstrip("\n")), soft_wrap=True)
+
+
+def _print_failures(console: Console, failed: Sequence[Case]) -> None:
+    """Print the first tests that ran and failed, a line each."""
+    ran = [case for case in failed if case.status != "missing"][:_EXAMPLES]
+    if not ran:
+        return
+    more = ", for example" if len(failed) > len(ran) else ""
+    console.print(Text(f"{quantity(len(failed), 'test')} failed{more}:"))
+    for case in ran:
+        reason = " ".join(cut_middle(case.message, _REASON).split())
+        console.print(Text(printable(f"  {case.status:7} {case.id}{f': {reason}' if reason else ''}")), soft_wrap=True)
+
+
+def _print_places(console: Console, verdict: Verdict, logs: Path | None, trial: Path | None) -> None:
+    """Print where to look further after a verdict that is not passed."""
+    if verdict.passed:
+        return
+    if logs is not None and logs.is_dir():
+        console.print(Text(printable(f"logs: {logs}")), soft_wrap=True)
+    if trial is not None and failed_cases(verdict):
+        console.print(
+            Text(printable(f"all that failed: agent show {quote(str(trial))} --verdict --failed")), soft_wrap=True
+        )
 
 
 def _print_notes(console: Console, verdict: Verdict) -> None:

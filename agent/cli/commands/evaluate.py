@@ -54,7 +54,8 @@ def evaluate(
     if json:
         emit_json(evaluation)
     elif verdict is not None:
-        print_verdict(stdout(), verdict)
+        logs = None if evaluation.logs is None else Path(evaluation.logs)
+        print_verdict(stdout(), verdict, logs=logs, trial=None if evaluation.trial is None else Path(evaluation.trial))
     else:
         typer.echo(printable(f"no verdict: {evaluation.why_none}"))
     if status := exit_status(evaluation):
