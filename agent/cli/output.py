@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +47,53 @@ def stdout() -> Console:
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+@contextmanager
+def paged() -> Iterator[Console]:
+    """Yield a console for a long result: through the user's pager on a terminal, otherwise standard output.
+
+    The pager is `$PAGER` or `less`; without one, and with `PAGER=cat` or an empty one, nothing is paged. The result
+    ends silently if the user leaves the pager.
+    """
+    typed = shlex.split(os.environ.get("PAGER", "less"))
+    if not typed or typed == ["cat"] or not (sys.stdout.isatty() and sys.stdin.isatty()) or not shutil.which(typed[0]):
+        yield stdout()
+        return
+    plain = stdout()
+    pager = subprocess.Popen(typed, stdin=subprocess.PIPE, text=True, env={"LESS": "FRX", **os.environ})
+    assert pager.stdin is not None
+    try:
+        yield _console_for_pipe()(
+            file=pager.stdin,
+            force_terminal=plain.is_terminal,
+            width=plain.width,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+    except BrokenPipeError:
+        pass
+    finally:
+        with suppress(BrokenPipeError):
+            pager.stdin.close()
+        while True:
+            try:
+                pager.wait()
+                break
+            except KeyboardInterrupt:  # the pager handles Ctrl-C itself
+                continue
+
+
+def _console_for_pipe() -> type[Console]:
+    from rich.console import Console
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """Let the error through; rich would end the process."""
+            raise BrokenPipeError
+
+    return Piped
 
 
 def stderr() -> Console:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,6 +27,7 @@ def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, 
         emit_json({"trials": contents} if as_list else contents[0])
         return
     from trajectories.record.layout import TrialFolder
+    from trajectories.record.text import printable
     from trajectories.views.summary import summary_table
     from trajectories.views.verdict import print_verdict
 
@@ -35,6 +37,14 @@ def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, 
         if outcome.verdict is not None:
             folder = TrialFolder(outcome.directory)
             print_verdict(console, outcome.verdict, logs=folder.evaluation, trial=outcome.directory)
+        typer.echo(printable(f"next: {_next_command(outcome)} {quote(str(outcome.directory))}"), err=True)
+
+
+def _next_command(outcome: Outcome) -> str:
+    """Return the command that a user would most likely give next."""
+    if outcome.interrupted or outcome.exit.reason in ("infrastructure", "user"):
+        return "agent resume"
+    return "agent evaluate" if outcome.evaluator_failed else "agent show"
 
 
 def summary_json(summary: Summary, verdict: Verdict | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ belong to no step, unless the trial was resumed after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from trajectories.errors import RecordError
@@ -48,3 +48,17 @@ def read_step(trial: Path, step: int) -> list[Event]:
 def until_step(events: Iterable[Event], step: int) -> list[Event]:
     """Return the events up to the end of a step, its snapshot and checkpoint included."""
     return [event for current, event in _with_steps(events) if current <= step]
+
+
+def from_step(trial: Path, events: Sequence[Event], step: int) -> Sequence[Event]:
+    """Return the events from the beginning of a step on, to the end of the record.
+
+    Raises: RecordError for a step that the trial does not have.
+    """
+    last = 0
+    for index, event in enumerate(events):
+        if isinstance(event, CallStarted):
+            last = event.step
+        if last >= step:
+            return events[index:]
+    raise RecordError(f"{trial}: there is no step {step}; the last is {last}")

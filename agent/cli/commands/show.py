@@ -13,6 +13,19 @@ from agent.cli.options import JsonOption, RunsOption, TrialArgument
 def show(
     trial: TrialArgument,
     step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Print only this step, in full.")] = None,
+    first: Annotated[
+        int | None, typer.Option("--from", min=0, metavar="N", help="Print the steps from this one on.")
+    ] = None,
+    tail: Annotated[int | None, typer.Option(min=1, metavar="N", help="Print only the last N steps.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STEP.NUMBER",
+            help="Write the whole output of this command to standard output, byte for byte: `3.1` is the first command "
+            "of step 3, `3.1.stderr` its standard error if that was recorded apart.",
+            show_default=False,
+        ),
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing while the trial runs.")] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Write trial.json and the other derived files again.")
@@ -20,70 +33,121 @@ def show(
     verdict: Annotated[
         bool, typer.Option("--verdict", help="Print only the verdict that holds, with the messages of all tests.")
     ] = False,
-    failed: Annotated[bool, typer.Option("--failed", help="With --verdict: only the tests that failed.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Print only the tests that failed; goes with --verdict.")
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Check the record; report the first inconsistency.")] = False,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Print a trial: overview, one step, or live."""
-    from agent.cli.output import emit_json, stdout
-    from agent.cli.results import summary_json
     from agent.config import runs_dir
     from agent.errors import UserError
-    from trajectories.reading.reader import read_events
     from trajectories.reading.runs import find_trial
-    from trajectories.reading.steps import read_step
-    from trajectories.reading.summary import summarize
-    from trajectories.reading.verdict_report import verdict_of
 
-    directory = find_trial(trial, runs_dir(runs))
+    parts = {"--step": step, "--from": first, "--tail": tail, "--output": output}
+    parts |= {"--follow": follow or None, "--verdict": verdict or None, "--check": check or None}
+    named = [option for option, value in parts.items() if value is not None]
+    if len(named) > 1:
+        raise UserError(f"{' and '.join(named)} name different parts of a trial: give one of them")
+    if json and named and named[0] not in ("--step", "--verdict", "--check"):
+        raise UserError(f"{named[0]} has no JSON: use it without --json")
     if failed and not verdict:
         raise UserError("--failed selects tests of a verdict: use it with --verdict")
-    if verdict:
-        if check or follow or rebuild or step is not None:
-            raise UserError("--verdict prints one part: use it without --check, --follow, --rebuild and --step")
-        _verdict(directory, only_failed=failed, as_json=json)
-        return
-    if check:
-        if follow or rebuild or step is not None:
-            raise UserError("--check reads the whole record: use it without --follow, --rebuild and --step")
-        _check(directory, as_json=json)
-        return
+    directory = find_trial(trial, runs_dir(runs))
     if rebuild:
         from trajectories.writing.derived import write_conveniences
 
         write_conveniences(directory)
-    if follow:
-        if json or step is not None:
-            raise UserError("--follow prints a trial while it runs: use it without --json and --step")
+    if output is not None:
+        _output(directory, output)
+    elif verdict:
+        _verdict(directory, only_failed=failed, as_json=json)
+    elif check:
+        _check(directory, as_json=json)
+    elif follow:
         _follow(directory)
-        return
-    events = list(read_events(directory)) if step is None else read_step(directory, step)
-    from trajectories.reading.family import family
+    elif step is not None:
+        _step(directory, step, as_json=json)
+    elif json:
+        _overview_json(directory)
+    else:
+        _overview(directory, first, tail)
 
-    if json:
-        if step is None:
-            _, member = family(directory)
-            forks = [{"trial": str(child.directory), "step": child.step} for child in member.children]
-            content = summary_json(summarize(directory, events), verdict_of(events))
-            emit_json({**content, "forks": forks})
-        else:
-            emit_json({"step": step, "events": [event.model_dump(mode="json", by_alias=True) for event in events]})
+
+def _step(directory: Path, step: int, *, as_json: bool) -> None:
+    from agent.cli.output import emit_json, paged
+    from trajectories.reading.steps import read_step
+    from trajectories.views.trial import TrialView
+
+    events = read_step(directory, step)
+    if as_json:
+        emit_json({"step": step, "events": [event.model_dump(mode="json", by_alias=True) for event in events]})
         return
+    with paged() as console:
+        view = TrialView(console, full=True)
+        for event in events:
+            view.show(event)
+
+
+def _overview_json(directory: Path) -> None:
+    from agent.cli.output import emit_json
+    from agent.cli.results import summary_json
+    from trajectories.reading.family import family
+    from trajectories.reading.reader import read_events
+    from trajectories.reading.summary import summarize
+    from trajectories.reading.verdict_report import verdict_of
+
+    events = list(read_events(directory))
+    _, member = family(directory)
+    forks = [{"trial": str(child.directory), "step": child.step} for child in member.children]
+    emit_json({**summary_json(summarize(directory, events), verdict_of(events)), "forks": forks})
+
+
+def _overview(directory: Path, first: int | None, tail: int | None) -> None:
+    """Print the steps from `first` on, or the last `tail` ones, or all, and the summary."""
+    from agent.cli.output import paged
+    from trajectories.reading.family import family
+    from trajectories.reading.reader import read_events
+    from trajectories.reading.steps import from_step
+    from trajectories.reading.summary import summarize
+    from trajectories.views.family import family_tree
     from trajectories.views.summary import summary_table
     from trajectories.views.trial import TrialView
 
-    console = stdout()
-    view = TrialView(console, full=step is not None)
-    for event in events:
-        view.show(event)
-    if step is None:
-        console.print(summary_table(summarize(directory, events)))
+    events = list(read_events(directory))
+    summary = summarize(directory, events)
+    if tail is not None:
+        first = max(0, summary.steps - tail + 1)
+    with paged() as console:
+        view = TrialView(console)
+        for event in events if first is None else from_step(directory, events, first):
+            view.show(event)
+        console.print(summary_table(summary))
         root, member = family(directory)
         if root.children:
-            from trajectories.views.family import family_tree
-
             console.print(family_tree(root, member))
+
+
+def _output(directory: Path, name: str) -> None:
+    """Write the kept bytes of a command's output, and a note if these are not all."""
+    import sys
+
+    from trajectories.reading.outputs import output_bytes, recorded_output
+    from trajectories.record.text import quantity
+
+    recorded = recorded_output(directory, name)
+    for piece in output_bytes(directory, recorded):
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+    if not recorded.complete:
+        typer.echo("note: the file that this trial was imported from holds only a part of this output", err=True)
+    elif recorded.kept < recorded.bytes:
+        typer.echo(
+            f"note: {quantity(recorded.bytes, 'byte')} were printed, of which {recorded.kept} are kept", err=True
+        )
+    if recorded.masked:
+        typer.echo("note: secrets are masked in this output", err=True)
 
 
 def _verdict(directory: Path, *, only_failed: bool, as_json: bool) -> None:
