@@ -14,7 +14,6 @@ from urllib.parse import quote, quote_plus
 import httpx
 import pytest
 
-from agent.models.free.script import _shown
 from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.failures import failure_of
 from agent.models.redaction import one_line
@@ -22,7 +21,6 @@ from benchmarks.judging.junit import parse
 from benchmarks.judging.submission import build_failure, main_line
 from benchmarks.programbench.official.log_errors import last_error
 from benchmarks.programbench.official.results import _first_line, _message
-from benchmarks.task.yaml_file import _short
 from environments.link import ProcessLink
 from environments.protocol import Execution
 from environments.wire.incoming import Incoming
@@ -38,6 +36,7 @@ from trajectories.record.paths import to_text
 from trajectories.writing import excerpts
 from trajectories.writing.masking import MASK, Masker
 from trajectories.writing.recorder import Recorder
+from trajectories.yaml_mistakes import shown
 
 KEY = "qx7-Zr4tVb9mKp2LwJ8sYd6GfH3"
 ODD = "q\"7\\Zr4/t V%b9'mKp+2=Lwé8\tYd"
@@ -128,8 +127,7 @@ CUTS: dict[str, Callable[[str], str]] = {
     "the message of the official evaluator": lambda text: _message({"message": text}),
     "the first line of a warning": _first_line,
     "the log of the official evaluator": last_error,
-    "a value in a script": _shown,
-    "a value in a task": _short,
+    "a value in a file": shown,
     "the reason of a judge": lambda text: _answer("tracing", {"violated": False, "why": text}, 1).why,
 }
 
