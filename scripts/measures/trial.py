@@ -1,18 +1,23 @@
-"""Measures of a whole trial: a step, `--help`, a trial that submits at once, the prompt's cached prefix."""
+"""Measures of a whole trial: a step, `--help`, a trial that submits at once, the live view, the prompt's prefix."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
+from agent.cli.progress.live import EVERY_S, LiveView
+from agent.cli.progress.state import ProgressState
 from agent.loop.actions import SUBMIT
 from scripts.measures.figures import Figure, command, cpu_in_turn, interleaved, median_gap, timed
 from trajectories.reading.reader import read_events
-from trajectories.record.events import CallFinished
+from trajectories.record.events import ActionStarted, CallFinished, Limits
+from trajectories.writing.recorder import Recorder
 
 AGENT = (sys.executable, "-m", "agent.cli.main")
 TASK = "demo/ledger"
@@ -22,6 +27,7 @@ def measure() -> Iterator[Figure]:
     """Yield all figures, the quickest first."""
     yield help_time()
     yield from prefix_cache()
+    yield from live_view()
     yield step_time()
     yield whole_trial()
 
@@ -93,6 +99,37 @@ def prefix_cache() -> Iterator[Figure]:
             f"smallest of {len(shares)} calls",
             at_least=True,
         )
+
+
+def live_view(times: int = 2000) -> Iterator[Figure]:
+    """Compare queueing an event for the live view with writing it, and measure the drawing on a large terminal."""
+    master, slave = os.openpty()
+    termios.tcsetwinsize(slave, (60, 200))
+    with tempfile.TemporaryDirectory() as folder, os.fdopen(slave, "w") as stream:
+        view = LiveView(ProgressState("demo/ledger by opus in docker", Limits()), stream)
+        recorder = Recorder(Path(folder))
+        starts = [ActionStarted(action=f"{step}.1", step=step, script="x " * 500, deadline_s=9) for step in range(8)]
+        written = timed(lambda: recorder.append(starts[0]), times)
+        queued = timed(lambda: view.feed(starts[0]), times)
+        for start in starts:
+            view.feed(start)
+        drawn = timed(lambda: view.frame(ended=False), times // 10)
+        recorder.close()
+    os.close(master)
+    yield Figure(
+        "an event for the live view, against writing it",
+        queued / written,
+        "",
+        0.1,
+        f"{queued * 1e6:.1f} us against {written * 1e6:.1f} us",
+    )
+    yield Figure(
+        "share of a core that draws the live view on 200x60",
+        drawn / EVERY_S,
+        "",
+        0.02,
+        f"{drawn * 1000:.2f} ms every {EVERY_S:g} s",
+    )
 
 
 def solve(folder: str, model: str, *options: str) -> Path:

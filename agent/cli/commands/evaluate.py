@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from agent.cli.options import JsonOption, RunsOption, env_option
-
-if TYPE_CHECKING:
-    from trajectories.record.events import BaseEvent
 
 
 def evaluate(
@@ -41,6 +38,7 @@ def evaluate(
     The verdict on a trial is added to its record.
     """
     from agent.cli.output import emit_json, stdout
+    from agent.cli.progress import progress_of_evaluation
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
     from agent.evaluation.evaluate import evaluate_any
@@ -48,9 +46,10 @@ def evaluate(
     from trajectories.record.text import printable
     from trajectories.views.verdict import print_verdict
 
-    evaluation, verdict = evaluate_any(
-        source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=_Progress()
-    )
+    with progress_of_evaluation(source) as observer:
+        evaluation, verdict = evaluate_any(
+            source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=observer
+        )
     if json:
         emit_json(evaluation)
     elif verdict is not None:
@@ -60,21 +59,3 @@ def evaluate(
         typer.echo(printable(f"no verdict: {evaluation.why_none}"))
     if status := exit_status(evaluation):
         raise typer.Exit(status)
-
-
-class _Progress:
-    """Prints a line for each warning and for the start of the evaluation."""
-
-    def feed(self, event: BaseEvent) -> None:
-        from trajectories.record.events import EvaluationStarted, Warned
-        from trajectories.record.text import printable
-
-        if isinstance(event, Warned):
-            typer.echo(printable(event.text), err=True)
-        elif isinstance(event, EvaluationStarted):
-            typer.echo(f"evaluating with {printable(event.evaluator)}", err=True)
-
-    def note(self, line: str) -> None:
-        from trajectories.record.text import printable
-
-        typer.echo(printable(line), err=True)

@@ -1,10 +1,13 @@
-"""Progress of a running trial, on standard error: a live view in a terminal, otherwise one line per step.
+"""Progress of a running trial or evaluation, on standard error.
 
-Both views are fed with the recorded events only. `state` is what they show, `live` and `lines` are the views.
+A terminal shows a live view, everything else gets one line for each step. Both are fed with recorded events and with
+notes that no event holds. `state` is what they show, `live` and `lines` are the views, `page` are the lines of the live
+one and `region` draws them.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,21 +17,33 @@ from agent.cli.progress.lines import LineView
 from agent.cli.progress.live import LiveView
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
-from trajectories.record.events import BaseEvent
+from trajectories.record.events import BaseEvent, Limits
 
 if TYPE_CHECKING:
     from agent.trial.order import Order
+
+_PLAIN_TERMINALS = ("", "dumb", "unknown")
 
 
 @contextmanager
 def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[ProgressView]:
     """Show the progress of a trial until the end of the `with`; `before` are the events of a trial that is resumed."""
-    with _view(order, before) as view:
+    model = order.model.info.ref
+    if model.name == "human":
+        yield ProgressView()  # the person sees the trial itself
+        return
+    title = f"{order.task.id} by {model.asked} in {order.spec.kind}"
+    with _view(ProgressState(title, order.limits, before)) as view:
         yield view
 
 
-def _view(order: Order, before: Iterable[BaseEvent]) -> ProgressView:
-    if order.model.info.ref.name == "human":
-        return ProgressView()  # the person sees the trial itself
-    state = ProgressState(order.limits, before)
-    return LiveView(state) if sys.stderr is not None and sys.stderr.isatty() else LineView(state)
+@contextmanager
+def progress_of_evaluation(name: str) -> Iterator[ProgressView]:
+    """Show the progress of an evaluation by itself until the end of the `with`."""
+    with _view(ProgressState(f"evaluation of {name}", Limits())) as view:
+        yield view
+
+
+def _view(state: ProgressState) -> ProgressView:
+    drawn = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "") not in _PLAIN_TERMINALS
+    return LiveView(state, sys.stderr) if drawn else LineView(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
@@ -20,6 +21,8 @@ from trajectories.record.events import (
 from trajectories.record.text import printable
 from trajectories.writing import excerpts
 
+_COMMAND_WIDTH = 100
+
 
 class LineView(ProgressView):
     """Lines on standard error."""
@@ -30,7 +33,7 @@ class LineView(ProgressView):
     def feed(self, event: BaseEvent) -> None:
         """Print the event's line, if it has one."""
         state = self._state
-        state.feed(event)
+        state.feed(event, time.monotonic())
         match event:
             case TrialStarted():
                 line = f"trial {event.trial}: {event.task.id} by {event.model.asked} in {event.environment}"
@@ -40,7 +43,11 @@ class LineView(ProgressView):
                 for loss in event.lost:
                     self.note(f"note: {loss}")
             case ActionFinished():
-                self.note(f"step {event.step}   {state.result}   {state.cost()}   $ {state.command}")
+                command = state.command
+                script = command.script
+                if len(script) > _COMMAND_WIDTH:
+                    script = script[: _COMMAND_WIDTH - 3] + "..."
+                self.note(f"step {event.step}   {command.result}   {state.cost()}   $ {script}")
             case CallFailed() | Warned() | Snapshot(complete=False):
                 self.note(state.warning)
             case Exited() | EvaluationStarted():
