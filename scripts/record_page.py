@@ -17,6 +17,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from trajectories.reading.lines import complete_lines
+from trajectories.reading.migration import Migration, version_of
 from trajectories.record.base import BaseEvent
 from trajectories.record.events import SCHEMA_VERSION, Known
 
@@ -43,11 +45,14 @@ prints it as JSON Schema.
 
 ## Promises
 
-- A record of an older minor version can be read by every later version of Retrace.
+- A record of an older version can be read by every later version of Retrace. A record of a newer major version is
+  refused.
 - Fields and types of event may be added at any time. A reader ignores fields that it does not know, and keeps events
   of a type that it does not know in their place.
+- A cause may be added to a reason of an exit at any time, and so may the reason (`why`) of a message or a pause. A
+  reader decides by the exit's reason, and takes such a word as it stands.
 - A type of event, a field and the meaning of a field are never removed or changed within a major version. A new word in
-  a closed set, for example a new cause of an exit, needs a new major version.
+  another closed set needs a new major version.
 - `null` means unknown. It never means 0.
 - Events are append-only. A message is written once, and later calls refer to it.
 - Contents that do not stand in an event are files in `blobs/`, named by their sha256.
@@ -183,13 +188,10 @@ def _examples() -> dict[str, str]:
 def _recorded() -> Iterator[dict[str, Any]]:
     for folder in RECORDS:
         for path in sorted(Path(folder).rglob("events.jsonl")):
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(event, dict) and "type" in event:
-                    yield event
+            migration = None
+            for _, line in complete_lines(path):
+                migration = migration or Migration(version_of(line))
+                yield from map(json.loads, migration.lines(line))
 
 
 def _shortened(value: Any) -> Any:

@@ -27,5 +27,5 @@ def finish(order: Order, recorder: Recorder, standing: Standing) -> Outcome:
         outcome.interrupted = True
         return outcome
     if order.evaluate:
-        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
+        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome, standing.evaluations)
     return outcome

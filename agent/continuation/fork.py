@@ -47,6 +47,7 @@ class Fork:
 
     steps: int = 0
     snapshot: int | None = None
+    evaluations: int = 0
 
     @property
     def runs_all(self) -> bool:

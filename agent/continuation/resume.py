@@ -67,6 +67,11 @@ class Resume:
         """See `Start`."""
         return self.standing.snapshot
 
+    @property
+    def evaluations(self) -> int:
+        """See `Start`."""
+        return self.standing.evaluations
+
     def first_event(self, order: Order) -> TrialStarted:
         """See `Start`; the record has it already."""
         return self.standing.start

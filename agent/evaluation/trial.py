@@ -57,7 +57,7 @@ def evaluate_trial(
                     exported = exported_again(directory, recorder)
             continues = not changed and _continues(events, exported.sha256)
             with nullcontext() if continues else _anew(record.folder, outcome, keep=_scored(events)):
-                event = evaluate(benchmark, judged, kind, recorder, exported, outcome)
+                event = evaluate(benchmark, judged, kind, recorder, exported, outcome, standing.evaluations)
     archive = directory / exported.path
     folder = record.folder
     return evaluated(directory, archive, judged, kind, event.verdict, event.why_none, folder.evaluation, folder.verdict)
@@ -102,7 +102,7 @@ def _anew(folder: TrialFolder, outcome: Outcome, *, keep: bool) -> Iterator[None
 def _continues(events: Sequence[BaseEvent], workspace_sha256: str) -> bool:
     """Report if the last evaluation was of this workspace, and none has come to a score."""
     last = next((event for event in reversed(events) if isinstance(event, EvaluationStarted)), None)
-    return last is not None and last.workspace_sha256 == workspace_sha256 and not _scored(events)
+    return last is not None and last.submission.sha256 == workspace_sha256 and not _scored(events)
 
 
 def _scored(events: Sequence[BaseEvent]) -> bool:

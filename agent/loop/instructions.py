@@ -16,7 +16,7 @@ class Say:
 
     role: Literal["system", "user", "tool"]
     content: str
-    why: Why
+    why: Why | str
     tool_call_id: str | None = None
     action: str | None = None
 

@@ -92,7 +92,7 @@ class Replay:
                     if event.action not in self._report.not_replayed:
                         self._report.not_replayed.append(event.action)
                 case ActionFinished() if started is not None and event.action == started.action:
-                    if _had_effects(event):
+                    if _had_effects(event) and started.script is not None:
                         self._compare_action(started, event, environment, outputs)
                         if workspaces is not None and in_step[event.step] > 1:
                             workspaces.note(event.action)
@@ -125,7 +125,7 @@ class Replay:
         end_recorded = recorded.ended != "unknown"
         ends_equal = _end_of(recorded) == _end_of(result)
         report.returncodes_equal += ends_equal
-        streams = outputs.streams(started.script, recorded, result)
+        streams = outputs.streams(started.command, recorded, result)
         comparisons = [stream.comparison for stream in streams or ()]
         if streams is not None:
             report.outputs_identical += all(comparison.identical for comparison in comparisons)
@@ -149,7 +149,7 @@ class Replay:
 
     def _execute(self, started: ActionStarted, environment: Environment, *, separate: bool = False) -> Execution:
         return environment.execute(
-            for_shell(started.script, self._start.shell),
+            for_shell(started.command, self._start.shell),
             deadline_s=started.deadline_s or self._start.order.limits.command_s,
             separate=separate,
         )

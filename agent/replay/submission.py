@@ -28,7 +28,7 @@ class Submitting:
     def compare(self, command: ActionStarted, replayed: Execution, outputs: OutputComparison) -> ComparedStream | None:
         """Compare what a command hands in with the recorded submission; None if it does not submit."""
         text = submitted(bytes(replayed.output)) if replayed.exit_code == 0 else None
-        return None if text is None else outputs.compare(self.text, text, command.script, None)
+        return None if text is None else outputs.compare(self.text, text, command.command, None)
 
 
 def submitting(first: TrialStarted, events: list[Event]) -> Submitting | None:

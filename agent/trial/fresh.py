@@ -17,6 +17,7 @@ class Fresh:
 
     steps: int = 0
     snapshot: int | None = None
+    evaluations: int = 0
 
     def first_event(self, order: Order) -> TrialStarted:
         """See `Start`."""

@@ -67,7 +67,7 @@ def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) ->
         if lease is not None:
             exported = export(recorder, lease.environment, outcome)
     if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
-        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome)
+        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome, start.evaluations)
     return outcome
 
 

@@ -44,6 +44,10 @@ class Start(Protocol):
     def snapshot(self) -> int | None:
         """Step of the last snapshot in the record; None if there is none yet."""
 
+    @property
+    def evaluations(self) -> int:
+        """Number of evaluations that the record holds already."""
+
     def first_event(self, order: Order) -> TrialStarted:
         """Return event 0 of a new record; the trial's name, attempt and identity are filled in later."""
 

@@ -10,7 +10,7 @@ from agent.trial.outcome import INTERRUPTED, Outcome
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from trajectories.interrupts import interruptible
-from trajectories.record.events import Evaluated, EvaluationStarted, WorkspaceExported
+from trajectories.record.events import Evaluated, EvaluationStarted, Submission, WorkspaceExported
 from trajectories.record.layout import TrialFolder
 from trajectories.record.verdict import Verdict
 from trajectories.writing.masking import Masker
@@ -24,14 +24,16 @@ def evaluate(
     recorder: Recorder,
     exported: WorkspaceExported | None,
     outcome: Outcome,
+    evaluations: int,
 ) -> Evaluated:
-    """Score a trial's workspace, and record the verdict or why there is none.
+    """Score a trial's workspace, and record the verdict or why there is none; `evaluations` were begun before.
 
     Files that an earlier evaluation left behind stay where they are: the evaluator may continue from there.
     """
     reason = "there is no workspace to evaluate"
     if exported is not None:
-        recorder.append(EvaluationStarted(evaluator=benchmark.name, workspace_sha256=exported.sha256))
+        submission = Submission(kind="archive", sha256=exported.sha256)
+        recorder.append(EvaluationStarted(evaluation=evaluations + 1, evaluator=benchmark.name, submission=submission))
         recorder.sync()
         archive = recorder.directory / exported.path
         scratch = TrialFolder(recorder.directory).evaluation

@@ -108,7 +108,7 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
             case WorkspaceExported():
                 exported = event
             case EvaluationStarted():
-                of_sha256, evaluated = event.workspace_sha256, None
+                of_sha256, evaluated = event.submission.sha256 or "", None
             case Evaluated() if exported is not None:
                 evaluated = event if of_sha256 == exported.sha256 else None
             case Snapshot(step=0):

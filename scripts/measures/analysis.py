@@ -20,7 +20,7 @@ _RECORDINGS = Path("docs/recordings")
 def measure() -> Iterator[Figure]:
     """Yield all figures."""
     trials = {path.parent: list(read_events(path.parent)) for path in sorted(_RECORDINGS.glob("*/events.jsonl"))}
-    scripts = [event.script for events in trials.values() for event in events if isinstance(event, ActionStarted)]
+    scripts = [event.command for events in trials.values() for event in events if isinstance(event, ActionStarted)]
     parser = load("tree_sitter", "measuring").Parser(grammar("tree_sitter_bash", "measuring"))
     sources = [parseable(script) for script in scripts]
     parse, read, sort, apply = (

@@ -23,6 +23,7 @@ from trajectories.record.events import (
     ModelRef,
     Reply,
     Skipped,
+    Submission,
     TaskRef,
     TextRef,
     TrialStarted,
@@ -144,7 +145,8 @@ def evaluated(
     )
     verdict = Verdict(**outcome, evaluator=evaluator, isolation="docker")
     recorder = Recorder(trial, after=last)
-    recorder.append(EvaluationStarted(evaluator="programbench", workspace_sha256=sha256))
+    submission = Submission(kind="archive", sha256=sha256)
+    recorder.append(EvaluationStarted(evaluation=1, evaluator="programbench", submission=submission))
     recorder.append(Evaluated(verdict=verdict))
     recorder.close()
     return result

@@ -20,6 +20,7 @@ from trajectories.record.events import (
     PanelStarted,
     PriceRef,
     Reply,
+    Submission,
     TaskRef,
     TextRef,
     TrialStarted,
@@ -110,7 +111,9 @@ def record(
     if exit is not None:
         recorder.append(Exited(exit=Exit.of(exit), steps=steps))
     if exit is not None and verdict:
-        recorder.append(EvaluationStarted(evaluator="made", workspace_sha256="0"))
+        recorder.append(
+            EvaluationStarted(evaluation=1, evaluator="made", submission=Submission(kind="archive", sha256="0"))
+        )
         recorder.append(
             Evaluated(
                 verdict=Verdict(

@@ -193,7 +193,7 @@ def test_a_missing_archive_is_rebuilt_from_the_last_snapshot(work: Path) -> None
     events = list(read_events(trial))
     exports = [event for event in events if isinstance(event, WorkspaceExported)]
     (started,) = [event for event in events if isinstance(event, EvaluationStarted)]
-    assert started.workspace_sha256 == exports[-1].sha256
+    assert started.submission.sha256 == exports[-1].sha256
     assert consistent(work, trial)
     assert agent(work, "resume", str(trial)).status == 0
 

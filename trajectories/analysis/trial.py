@@ -98,15 +98,15 @@ class _Analyzer:
                 self._exit = event.exit.cause
 
     def _action(self, event: ActionStarted) -> None:
-        kind, parsed = classify(event.script, self._reference)
+        kind, parsed = classify(event.command, self._reference)
         if event.action not in self._addresses:  # a command that a crash interrupted starts again
             self._addresses.add(event.action)
             self._actions[kind] += 1
             self._unparsed += not parsed
         if self._sequence:
             self._sequence[-1] = first([kind, *(earlier for earlier in self._sequence[-1:] if earlier)])
-        self._started[event.action] = (event.script, kind)
-        self._commands[event.action] = " ".join(event.script[: 4 * _COMMAND_SHOWN].split())[:_COMMAND_SHOWN]
+        self._started[event.action] = (event.command, kind)
+        self._commands[event.action] = " ".join(event.command[: 4 * _COMMAND_SHOWN].split())[:_COMMAND_SHOWN]
 
     def _finished(self, event: ActionFinished) -> None:
         script, kind = self._started.pop(event.action, ("", "other"))

@@ -50,7 +50,7 @@ class Actions:
     def feed(self, event: Event) -> Iterator[str]:
         match event:
             case CallStarted():
-                for action in sorted(self._unobserved):
+                for action in sorted(self._unobserved) if event.message_ids is not None else ():
                     yield f"action {action} has no observation before the next call"
                 self._unobserved.clear()
             case CallFinished():

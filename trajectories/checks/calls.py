@@ -1,8 +1,12 @@
-"""Calls and the conversation: every outcome has its call, and every request holds exactly the messages before it."""
+"""Calls and the conversation: every outcome has its call, and every request holds exactly the messages before it.
+
+Each thread has a conversation and calls of its own; steps are counted over all threads.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 
 from trajectories.checks.usage_sums import does_not_add_up
@@ -13,84 +17,98 @@ from trajectories.record.usage import Costs
 _SHOWN = 5
 
 
+class _Thread:
+    """One thread of the agent: its conversation, and its call in flight."""
+
+    def __init__(self) -> None:
+        self.conversation = Conversation()
+        self.turns = 0
+        self.in_flight: CallStarted | None = None
+        self.last: CallStarted | None = None
+        self.failed: CallFailed | None = None
+        self.resumed = False
+
+
 class Calls:
     """Rule `calls`. After `resumed`, a call that was in flight may have been left without an outcome."""
 
     name = "calls"
 
     def __init__(self) -> None:
-        self._conversation = Conversation()
+        self._threads: defaultdict[str | None, _Thread] = defaultdict(_Thread)
         self._ids: set[str] = set()
-        self._turns = 0
         self._steps = 0
-        self._in_flight: CallStarted | None = None
-        self._last: CallStarted | None = None
-        self._failed: CallFailed | None = None
-        self._resumed = False
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
-            case Message() | InheritedReply():
-                yield from self._add(event)
+            case Message():
+                yield from self._add(event, self._threads[event.thread])
+            case InheritedReply():
+                yield from self._add(event, self._threads[None])
             case CallStarted():
-                yield from self._started(event)
+                yield from self._started(event, self._threads[event.thread])
             case CallFinished():
-                yield from self._outcome(event)
+                thread = self._threads[event.thread]
+                yield from _outcome(event, thread)
                 if event.step != self._steps + 1:
                     yield f"step {event.step} finishes instead of step {self._steps + 1}"
                 self._steps = max(self._steps, event.step)
-                self._failed = None
-                yield from self._add(event)
+                thread.failed = None
+                yield from self._add(event, thread)
                 yield from does_not_add_up(event.usage, event.usage_raw)
                 yield from _bad_costs(event.costs)
             case CallFailed():
-                yield from self._outcome(event)
-                self._failed = event
+                thread = self._threads[event.thread]
+                yield from _outcome(event, thread)
+                thread.failed = event
                 yield from does_not_add_up(event.usage, event.usage_raw)
                 yield from _bad_costs(event.costs or Costs())
             case Resumed():
-                self._resumed = True
+                for thread in self._threads.values():
+                    thread.resumed = True
 
     def end(self) -> Iterator[str]:
         return iter(())
 
-    def _add(self, turn: Message | CallFinished | InheritedReply) -> Iterator[str]:
+    def _add(self, turn: Message | CallFinished | InheritedReply, thread: _Thread) -> Iterator[str]:
         if turn.id in self._ids:
             yield f"message id {turn.id!r} is used twice"
         self._ids.add(turn.id)
-        self._turns += 1
-        self._conversation.add(turn)
+        thread.turns += 1
+        thread.conversation.add(turn)
 
-    def _started(self, call: CallStarted) -> Iterator[str]:
-        if self._in_flight is not None and not self._resumed:
-            yield f"a call of step {call.step} begins while that of step {self._in_flight.step} has no outcome"
+    def _started(self, call: CallStarted, thread: _Thread) -> Iterator[str]:
+        if thread.in_flight is not None and not thread.resumed:
+            yield f"a call of step {call.step} begins while that of step {thread.in_flight.step} has no outcome"
         if call.step != self._steps + 1:
             yield f"a call of step {call.step} begins instead of one of step {self._steps + 1}"
-        yield from self._try(call)
-        new = self._conversation.take_new_ids()
-        if call.message_ids != new:
+        yield from _try(call, thread)
+        new = thread.conversation.take_new_ids()
+        if call.message_ids is not None and call.message_ids != new:
             yield f"message_ids are {_ids(call.message_ids)}, but the messages since the call before are {_ids(new)}"
-        if call.messages != self._turns:
-            yield f"messages is {call.messages}, but there are {self._turns} so far"
-        if call.messages_sha256 != self._conversation.sha256:
+        if call.messages is not None and call.messages != thread.turns:
+            yield f"messages is {call.messages}, but there are {thread.turns} so far"
+        if call.messages_sha256 is not None and call.messages_sha256 != thread.conversation.sha256:
             yield f"messages_sha256 {call.messages_sha256[:16]!r}... is not the hash of the messages so far"
-        self._in_flight = self._last = call
-        self._failed, self._resumed = None, False
+        thread.in_flight = thread.last = call
+        thread.failed, thread.resumed = None, False
 
-    def _try(self, call: CallStarted) -> Iterator[str]:
-        again = self._last is not None and self._last.step == call.step
-        last_try = self._last.try_ if self._last is not None and again else 0
-        allowed = {last_try + 1} | ({1, max(1, last_try)} if self._resumed else set())
-        if call.try_ not in allowed:
-            yield f"try {call.try_} of step {call.step} instead of {last_try + 1}"
-        if self._failed is not None and not self._failed.retry and not self._resumed:
-            yield f"step {call.step} is tried again after a failure that excludes a retry"
 
-    def _outcome(self, event: CallFinished | CallFailed) -> Iterator[str]:
-        call = self._in_flight
-        if call is None or (call.step, call.try_) != (event.step, event.try_):
-            yield f"{event.type} of step {event.step}, try {event.try_}, has no call_started"
-        self._in_flight = None
+def _try(call: CallStarted, thread: _Thread) -> Iterator[str]:
+    again = thread.last is not None and thread.last.step == call.step
+    last_try = thread.last.try_ if thread.last is not None and again else 0
+    allowed = {last_try + 1} | ({1, max(1, last_try)} if thread.resumed else set())
+    if call.try_ not in allowed:
+        yield f"try {call.try_} of step {call.step} instead of {last_try + 1}"
+    if thread.failed is not None and not thread.failed.retry and not thread.resumed:
+        yield f"step {call.step} is tried again after a failure that excludes a retry"
+
+
+def _outcome(event: CallFinished | CallFailed, thread: _Thread) -> Iterator[str]:
+    call = thread.in_flight
+    if call is None or (call.step, call.try_) != (event.step, event.try_):
+        yield f"{event.type} of step {event.step}, try {event.try_}, has no call_started"
+    thread.in_flight = None
 
 
 def _bad_costs(costs: Costs) -> Iterator[str]:

@@ -22,7 +22,7 @@ from trajectories.checks.workspaces import Workspaces
 from trajectories.errors import RecordError
 from trajectories.plain_files import open_plain, read_plain
 from trajectories.reading.lines import complete_lines
-from trajectories.reading.reader import events_file, parse_event
+from trajectories.reading.reader import EventParser, events_file
 from trajectories.reading.summary import Summary, lacks_the_panel, names_a_hint_wrongly
 from trajectories.record.events import Event, Exited, TrialStarted, Unknown
 from trajectories.writing.derived import derived
@@ -107,24 +107,26 @@ class _Checking:
     def run(self) -> Iterator[Finding]:
         readable = True
         kept: list[Event] = []
+        parser = EventParser()
         try:
             for number, line in complete_lines(self._path):
                 place = f"{self._path.name}:{number}"
                 self.events = number
                 try:
-                    event = parse_event(line, place, first=number == 1)
+                    events = parser.events(line, place)
                 except RecordError as error:
                     yield Finding(rule="event", place=place, text=str(error).removeprefix(f"{place}: "))
                     readable = False
                     continue
-                kept.append(event)
-                self.finished |= isinstance(event, Exited)
-                if isinstance(event, Unknown):
-                    text = f"the type of event {event.type[:40]!r} is unknown to this version"
-                    yield Finding(rule="event", place=place, text=text, warning=True)
-                for rule in self._rules:
-                    for text in rule.feed(event):
-                        yield Finding(rule=rule.name, place=place, text=text)
+                for event in events:
+                    kept.append(event)
+                    self.finished |= isinstance(event, Exited)
+                    if isinstance(event, Unknown):
+                        text = f"the type of event {event.type[:40]!r} is unknown to this version"
+                        yield Finding(rule="event", place=place, text=text, warning=True)
+                    for rule in self._rules:
+                        for text in rule.feed(event):
+                            yield Finding(rule=rule.name, place=place, text=text)
         except RecordError as error:
             yield Finding(rule="event", place=self._path.name, text=str(error))
             readable = False

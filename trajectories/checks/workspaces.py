@@ -36,8 +36,9 @@ class Workspaces:
             case WorkspaceExported():
                 self._exported[event.path] = event
                 self._hashes.add(event.sha256)
-            case EvaluationStarted() if self._hashes and event.workspace_sha256 not in self._hashes:
-                yield f"an evaluation is of the workspace {event.workspace_sha256[:16]!r}..., which was never exported"
+            case EvaluationStarted(submission=submission):
+                if self._hashes and submission.sha256 is not None and submission.sha256 not in self._hashes:
+                    yield f"an evaluation is of the workspace {submission.sha256[:16]!r}..., which was never exported"
 
     def end(self) -> Iterator[str]:
         for path, event in self._exported.items():

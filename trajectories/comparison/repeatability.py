@@ -159,7 +159,7 @@ def findings(events: Iterable[Event]) -> list[Finding]:
         seconds = seconds_of(event)
         began_s = seconds if began_s is None else began_s
         if isinstance(event, ActionStarted):
-            scripts[event.action] = event.script
+            scripts[event.action] = event.command
         elif isinstance(event, ActionFinished) and event.action in scripts:
             ended.add(event.action)
             span = None if began_s is None or seconds is None else Span(began_s, seconds)

@@ -30,7 +30,7 @@ def write(source: Source) -> bytes:
     events: list[tuple[float, str, str]] = []
     for event in source.events:
         if isinstance(event, ActionStarted):
-            text = _for_terminal(event.script)
+            text = _for_terminal(event.command)
             events += [(event.mono_s, "i", f"{text}\r\n"), (event.mono_s, "o", f"$ {text}\r\n")]
         elif isinstance(event, ActionFinished):
             outputs = (event.output, *(() if event.stderr is None else (event.stderr,)))

@@ -1,12 +1,11 @@
 """Reads the events of a trial, also while they are being written.
 
 A torn last line, which a crash leaves, is skipped. Any other line that does not parse is an error that names it.
-Unknown fields are ignored, and an unknown major version is rejected with its number.
+Unknown fields are ignored. A record of an older major version is migrated, and a newer one is rejected with its number.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,10 +14,9 @@ from pydantic import ValidationError
 
 from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines
-from trajectories.record.events import EVENT, SCHEMA_VERSION, Event, TrialStarted, Unknown
+from trajectories.reading.migration import Migration, version_of
+from trajectories.record.events import EVENT, Event, TrialStarted, Unknown
 from trajectories.record.layout import EVENTS
-
-_MAJOR = SCHEMA_VERSION.partition(".")[0]
 
 
 def events_file(trial: Path) -> Path:
@@ -38,8 +36,9 @@ def read_events(trial: Path) -> Iterator[Event]:
     Raises: RecordError with file and line if an event does not parse.
     """
     path = events_file(trial)
+    parser = EventParser()
     for number, line in complete_lines(path):
-        yield parse_event(line, f"{path}:{number}", first=number == 1)
+        yield from parser.events(line, f"{path}:{number}")
 
 
 def first_event(trial: Path) -> TrialStarted:
@@ -62,35 +61,45 @@ def after_first(trial: Path, events: Iterable[Event]) -> tuple[TrialStarted, Ite
     return start, stream
 
 
-def parse_event(line: bytes, place: str, *, first: bool = False) -> Event:
-    """Parse one line as an event. Errors name `place`, and with `first` the event must be a `trial_started`.
+class EventParser:
+    """Parses the lines of one record of any version that can be read.
+
+    The first line that it is given must be the first of the record, which names the version. Of the others, lines may
+    be left out.
+    """
+
+    def __init__(self) -> None:
+        self._migration: Migration | None = None
+
+    def events(self, line: bytes, place: str) -> list[Event]:
+        """Return the events that a line holds: one, or several for some lines of an older version.
+
+        Raises: RecordError that names `place`, also if the first line is not a `trial_started`.
+        """
+        first = self._migration is None
+        try:
+            if self._migration is None:
+                self._migration = Migration(version_of(line))
+            lines = list(self._migration.lines(line))
+        except RecordError as error:
+            raise RecordError(f"{place}: {error}") from None
+        events = [parse_event(migrated, place) for migrated in lines]
+        if first and not isinstance(events[0], TrialStarted):
+            raise RecordError(f"{place}: a record begins with trial_started, but this one with {events[0].type}")
+        return events
+
+
+def parse_event(line: bytes, place: str) -> Event:
+    """Parse one line of this schema's major version as an event. Errors name `place`.
 
     Raises: RecordError.
     """
     try:
-        event = EVENT.validate_json(line)
+        return EVENT.validate_json(line)
     except ValidationError as error:
-        if first:
-            _check_version(line, place)
         problem = error.errors(include_url=False)[0]
-        if problem["type"] == "union_tag_invalid" and not first:
+        if problem["type"] == "union_tag_invalid":
             with suppress(ValidationError):
                 return Unknown.model_validate_json(line)
         field = ".".join(str(part) for part in problem["loc"])
         raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({field})' if field else ''}") from None
-    if first:
-        if not isinstance(event, TrialStarted):
-            raise RecordError(f"{place}: a record begins with trial_started, but this one with {event.type}")
-        _check_version(line, place)
-    return event
-
-
-def _check_version(line: bytes, place: str) -> None:
-    try:
-        version = str(json.loads(line).get("schema_version", SCHEMA_VERSION))
-    except (ValueError, AttributeError, RecursionError):
-        return
-    if version.partition(".")[0] != _MAJOR:
-        raise RecordError(
-            f"{place}: schema version {version}; this version of Retrace reads {_MAJOR}.x, use one that reads {version}"
-        )

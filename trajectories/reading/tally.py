@@ -38,7 +38,8 @@ class Tally:
         self._costs = _NOTHING
         self._unpriced = 0
         self._unmetered = 0
-        self._in_flight = False
+        self._in_flight: set[str | None] = set()
+        """Threads whose last call has no outcome."""
         self._first_call_s: float | None = None
         self._exit_s: float | None = None
         self._paused_s: float | None = None
@@ -55,12 +56,12 @@ class Tally:
     @property
     def unpriced_calls(self) -> int:
         """Number of calls whose cost is unknown."""
-        return self._unpriced + self._in_flight
+        return self._unpriced + len(self._in_flight)
 
     @property
     def unmetered_calls(self) -> int:
         """Number of calls whose usage is unknown."""
-        return self._unmetered + self._in_flight
+        return self._unmetered + len(self._in_flight)
 
     def feed(self, event: BaseEvent) -> None:
         """Take in one event."""
@@ -69,17 +70,17 @@ class Tally:
             self._wait = None
         match event:
             case CallStarted():
-                if self._in_flight:  # the previous call was lost with its process
+                if event.thread in self._in_flight:  # the previous call was lost with its process
                     self._meter(None, Costs())
-                self._in_flight = True
+                self._in_flight.add(event.thread)
                 if self._first_call_s is None:
                     self._first_call_s = event.mono_s
             case CallFinished():
-                self._in_flight = False
+                self._in_flight.discard(event.thread)
                 self.steps += 1
                 self._meter(event.usage, event.costs)
             case CallFailed():
-                self._in_flight = False
+                self._in_flight.discard(event.thread)
                 self.failed_calls += 1
                 self._waits_s += event.latency_s or 0.0
                 self._wait = (event.mono_s, event.wait_s)

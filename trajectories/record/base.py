@@ -30,6 +30,11 @@ WordsJson = Annotated[Json, Masked()]
 """A JSON object whose texts may hold a secret."""
 
 
+def is_none(value: object) -> bool:
+    """Return True for None: a field that most events lack is left out of their lines."""
+    return value is None
+
+
 class BaseEvent(BaseModel):
     """Base of all events. The recorder sets these fields when it writes the event."""
 

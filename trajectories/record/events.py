@@ -1,8 +1,8 @@
 """The events of a record: every line that a trial's `events.jsonl` can hold.
 
 The events of a step are in `steps`, those of a panel of judges in `panel`; all are imported from here. A field or a
-type of event may be added at any time. A changed meaning, or a new word in a closed set (for example a new cause of an
-exit), needs a new major `SCHEMA_VERSION`. None means unknown.
+type of event may be added at any time, and so may a cause of an exit, and a reason for a message or a pause. A changed
+meaning, or a new word in another closed set, needs a new major `SCHEMA_VERSION`. None means unknown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson
+from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson, is_none
 from trajectories.record.exits import Exit
 from trajectories.record.panel import Answer as Answer, Ask as Ask, PanelStarted as PanelStarted, Voted as Voted
 from trajectories.record.parts import (
@@ -25,6 +25,7 @@ from trajectories.record.parts import (
     PriceRef as PriceRef,
     Reply as Reply,
     Skipped as Skipped,
+    Submission as Submission,
     TaskRef as TaskRef,
     TextRef as TextRef,
     ToolCall as ToolCall,
@@ -40,14 +41,22 @@ from trajectories.record.steps import (
     Snapshot as Snapshot,
 )
 from trajectories.record.verdict import Verdict
-from trajectories.record.words import CUT_OFF as CUT_OFF, Ended as Ended, FailureClass as FailureClass, Why as Why
+from trajectories.record.words import (
+    CUT_OFF as CUT_OFF,
+    Ended as Ended,
+    FailureClass as FailureClass,
+    PauseReason as PauseReason,
+    Why as Why,
+)
 
-SCHEMA_VERSION = "1.2"
-"""Version of the format.
+SCHEMA_VERSION = "2.0"
+"""Version of the format. `trajectories.reading.migration` turns records of older major versions into this one.
 
 1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
 outputs (`complete`), of tasks (`language`), of snapshots (`complete`, `why_incomplete`), of skipped paths (`harmless`)
-and of actions (`ended_environment`).
+and of actions (`ended_environment`). 2.0 made room for other agents and other submissions: tools besides bash,
+`thread`, requests that are not made of the record's messages, `submission` and `evaluation` of an evaluation, more
+causes of exits and more reasons.
 """
 
 
@@ -93,6 +102,8 @@ class TrialStarted(BaseEvent):
     """Number of the round in a chain of trials with feedback."""
     tier: str | None = None
     """Difficulty of the task, as the benchmark names it."""
+    label: Words | None = Field(default=None, exclude_if=is_none)
+    """Name that the user gave to the trial, to find it again."""
     imported: Imported | None = None
     """Origin of the trial, if it was imported from another program's file."""
 
@@ -139,8 +150,8 @@ class Paused(BaseEvent):
     """The trial's clock stops."""
 
     type: Literal["paused"] = "paused"
-    why: Literal["human", "down"]
-    """Reason: `human` while a person is asked, `down` while the trial does not run."""
+    why: PauseReason | str
+    """Reason for the pause. A later version may have added one."""
 
 
 class Resumed(BaseEvent):
@@ -195,10 +206,12 @@ class EvaluationStarted(BaseEvent):
     """An evaluation begins. A trial may be evaluated several times."""
 
     type: Literal["evaluation_started"] = "evaluation_started"
+    evaluation: int
+    """Number of the evaluation in its record, from 1."""
     evaluator: str
     """Name of the evaluator."""
-    workspace_sha256: str
-    """sha256 of the archive that is evaluated."""
+    submission: Submission
+    """The submission that is evaluated."""
 
 
 class Evaluated(BaseEvent):

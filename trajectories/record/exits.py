@@ -1,6 +1,7 @@
-"""The end of a trial: the closed set of reasons and their causes.
+"""The end of a trial: the closed set of reasons, and their causes.
 
-Nothing else may end a trial. An evaluation has its own status and never changes an exit.
+Nothing else may end a trial. An evaluation has its own status and never changes an exit. A later version may add a
+cause to a reason: readers decide by the reason, and take a cause that they do not know as it stands.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Cause = Literal[
     "format_errors",
     "refusal",
     "gave_up",
+    "agent_exited",
+    "agent_hung",
     "steps",
     "time",
     "tokens",
@@ -24,16 +27,26 @@ Cause = Literal[
     "context",
     "model_unavailable",
     "environment_lost",
+    "image_unusable",
+    "agent_unusable",
     "disk_full",
     "harness_defect",
     "interrupted",
+    "budget",
 ]
 
 CAUSES: dict[Reason, tuple[Cause, ...]] = {
-    "agent": ("submitted", "format_errors", "refusal", "gave_up"),
+    "agent": ("submitted", "format_errors", "refusal", "gave_up", "agent_exited", "agent_hung"),
     "limit": ("steps", "time", "tokens", "cost", "context"),
-    "infrastructure": ("model_unavailable", "environment_lost", "disk_full", "harness_defect"),
-    "user": ("interrupted",),
+    "infrastructure": (
+        "model_unavailable",
+        "environment_lost",
+        "image_unusable",
+        "agent_unusable",
+        "disk_full",
+        "harness_defect",
+    ),
+    "user": ("interrupted", "budget"),
 }
 assert {cause for causes in CAUSES.values() for cause in causes} == set(get_args(Cause))
 
@@ -45,14 +58,14 @@ class Exit(BaseModel):
 
     reason: Reason
     """Who or what ended the trial."""
-    cause: Cause
-    """Cause within the reason."""
+    cause: Cause | str
+    """Cause within the reason. A later version may have added one."""
     detail: Words = ""
     """Detail for people, in one line."""
 
     @model_validator(mode="after")
     def _cause_belongs_to_reason(self) -> Self:
-        if self.cause not in CAUSES[self.reason]:
+        if self.cause not in CAUSES[self.reason] and self.cause in get_args(Cause):
             raise ValueError(f"exit cause {self.cause!r} does not belong to reason {self.reason!r}")
         return self
 

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from trajectories.record.base import Json as Json, Part, Words, WordsJson
 
@@ -206,6 +206,23 @@ class Imported(Part):
     """Text that the agent submitted, if it submitted one."""
     not_said: tuple[Words, ...] = ()
     """Facts that a record of Retrace holds and this file lacks, one line each."""
+
+
+class Submission(Part):
+    """What is evaluated: an exported workspace, an image that the container was saved as, or the live container."""
+
+    kind: Literal["archive", "image", "live"]
+    """Kind of the submission."""
+    sha256: str | None = None
+    """sha256 of the archive. null for the other kinds."""
+    image: str | None = None
+    """Image that is evaluated. null for the other kinds."""
+
+    @model_validator(mode="after")
+    def _is_named(self) -> Self:
+        if (self.sha256 is not None, self.image is not None) != (self.kind == "archive", self.kind == "image"):
+            raise ValueError(f"a submission of the kind {self.kind!r} needs the sha256 of an archive, or an image")
+        return self
 
 
 class Skipped(Part):

@@ -1,18 +1,28 @@
 """The events of a step: the messages before a call, the call with its reply, and the actions that the reply asked for.
 
-A step is one completed call with all its actions. A failed call is not a step; each request for a call is a try.
+A step is one completed call with all its actions. A failed call is not a step; each request for a call is a try. An
+outcome belongs to the call with the same thread, step and try.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from trajectories.record.base import BaseEvent, Words, WordsJson
+from trajectories.record.base import BaseEvent, Words, WordsJson, is_none
 from trajectories.record.parts import Change, Output, Reply, Skipped
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.words import Ended, FailureClass, Why
+
+BASH = "bash"
+"""Tool that runs a shell script."""
+
+
+def is_bash(tool: str) -> bool:
+    """Return True for the tool that actions of our own agent use, which is left out of their lines."""
+    return tool == BASH
 
 
 class Message(BaseEvent):
@@ -25,14 +35,16 @@ class Message(BaseEvent):
     """Role in which the message is sent."""
     content: Words
     """Text of the message."""
-    why: Why
-    """Reason for which the message was written."""
+    why: Why | str
+    """Reason for which the message was written. A later version may have added one."""
     tool_call_id: Words | None = None
     """Id of the tool call that the message answers, if it answers one."""
     action: str | None = None
     """Address of the action whose observation this is, if it is one."""
     inherited: bool = False
     """True for a copy from the trial that this one was forked from."""
+    thread: str | None = Field(default=None, exclude_if=is_none)
+    """Thread of the agent that the message belongs to, for example a sub-agent's. null: the main one."""
 
 
 class InheritedReply(BaseEvent):
@@ -60,14 +72,17 @@ class CallStarted(BaseEvent):
     """Step that a reply to this request will make, from 1."""
     try_: int = Field(alias="try", default=1)
     """Number of this request among those for the same call, from 1."""
-    message_ids: tuple[str, ...]
-    """Ids of the messages added since the call before. A request holds all messages so far, in order."""
-    messages: int
-    """Number of all messages in the request."""
-    messages_sha256: str
-    """sha256 over all messages in the request, in order (`trajectories.record.conversation`)."""
+    message_ids: tuple[str, ...] | None
+    """Ids of the messages added since the thread's call before. A request holds all messages of its thread so far, in
+    order. null if the request is not made of messages of the record, but of another agent's own."""
+    messages: int | None
+    """Number of all messages in the request. null as `message_ids`."""
+    messages_sha256: str | None
+    """sha256 over all messages in the request, in order (`trajectories.record.conversation`). null as `message_ids`."""
     parameters: WordsJson = Field(default_factory=dict)
     """Parameters of the request besides its messages."""
+    thread: str | None = Field(default=None, exclude_if=is_none)
+    """Thread of the agent that the call belongs to, for example a sub-agent's. null: the main one."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -98,6 +113,8 @@ class CallFinished(BaseEvent):
     """Model that answered, as the provider named it."""
     latency_s: float | None
     """Time from the request to the end of the reply. null if it is not known."""
+    thread: str | None = Field(default=None, exclude_if=is_none)
+    """Thread of the agent that the call belongs to, for example a sub-agent's. null: the main one."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -128,24 +145,39 @@ class CallFailed(BaseEvent):
     """Costs of the try. null if nothing shows that it was billed."""
     latency_s: float | None
     """Time from the request to its failure. null if it is not known."""
+    thread: str | None = Field(default=None, exclude_if=is_none)
+    """Thread of the agent that the call belongs to, for example a sub-agent's. null: the main one."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
 class ActionStarted(BaseEvent):
-    """A command is about to run."""
+    """A command, or another tool of an agent, is about to run."""
 
     type: Literal["action_started"] = "action_started"
     action: str
     """Address of the action: `step.i`, with i from 1."""
     step: int
     """Step that the action belongs to."""
-    script: Words
-    """Shell script that is run."""
+    tool: str = Field(default=BASH, exclude_if=is_bash)
+    """Tool that is used. `bash` runs `script`."""
+    script: Words | None
+    """Shell script that is run. null if another agent's tool has none."""
+    arguments: WordsJson | None = Field(default=None, exclude_if=is_none)
+    """Arguments of a tool without a script."""
     tool_call_id: Words | None = None
     """Id of the tool call that asked for the action. null if the command stood in the reply's text."""
     deadline_s: float | None
-    """Time after which the action is ended. null only in an imported trial whose file lacks it."""
+    """Time after which the action is ended. null in an imported trial whose file lacks it, and for another agent."""
+    thread: str | None = Field(default=None, exclude_if=is_none)
+    """Thread of the agent that the action belongs to, for example a sub-agent's. null: the main one."""
+
+    @property
+    def command(self) -> str:
+        """Text that is shown for the action: the script, or the name of the tool with its arguments as JSON."""
+        if self.script is not None:
+            return self.script
+        return f"{self.tool} {json.dumps(self.arguments or {}, ensure_ascii=False)}"
 
 
 class ActionFinished(BaseEvent):
@@ -183,6 +215,8 @@ class ActionFinished(BaseEvent):
     ended_environment: bool = False
     """True if the environment ended with the action, and the trial continued in another one (`resumed`). All that the
     action did is lost."""
+    thread: str | None = Field(default=None, exclude_if=is_none)
+    """Thread of the agent that the action belongs to, for example a sub-agent's. null: the main one."""
 
 
 class Snapshot(BaseEvent):

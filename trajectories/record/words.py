@@ -1,12 +1,31 @@
-"""The closed sets of words that events are written with. A new word needs a new major schema version."""
+"""The sets of words that events are written with.
+
+A new word in a closed set needs a new major schema version. `Why` and `PauseReason` are open: a later version may add
+a word to them, and a reader takes it as it stands.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Why = Literal[
-    "system", "task", "plan", "observation", "format_error", "not_executed", "hint", "feedback", "reply", "notice"
+    "system",
+    "task",
+    "plan",
+    "observation",
+    "format_error",
+    "not_executed",
+    "hint",
+    "feedback",
+    "answer",
+    "reply",
+    "notice",
 ]
+"""Reasons for a message. `answer` is the answer to a question of the agent."""
+
+PauseReason = Literal["human", "down", "guidance", "queue", "budget"]
+"""Reasons for a pause: a person is asked for a reply (`human`) or for guidance (`guidance`), the trial does not run
+(`down`), or it waits for its turn (`queue`) or for money (`budget`)."""
 
 FailureClass = Literal[
     "rate_limit",
@@ -25,9 +44,18 @@ FailureClass = Literal[
 ]
 
 Ended = Literal[
-    "exited", "deadline", "output_cap", "oom", "interrupted", "supervisor_lost", "environment_lost", "unknown"
+    "exited",
+    "deadline",
+    "output_cap",
+    "oom",
+    "interrupted",
+    "supervisor_lost",
+    "environment_lost",
+    "denied",
+    "unknown",
 ]
-"""Ways in which an action can end. `unknown` only in an imported trial whose file lacks it."""
+"""Ways in which an action can end. A `denied` action was not allowed, and did not run. `unknown` only in an imported
+trial whose file lacks it, and for another agent's tool that does not report it."""
 
 CUT_OFF: frozenset[Ended] = frozenset({"interrupted", "supervisor_lost", "environment_lost"})
 """Ends that an action did not cause. It runs again when the trial is resumed."""

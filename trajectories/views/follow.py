@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.plain_files import open_plain
-from trajectories.reading.reader import events_file, parse_event
+from trajectories.reading.reader import EventParser, events_file
 from trajectories.record.events import Event
 from trajectories.record.layout import TrialFolder
 
@@ -25,6 +25,7 @@ def follow(trial: Path) -> Iterator[Event]:
     """
     path = events_file(trial)
     number = 0
+    parser = EventParser()
     with open_plain(path) as file:
         pending = b""
         while True:
@@ -33,7 +34,7 @@ def follow(trial: Path) -> Iterator[Event]:
                 pending += line
                 if pending.endswith(b"\n"):
                     number += 1
-                    yield parse_event(pending, f"{path}:{number}", first=number == 1)
+                    yield from parser.events(pending, f"{path}:{number}")
                     pending = b""
             if not live:
                 return

@@ -66,7 +66,7 @@ class TrialView:
                 again = f", next try in {event.wait_s:.1f} s" if event.retry else ""
                 self._note(f"step {event.step}, try {event.try_} failed: {event.error}: {event.detail}{again}", "red")
             case ActionStarted():
-                self._block(f"$ {event.action}", event.script, "bold cyan")
+                self._block(f"$ {event.action}", event.command, "bold cyan")
             case ActionFinished():
                 self._result(event)
             case Resumed():

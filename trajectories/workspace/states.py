@@ -13,7 +13,7 @@ from pathlib import Path
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines, kind_of
-from trajectories.reading.reader import events_file, parse_event
+from trajectories.reading.reader import EventParser, events_file
 from trajectories.record.events import ActionStarted, CallFinished, Event, InheritedReply, Snapshot
 from trajectories.record.layout import WORKSPACE, TrialFolder
 from trajectories.record.parts import Skipped
@@ -86,14 +86,15 @@ class _Step:
 
 def _relevant(path: Path) -> Iterator[Event | _Step]:
     """Yield the snapshots and the numbers of the steps."""
+    parser = EventParser()
     for number, line in complete_lines(path):
         kind = kind_of(line)
         number_in_line = _STEP.search(line[:600]) if kind in _COUNTED else None
         if number_in_line:
             yield _Step(int(number_in_line[1]), kind == "action_started")
         elif kind in _PARSED or kind in _COUNTED or number == 1:
-            event = parse_event(line, f"{path}:{number}", first=number == 1)
-            if isinstance(event, CallFinished | ActionStarted):
-                yield _Step(event.step, isinstance(event, ActionStarted))
-            elif not isinstance(event, InheritedReply):
-                yield event
+            for event in parser.events(line, f"{path}:{number}"):
+                if isinstance(event, CallFinished | ActionStarted):
+                    yield _Step(event.step, isinstance(event, ActionStarted))
+                elif not isinstance(event, InheritedReply):
+                    yield event

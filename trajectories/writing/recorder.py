@@ -22,6 +22,8 @@ from trajectories.blobs.store import BlobStore, sync_directory
 from trajectories.errors import RecordFull
 from trajectories.interrupts import held
 from trajectories.plain_files import require_plain
+from trajectories.reading.lines import complete_lines
+from trajectories.reading.migration import appended_mark
 from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
 from trajectories.record.text import ShownPieces, shown, storable_json
@@ -71,12 +73,15 @@ class Recorder:
         self._clock = clock or self._now
         self.steps = 0
         """Number of the last step whose call was written, also if the disk was full just then."""
+        self._mark = b""
+        """End of each line in a record that an older version began."""
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
         if after is None:
             self._fd = os.open(self._folder.events, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         else:
             require_plain(self._folder.events.stat().st_mode, self._folder.events)
+            self._mark = next((appended_mark(line) for _, line in complete_lines(self._folder.events)), b"")
             self._fd = os.open(self._folder.events, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
             whole = _whole_lines(self._fd)
             os.ftruncate(self._fd, whole)
@@ -97,6 +102,8 @@ class Recorder:
         stamp, mono_s = self._clock()
         event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(mono_s, 6)})
         event, line = self._storable(event)
+        if self._mark:
+            line = line[:-1] + self._mark
         with held():
             full = self._write(line + b"\n")
             self._seq += 1

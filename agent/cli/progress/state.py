@@ -94,7 +94,7 @@ class ProgressState:
                 self.words = _words(event.reply.text or event.reply.refusal) or self.words
                 self._enter(f"step {event.step}: reading the reply", at)
             case ActionStarted():
-                self.commands.append(Command(on_one_line(event.script)))
+                self.commands.append(Command(on_one_line(event.command)))
                 self._enter(f"step {event.step}: running", at, event.deadline_s)
             case ActionFinished():
                 if self.commands:

@@ -114,6 +114,10 @@ def rerun(standing: Standing, place: Workplace) -> None:
     """
     for started, recorded in standing.rerun:
         deadline_s = started.deadline_s or place.order.limits.command_s
+        if started.script is None:
+            raise EnvironmentFault(
+                f"{started.action} used the tool {started.tool!r}, which only its agent can run again"
+            )
         result = place.environment.execute(started.script, deadline_s=deadline_s)
         now, then = end_in_words(result), end_in_words(recorded)
         if now != then and recorded.ended != "unknown":

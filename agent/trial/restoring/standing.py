@@ -21,6 +21,7 @@ from trajectories.record.events import (
     Checkpoint,
     EnvStarted,
     Evaluated,
+    EvaluationStarted,
     Exited,
     InheritedReply,
     Message,
@@ -57,6 +58,8 @@ class Standing:
     """The end of the loop, if the agent or a limit ended it."""
     exported: WorkspaceExported | None = None
     evaluated: Evaluated | None = None
+    evaluations: int = 0
+    """Number of evaluations that began."""
     steps: int = 0
 
     @property
@@ -139,6 +142,8 @@ def standing_of(events: Iterable[BaseEvent]) -> Standing:
                 standing.exported = event
             case PanelStarted() | Voted():
                 pass  # judges speak after the trial's end, and are not part of it
+            case EvaluationStarted():
+                standing.evaluations += 1
             case Evaluated():
                 standing.evaluated = event
             case _:

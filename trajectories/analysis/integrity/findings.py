@@ -142,7 +142,7 @@ class _Scanner:
                 self._snapshot(event)
 
     def _action(self, event: ActionStarted) -> None:
-        script, workdir = event.script[:_LONGEST_SCRIPT], self._reference.workdir
+        script, workdir = event.command[:_LONGEST_SCRIPT], self._reference.workdir
         self._script, self._place = script, 0
         scripts = [script]
         if items(script, workdir) is None:

@@ -62,7 +62,7 @@ def transcript(events: Iterable[Event], with_findings: Collection[int], budget: 
 def _step(actions: list[tuple[ActionStarted, ActionFinished | None]], command: int, output: int) -> str:
     lines = []
     for started, finished in actions:
-        line = {"action": started.action, "command": cut_middle(started.script, command)}
+        line = {"action": started.action, "command": cut_middle(started.command, command)}
         if finished is None:
             line["ended"] = "unknown"
         else:

@@ -27,14 +27,14 @@ _CAUSES: dict[str, Cause] = {
     "DiskFull": "disk_full",
     "HarnessDefect": "harness_defect",
 }
-WORDS: dict[Cause, str] = {
+WORDS: dict[str, str] = {
     **{cause: word for word, cause in reversed(_CAUSES.items())},
     "interrupted": "KeyboardInterrupt",
     "environment_lost": "EnvironmentLost",
     "steps": "LimitsExceeded",
     "cost": "LimitsExceeded",
 }
-"""Words for the exits of exported trials, by cause."""
+"""Words for the exits of exported trials, by cause. A cause that is not here stands for itself."""
 
 _MODEL_ERRORS: dict[str, FailureClass] = {
     "Timeout": "timeout",

@@ -84,7 +84,7 @@ def _is_call(event: object) -> bool:
 
 
 def _status(exit: Exit | None) -> str | None:
-    return None if exit is None else WORDS[exit.cause]
+    return None if exit is None else WORDS.get(exit.cause, exit.cause)
 
 
 def _messages(source: Source) -> list[dict[str, Any]]:
@@ -163,7 +163,7 @@ def _reply(source: Source, event: CallFinished | InheritedReply, unexecuted: dic
         response["usage"] = event.usage_raw if same else _chat_usage(event.usage)
     message["extra"] = {
         "actions": [
-            {"command": action.script, "tool_call_id": action.tool_call_id, "deadline_s": action.deadline_s}
+            {"command": action.command, "tool_call_id": action.tool_call_id, "deadline_s": action.deadline_s}
             for action in source.actions_of(event.step)
         ]
         + [
