@@ -9,7 +9,7 @@ stat_of() { # PID: sets stat, and state; false if there is no such process
   [[ $state ]]
 }
 
-alive() { # PID; a zombie is not alive, because bash sometimes misses the end of a child
+alive() { # PID; a zombie is not alive, because bash may miss the end of a child, see `reap`
   [[ $1 ]] && stat_of "$1" && [[ $state != [ZX] ]]
 }
 
@@ -114,25 +114,71 @@ kill_everything() {
   fi
 }
 
-pids_cgroup=
+pids_cgroup= pids_max=
+crowded() { # true if a fork may fail; within a small limit, a fork bomb is done before a second look
+  local now=
+  [[ $pids_max == [1-9]* ]] && { read -r now <"$pids_cgroup.current"; } 2>/dev/null &&
+    ((pids_max < 1024 || now * 4 > pids_max))
+}
+
 frozen=()
-resting= # number of processes after the last action, if background processes kept running
-make_room() { # bash exits if it cannot fork, so processes that could use up all process ids are stopped while we fork
-  local max= now= p held=-1
-  frozen=()
-  { read -r max <"$pids_cgroup.max" && read -r now <"$pids_cgroup.current"; } 2>/dev/null
-  # Within a small limit, a fork bomb is done before a second look.
-  [[ $max == [1-9]* && $now ]] && ((max < 1024 || now * 4 > max)) || return
+freeze() { # stops all processes but ours; sets dead to the number of zombies among our children
+  local p parent born held=-1
   while ((held != ${#frozen[@]})); do
-    held=${#frozen[@]}
+    held=${#frozen[@]} dead=0
     scan
     for p in "${pids[@]}"; do
-      [[ $p == "$$" || ${helper[$p]-} ]] || ! alive "$p" || [[ $state == T ]] || {
-        kill -STOP "$p"
-        frozen+=("$p")
-      }
+      [[ $p == "$$" || ${helper[$p]-} ]] && continue
+      if alive "$p"; then
+        [[ $state == T ]] || { kill -STOP "$p" && frozen+=("$p"); }
+      elif [[ $state ]]; then
+        lineage
+        ((parent != $$ || dead++))
+      fi
     done
   done 2>/dev/null
+}
+
+go_on() {
+  ((${#frozen[@]})) && kill -CONT "${frozen[@]}" 2>/dev/null
+  frozen=()
+}
+
+# bash 5.2 takes its signal mask from uninitialized memory if the time of `read -t` is up before it reads, as happens on
+# a busy machine. If SIGCHLD is blocked since then, bash no longer reaps by itself; but `wait` reaps all that died before
+# the process it waits for, and so does a fork that fails.
+deaf() {
+  local stat state
+  stat_of "$$"
+  # shellcheck disable=SC2206
+  local fields=($stat)
+  ((fields[29] & 1 << 16)) # the blocked signals, of which SIGCHLD is the 17th
+}
+
+reap() { # bash exits if a fork fails for long, so there must be a free process id, or a zombie and nobody else who forks
+  : &
+  wait "$!"
+}
+
+reap_missed() {
+  local dead
+  deaf || return 0
+  if crowded; then
+    freeze
+    ((dead)) && reap
+    go_on
+  else
+    reap
+  fi
+}
+
+resting= # number of processes after the last action, if background processes kept running
+make_room() { # bash exits if it cannot fork, so processes that could use up all process ids are stopped while we fork
+  local max=$pids_max now held dead
+  crowded || return
+  frozen=()
+  freeze
+  ! ((dead)) || ! deaf || reap
   read -r now <"$pids_cgroup.current"
   # Processes that doubled in number without an action keep doubling: they would take the ids of the next action.
   ((max - now > max / 8 && (!resting || now < 2 * resting || now * 4 < max))) && return
@@ -142,12 +188,25 @@ make_room() { # bash exits if it cannot fork, so processes that could use up all
   # as no signal comes, and each dead child sends one.
   for ((held = 0; held < 500 && max - now <= max / 8; held++)); do
     nap 0.002
+    ! deaf || reap
     read -r now <"$pids_cgroup.current"
   done
   note=made_room
 }
 
-go_on() {
-  ((${#frozen[@]})) && kill -CONT "${frozen[@]}" 2>/dev/null
-  frozen=()
+relieve_ids() { # while an action runs: ends background processes that multiplied until no process id is left for it
+  local now= p dead
+  local -A own
+  ((${#before[@]})) && [[ $pids_max == [1-9]* ]] && { read -r now <"$pids_cgroup.current"; } 2>/dev/null &&
+    ((now >= pids_max)) || return 0
+  freeze
+  find_fresh
+  for p in "${fresh[@]}"; do own[$p]=1; done
+  if ((2 * ${#fresh[@]} < pids_max)); then
+    for p in "${frozen[@]}"; do
+      [[ ${own[$p]-} ]] || kill -KILL "$p"
+    done 2>/dev/null
+    note=made_room
+  fi
+  go_on
 }

@@ -35,6 +35,7 @@ await() { # PID: waits until it ended or was ended; leaves at the end of standar
       ((i < 24)) || relieve out
       ((i < 24 || !separate)) || relieve err
     else
+      ((i & 15)) || { reap_missed && relieve_ids; }
       read -r up _ </proc/uptime # because the wall clock may jump
       up=${up/./}
       now_us
@@ -98,7 +99,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   revive out
   hold out
   remember
-  ((${#before[@]})) && make_room
+  ((${#before[@]})) && reap_missed && make_room
   resting=
   if ((${#before[@]} || restless)); then # effects of background processes since the last action do not count for this one
     out_of_memory

@@ -105,7 +105,9 @@ rm -f "$R/profile" "$R/names"
 
 oom_file= peak_file=
 if [[ $$ == 1 && $retrace_drop == user ]]; then
-  for name in "$retrace_cgroup"/pids/pids "$retrace_cgroup"/pids; do [[ -r $name.max ]] && pids_cgroup=$name; done
+  for name in "$retrace_cgroup"/pids/pids "$retrace_cgroup"/pids; do
+    [[ -r $name.max ]] && pids_cgroup=$name && read -r pids_max <"$name.max"
+  done
   for name in "$retrace_cgroup"/memory/memory.oom_control "$retrace_cgroup"/memory.events; do
     [[ -r $name && $(<"$name") == *oom_kill\ * ]] && oom_file=$name
   done

@@ -76,7 +76,8 @@ def check_fork_bomb(place: Place) -> None:
 def check_fork_bomb_in_the_background(place: Place) -> None:
     """A fork bomb in the background does not keep the next action from running."""
     place.run(f"{_BOMB} >/dev/null 2>&1 &", 5)
-    holds(place.run("echo on", 10).output.endswith(b"on\n"), "it runs")
+    action = place.run("echo on", 10)
+    holds(action.output.endswith(b"on\n"), "it runs", action)
 
 
 @check(Promise.DISK_LIMIT, "Claims", alone=True, disk_bytes=32 * MIB)
