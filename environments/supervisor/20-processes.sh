@@ -194,19 +194,31 @@ make_room() { # bash exits if it cannot fork, so processes that could use up all
   note=made_room
 }
 
-relieve_ids() { # while an action runs: ends background processes that multiplied until no process id is left for it
-  local now= p dead
-  local -A own
+relieve_ids() { # MAIN: while it runs, ends processes of earlier actions that multiplied until no process id is left for it
+  local now= p dead own=0
+  local -a others=()
   ((${#before[@]})) && [[ $pids_max == [1-9]* ]] && { read -r now <"$pids_cgroup.current"; } 2>/dev/null &&
-    ((now >= pids_max)) || return 0
+    ((now > pids_max - pids_max / 8)) || return 0
   freeze
-  find_fresh
-  for p in "${fresh[@]}"; do own[$p]=1; done
-  if ((2 * ${#fresh[@]} < pids_max)); then
-    for p in "${frozen[@]}"; do
-      [[ ${own[$p]-} ]] || kill -KILL "$p"
-    done 2>/dev/null
+  for p in "${frozen[@]}"; do
+    if belongs "$p" "$1"; then ((own++)); else others+=("$p"); fi
+  done
+  if ((own < ${#others[@]})); then
+    kill -KILL "${others[@]}" 2>/dev/null
     note=made_room
   fi
   go_on
+}
+
+belongs() { # PID MAIN: true for MAIN, what descends from it, and orphans in its process group
+  local p=$1 fields
+  while ((p > 1)) && [[ $p != "$$" ]]; do
+    [[ $p == "$2" ]] && return
+    stat_of "$p" || return
+    # shellcheck disable=SC2206
+    fields=($stat)
+    ((fields[2] == $2)) && return
+    p=${fields[1]}
+  done
+  return 1
 }

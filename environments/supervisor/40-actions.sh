@@ -35,7 +35,7 @@ await() { # PID: waits until it ended or was ended; leaves at the end of standar
       ((i < 24)) || relieve out
       ((i < 24 || !separate)) || relieve err
     else
-      ((i & 15)) || { reap_missed && relieve_ids; }
+      ((i & 15)) || { reap_missed && relieve_ids "$1"; }
       read -r up _ </proc/uptime # because the wall clock may jump
       up=${up/./}
       now_us

@@ -136,7 +136,7 @@ class Channel:
             output, counted = capture(incoming, end.output_size, end.output_total, cap, IDLE_S)
             stderr, stderr_counted = capture(incoming, end.stderr_size, end.stderr_total, cap, IDLE_S)
         if end.note == "made_room":
-            _log.warning("background processes had used up all process ids, so they were ended before this action")
+            _log.warning("background processes had used up all process ids, so they were ended")
         duration_s = end.duration_us / 1e6
         self.span_s = end.began_us / 1e6, end.began_us / 1e6 + duration_s
         shell_lost = SHELL_LOST.get(end.note)

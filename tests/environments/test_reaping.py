@@ -62,3 +62,14 @@ def test_the_ids_of_a_fork_bomb_are_free_again(struck: Callable[..., Place], lab
     place.run("bomb() { (($1)) || return; bomb $(($1 - 1)) & bomb $(($1 - 1)) & sleep 2; }; bomb 8 >/dev/null 2>&1 &", 5)
     assert place.run("echo on", 10).output.endswith(b"on\n")
     assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.parametrize("label", [DOCKER])
+def test_processes_of_an_earlier_action_do_not_take_the_ids_of_a_running_one(
+    start: Callable[..., Place], label: str
+) -> None:
+    place = start(label, pids=60)
+    place.run("(sleep 0.5; for i in $(seq 80); do sleep 30 & done; sleep 30) >/dev/null 2>&1 &", 5)
+    action = place.run("sleep 1; for i in 1 2 3; do echo $i | cat; done", 12)
+    assert (action.ended, action.output.split()[-3:]) == ("exited", [b"1", b"2", b"3"])
+    assert place.text("echo on") == "on\n"
