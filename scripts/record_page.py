@@ -55,6 +55,9 @@ prints it as JSON Schema.
   another closed set needs a new major version.
 - `null` means unknown. It never means 0.
 - Events are append-only. A message is written once, and later calls refer to it.
+- `agent gc --pack` turns the `events.jsonl` of a finished trial into `events.jsonl.zst`: the same bytes in one frame of
+  zstd, whose header holds their size. If both files exist, `events.jsonl` is the record.
+- A crash can cut off the last line. A line without its newline does not count.
 - Contents that do not stand in an event are files in `blobs/`, named by their sha256.
 - Identities of trials never change.
 

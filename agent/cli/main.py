@@ -33,7 +33,7 @@ app = listed_commands(
         "schema": "Print the JSON Schema of the events in a record.",
         "checkout": "Write the workspace as it was after a step into a directory.",
         "diff": "Compare the workspaces of two steps, or of two trials.",
-        "gc": "Delete stored contents that no trial refers to.",
+        "gc": "Delete unused contents; pack finished trials.",
         "tasks": "List and show tasks.",
         "models": "List models with their prices and keys.",
         "prices": "List, make and compare snapshots of token prices.",

@@ -10,7 +10,7 @@ from agent.evaluation.trial import evaluate_trial
 from agent.evaluation.workspace import evaluate_workspace
 from environments.protocol import Kind
 from trajectories.reading.runs import find_trial
-from trajectories.record.layout import EVENTS, TrialFolder
+from trajectories.record.layout import EVENTS, PACKED, TrialFolder
 from trajectories.writing.recorder import Observer
 
 
@@ -31,7 +31,7 @@ def evaluate_any(
         raise UserError("the argument is empty; name a trial, a directory or an archive")
     path = Path(name)
     is_workspace = path.is_dir() and not TrialFolder(path).is_trial()
-    if not is_workspace and (not path.is_file() or path.name == EVENTS):
+    if not is_workspace and (not path.is_file() or path.name in (EVENTS, PACKED)):
         if output is not None:
             raise UserError(f"--output {output}: a trial's verdict and logs are kept with it; leave the option out")
         return evaluate_trial(find_trial(name, runs), task=task, env=env, observer=observer)

@@ -14,7 +14,7 @@ from scoring.report import UnreadableTrial
 from scoring.rows import TrialRow, read_rows
 from scoring.statistics.denominators import Denominator, denominator
 from trajectories.reading.runs import directories_named
-from trajectories.record.layout import EVENTS
+from trajectories.record.layout import TrialFolder
 
 
 def read_trials(
@@ -92,7 +92,7 @@ def read_reference(
 def _names_trials(name: str, runs: Path) -> bool:
     """Return True if this is the name of a trial or a batch rather than of a configuration."""
     places = (Path(name), runs / name)
-    return any((place / EVENTS).is_file() or any(place.glob(f"*/{EVENTS}")) for place in places)
+    return any(TrialFolder(folder).is_trial() for place in places for folder in (place, *place.glob("*")))
 
 
 def find_tiers(source: str, rows: Sequence[TrialRow]) -> Mapping[str, Tier]:

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -47,8 +48,8 @@ def collect_garbage(runs: Path, *, dry_run: bool = False) -> Collected:
             if _BLOB.fullmatch(entry.name) and stat.st_nlink == 1:
                 collected.blobs += _removed(entry, stat, collected)
         for trial in _folders(Path(batch.path)):
-            store = Path(trial.path) if trial.name == POOL else TrialFolder(Path(trial.path)).blobs
-            for entry in _files(store):
+            folder = Path(trial.path)  # a record that was being packed is beside the blobs
+            for entry in chain(_files(folder), () if trial.name == POOL else _files(TrialFolder(folder).blobs)):
                 stat = entry.stat(follow_symlinks=False)
                 if entry.name.startswith(TEMPORARY) and now - stat.st_mtime > _ABANDONED_S:
                     collected.temporaries += _removed(entry, stat, collected)

@@ -20,8 +20,9 @@ from trajectories.checks.panels import Panels
 from trajectories.checks.rule import Rule
 from trajectories.checks.workspaces import Workspaces
 from trajectories.errors import RecordError
-from trajectories.plain_files import open_plain, read_plain
+from trajectories.plain_files import read_plain
 from trajectories.reading.lines import complete_lines
+from trajectories.reading.packed import open_record
 from trajectories.reading.reader import EventParser, events_file
 from trajectories.reading.summary import Summary, lacks_the_panel, names_a_hint_wrongly
 from trajectories.record.events import Event, Exited, TrialStarted, Unknown
@@ -180,7 +181,10 @@ class _Checking:
 
 
 def _is_torn(path: Path) -> bool:
-    with open_plain(path) as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - 1))
-        return size > 0 and file.read(1) != b"\n"
+    try:
+        with open_record(path) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 1))
+            return size > 0 and file.read(1) != b"\n"
+    except RecordError:  # a damaged packed record, which its reader has reported
+        return False

@@ -33,7 +33,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.identity import sha256_of
-from trajectories.record.layout import EVENTS, TrialFolder
+from trajectories.record.layout import TrialFolder
 from trajectories.record.text import storable
 from trajectories.writing.claim import claim_directory
 from trajectories.writing.derived import write_conveniences
@@ -104,13 +104,13 @@ def _require_consistent(directory: Path, path: Path) -> None:
 
 
 def _earlier(runs: Path, identity: str) -> Path | None:
-    for events in runs.glob(f"*/*.{identity[:8]}.*/{EVENTS}"):
+    for trial in runs.glob(f"*/*.{identity[:8]}.*"):
         try:
-            start = next(iter(read_events(events.parent)), None)
+            start = next(iter(read_events(trial)), None)
         except (RecordError, OSError):
             continue
         if isinstance(start, TrialStarted) and start.identity == identity:
-            return events.parent
+            return trial
     return None
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trajectories.plain_files import open_plain
+from trajectories.errors import RecordError
+from trajectories.reading.packed import open_record
 from trajectories.reading.runs import trial_directories
-from trajectories.record.layout import EVENTS
+from trajectories.record.layout import TrialFolder
 from trajectories.record.parts import Parent
 
 _FIRST_LINE_BYTES = 1 << 20
@@ -65,7 +66,7 @@ def directory_of_parent(trial: Path, parent: Parent) -> Path | None:
         batches = [batch, *(Path(entry.path) for entry in os.scandir(batch.parent) if entry.is_dir())]
     except OSError:
         batches = [batch]
-    return next((folder / name for folder in batches if (folder / name / EVENTS).is_file()), None)
+    return next((folder / name for folder in batches if TrialFolder(folder / name).is_trial()), None)
 
 
 def _root(member: Member, above: dict[Path, Member]) -> Member:
@@ -86,11 +87,11 @@ def _nearest(candidates: Iterable[Path], child: Path) -> Path | None:
 
 def _parent(directory: Path) -> tuple[str, int] | None:
     try:
-        with open_plain(directory / EVENTS) as file:
+        with open_record(TrialFolder(directory).record) as file:
             line = file.readline(_FIRST_LINE_BYTES)
         if b'"parent":{' not in line:
             return None
         parent = json.loads(line)["parent"]
         return str(parent["trial"]), int(parent["step"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (RecordError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

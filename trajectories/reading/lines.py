@@ -1,4 +1,4 @@
-"""The lines of a record's `events.jsonl`, in bounded memory for any file.
+"""The lines of a record, packed or not, in bounded memory for any file.
 
 An unfinished last line or a tail of zeros, which a crash leaves, is skipped. Other content that is not a record is an
 error.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.errors import RecordError
-from trajectories.plain_files import open_plain
+from trajectories.reading.packed import open_record
 
 LINE_BYTES = 256 << 20
 """Longest line of an event. A snapshot of 500,000 files takes 150 MB."""
@@ -22,9 +22,9 @@ _TYPE = re.compile(rb'\{"seq":\d+,"t":"[^"\\]*","mono_s":[-+.0-9eE]+,"type":"(\w
 def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the number (from 1) and the text of each complete line. What follows the last newline is skipped.
 
-    Raises: RecordError for a line that is longer than LINE_BYTES.
+    Raises: RecordError for a line that is longer than LINE_BYTES, and for a packed record that is damaged.
     """
-    with open_plain(path, _PIECE) as file:
+    with open_record(path) as file:
         number = 0
         while True:
             number += 1

@@ -16,15 +16,15 @@ from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.migration import Migration, version_of
 from trajectories.record.events import EVENT, Event, TrialStarted, Unknown
-from trajectories.record.layout import EVENTS
+from trajectories.record.layout import EVENTS, TrialFolder
 
 
 def events_file(trial: Path) -> Path:
-    """Return the path of a trial's events, given its directory or the file itself.
+    """Return the path of a trial's events, packed or not, given its directory or the file itself.
 
     Raises: RecordError if there is no such file.
     """
-    path = trial if trial.is_file() else trial / EVENTS
+    path = trial if trial.is_file() else TrialFolder(trial).record
     if not path.is_file():
         raise RecordError(f"{trial}: not a trial (no {EVENTS})")
     return path

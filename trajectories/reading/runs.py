@@ -1,6 +1,6 @@
 """Finds the trials below a runs directory, and one trial by its directory or the beginning of its id.
 
-A trial is a directory with an `events.jsonl`. A runs directory holds batches, and a batch holds trials.
+A trial is a directory with an `events.jsonl`, packed or not. A runs directory holds batches, and a batch holds trials.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from trajectories.errors import RecordError
 from trajectories.plain_files import read_plain
+from trajectories.reading.packed import record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, lacks_the_panel, names_a_hint_wrongly, summarize
-from trajectories.record.layout import EVENTS, TrialFolder
+from trajectories.record.layout import EVENTS, PACKED, TrialFolder
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def trial_directories(runs: Path) -> list[Path]:
     for batch in _folders(runs):
         for trial in _folders(batch):
             try:
-                trials.append((os.stat(trial / EVENTS).st_mtime, trial))
+                trials.append((TrialFolder(trial).record.stat().st_mtime, trial))
             except OSError:
                 continue
     return [path for _, path in sorted(trials, key=lambda item: (-item[0], str(item[1])))]
@@ -50,13 +51,13 @@ def listed(directory: Path) -> Listed:
     """
     folder = TrialFolder(directory)
     try:
-        events = folder.events.stat()
-        if folder.summary.stat().st_mtime_ns >= events.st_mtime_ns:
+        events = record_state(folder.record)
+        if folder.summary.stat().st_mtime_ns >= events.mtime_ns:
             stored = StoredSummary.model_validate_json(read_plain(folder.summary))
             is_outdated = lacks_the_panel(stored) or names_a_hint_wrongly(stored)
-            if stored.events_bytes == events.st_size and not is_outdated:
+            if stored.events_bytes == events.size and not is_outdated:
                 return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))
-    except (OSError, ValidationError):
+    except (RecordError, OSError, ValidationError):
         pass
     try:
         return Listed(directory, summarize(directory, read_events(directory)))
@@ -84,7 +85,7 @@ def find_trial(name: str, runs: Path) -> Path:
     path = Path(name)
     if TrialFolder(path).is_trial():
         return path
-    if path.name == EVENTS and path.is_file():
+    if path.name in (EVENTS, PACKED) and path.is_file():
         return path.parent
     matches = [trial for trial in trial_directories(runs) if trial.name.startswith(name)]
     exact = [trial for trial in matches if trial.name == name]
@@ -108,7 +109,7 @@ def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set
     for name in names:
         path = next((folder for folder in (Path(name), runs / name) if folder.is_dir()), Path(name))
         if path.is_dir() and not TrialFolder(path).is_trial():
-            batch = sorted(entry.parent for entry in path.glob(f"*/{EVENTS}"))
+            batch = sorted(entry for entry in path.glob("*") if TrialFolder(entry).is_trial())
             if not batch:
                 raise RecordError(f"{name}: neither a trial nor a batch (no {EVENTS} in it or in its folders)")
             of_batches |= set(batch)

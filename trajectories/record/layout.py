@@ -1,7 +1,8 @@
 """Names of the files in a trial's folder and in a batch's, each spelled once.
 
-`events.jsonl` is the record. It refers to `blobs`, the workspace and the evaluation. The three JSON files are derived
-from it and can be deleted. A batch keeps the contents that its trials share in `.pool`.
+`events.jsonl` is the record; packed, it is `events.jsonl.zst`. If both exist, `events.jsonl` is the record, because
+only that one grows. It refers to `blobs`, the workspace and the evaluation. The three JSON files are derived from it
+and can be deleted. A batch keeps the contents that its trials share in `.pool`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EVENTS = "events.jsonl"
+PACKED = f"{EVENTS}.zst"
 BLOBS = "blobs"
 WORKSPACE = "workspace.tar.zst"
 EVALUATION = "evaluation"
@@ -23,7 +25,7 @@ SCORE = "score.json"
 
 @dataclass(frozen=True)
 class TrialFolder:
-    """The paths of one trial. This class reads and makes nothing, except for `is_trial`."""
+    """The paths of one trial. This class makes nothing; only `record` and `is_trial` look at the disk."""
 
     path: Path
 
@@ -31,6 +33,16 @@ class TrialFolder:
     def events(self) -> Path:
         """The record: one line of JSON for each event."""
         return self.path / EVENTS
+
+    @property
+    def packed(self) -> Path:
+        """The record of a finished trial, packed. It counts only where `events` does not exist."""
+        return self.path / PACKED
+
+    @property
+    def record(self) -> Path:
+        """The file that holds the record now: `events`, or `packed` if only that exists."""
+        return self.packed if not self.events.exists() and self.packed.exists() else self.events
 
     @property
     def blobs(self) -> Path:
@@ -84,4 +96,4 @@ class TrialFolder:
 
     def is_trial(self) -> bool:
         """Return True if the folder holds a record."""
-        return self.events.is_file()
+        return self.record.is_file()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.plain_files import open_plain
+from trajectories.reading.packed import open_record
 from trajectories.reading.reader import EventParser, events_file
 from trajectories.record.events import Event
 from trajectories.record.layout import TrialFolder
@@ -24,20 +25,17 @@ def follow(trial: Path) -> Iterator[Event]:
     Raises: RecordError.
     """
     path = events_file(trial)
-    number = 0
     parser = EventParser()
-    with open_plain(path) as file:
-        pending = b""
-        while True:
-            live = _is_live(path.parent)
-            while line := file.readline():
-                pending += line
-                if pending.endswith(b"\n"):
-                    number += 1
-                    yield from parser.events(pending, f"{path}:{number}")
-                    pending = b""
-            if not live:
-                return
+    number, at, live = 0, 0, True
+    while live:  # a packed record is unpacked by the process that continues it: it is opened again for each look
+        live = _is_live(path.parent)
+        with open_record(path) as file:
+            file.seek(at)
+            while (line := file.readline()).endswith(b"\n"):
+                at += len(line)
+                number += 1
+                yield from parser.events(line, f"{path}:{number}")
+        if live:
             time.sleep(_POLL_S)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from trajectories.reading.packed import record_state
 from trajectories.reading.reader import events_file, read_events
 from trajectories.reading.summary import StoredSummary, Summary, summarize
 from trajectories.record.events import Evaluated, Event, PriceRef, TrialStarted
@@ -35,8 +36,7 @@ def write_conveniences(directory: Path) -> Summary:
 
     Raises: RecordError if the events cannot be read.
     """
-    path = events_file(directory)
-    size = path.stat().st_size
+    size = record_state(events_file(directory)).size
     contents = derived(directory, list(read_events(directory)))
     summary = contents[SUMMARY]
     assert isinstance(summary, Summary)

@@ -28,6 +28,7 @@ from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
 from trajectories.record.text import ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
+from trajectories.writing.packing import unpack
 
 _RESERVE_BYTES = 256 << 10
 """Size of the reserve for the last events of a trial whose disk is full."""
@@ -63,7 +64,8 @@ class Recorder:
     ) -> None:
         """Begin a record, or continue one after its last event `after`. A torn last line is cut off.
 
-        `clock` returns `t` and `mono_s` of the next event, for a record of something that happened before.
+        A packed record is unpacked first. `clock` returns `t` and `mono_s` of the next event, for a record of something
+        that happened before.
         """
         self.directory = directory
         self._folder = TrialFolder(directory)
@@ -78,8 +80,11 @@ class Recorder:
         self._seq = 0 if after is None else after.seq + 1
         self._began = time.monotonic() - (0.0 if after is None else after.mono_s)
         if after is None:
+            if self._folder.packed.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._folder.packed))
             self._fd = os.open(self._folder.events, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         else:
+            self._unpack()
             require_plain(self._folder.events.stat().st_mode, self._folder.events)
             self._mark = next((appended_mark(line) for _, line in complete_lines(self._folder.events)), b"")
             self._fd = os.open(self._folder.events, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -240,6 +245,12 @@ class Recorder:
             raise error
         self._folder.reserve.unlink(missing_ok=True)
         return RecordFull(f"{self.directory}: no space left for the record; free some and start the trial again")
+
+    def _unpack(self) -> None:
+        try:
+            unpack(self.directory)
+        except OSError as error:
+            raise self.full(error) from None
 
     def _make_reserve(self) -> None:
         self._folder.reserve.unlink(missing_ok=True)  # whatever a killed writer or anybody else left there

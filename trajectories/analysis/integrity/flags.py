@@ -18,6 +18,7 @@ from trajectories.analysis.extras import MissingExtra
 from trajectories.cache import read_cache, write_cache
 from trajectories.errors import RecordError
 from trajectories.reading.family import directory_of_parent
+from trajectories.reading.packed import record_state
 from trajectories.reading.reader import events_file, first_event, read_events
 from trajectories.record.panel import KINDS, Kind
 
@@ -70,10 +71,10 @@ def rule_flags(
     due: list[tuple[Path, str, list[object]]] = []
     for directory in directories:
         try:
-            facts = events_file(directory).stat()
+            record = record_state(events_file(directory))
         except (OSError, RecordError):
             continue
-        key, state = str(directory.resolve()), [facts.st_mtime_ns, facts.st_size, rules]
+        key, state = str(directory.resolve()), [record.mtime_ns, record.size, rules]
         entry = kept.get(key)
         if isinstance(entry, list) and entry[:3] == state and (known := _parsed(entry[3])) is not None:
             flags[directory] = known
