@@ -1,7 +1,7 @@
 """Dead processes are reaped even if bash has blocked the signal that tells it about them.
 
-bash 5.2 does that by mistake on a busy machine: its `read -t` sets a signal mask from uninitialized memory if the time is
-up before it reads. Here the supervisor repeats such a read until it is struck.
+bash 5.2 does that by mistake on a busy machine: its `read -t` sets a signal mask from uninitialized memory if the time
+is up before it reads. Here the supervisor repeats such a read until it is struck.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _SAY_READY = "said=\n"
 def struck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Place]]:
     """Starts an environment whose supervisor no longer hears of the end of its children."""
     source = program._source()
-    assert source.count(_SAY_READY) == 1 and source.count(_SERVE) == 1
+    assert source.count(_SAY_READY) == 1
+    assert source.count(_SERVE) == 1
     monkeypatch.setattr(program, "_source", lambda: source.replace(_SAY_READY, _DEAFEN + _SAY_READY))
     places: list[Place] = []
 
@@ -59,7 +60,8 @@ def test_orphans_leave_no_zombies(struck: Callable[..., Place], label: str) -> N
 @pytest.mark.parametrize("label", [DOCKER])
 def test_the_ids_of_a_fork_bomb_are_free_again(struck: Callable[..., Place], label: str) -> None:
     place = struck(label, pids=60)
-    place.run("bomb() { (($1)) || return; bomb $(($1 - 1)) & bomb $(($1 - 1)) & sleep 2; }; bomb 8 >/dev/null 2>&1 &", 5)
+    bomb = "bomb() { (($1)) || return; bomb $(($1 - 1)) & bomb $(($1 - 1)) & sleep 2; }; bomb 8 >/dev/null 2>&1 &"
+    place.run(bomb, 5)
     assert place.run("echo on", 10).output.endswith(b"on\n")
     assert place.text("echo on") == "on\n"
 
