@@ -1,4 +1,4 @@
-"""The kinds of environment. A file of its own, because both the promises and the protocol name them."""
+"""The kinds of environment and of shell, without any import: promises, protocol and command line name them."""
 
 from __future__ import annotations
 
@@ -6,3 +6,5 @@ from typing import Literal
 
 Kind = Literal["docker", "sandbox", "local"]
 KINDS: tuple[Kind, ...] = ("docker", "sandbox", "local")
+Shell = Literal["fresh", "persistent"]
+SHELLS: tuple[Shell, ...] = ("fresh", "persistent")

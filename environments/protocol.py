@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Literal, Protocol, runtime_checkable
+from typing import BinaryIO, Protocol, runtime_checkable
 
-from environments.kinds import KINDS as KINDS, Kind as Kind
+from environments.kinds import KINDS as KINDS, SHELLS as SHELLS, Kind as Kind, Shell as Shell
 from environments.listing.listing import Listing as Listing
 from environments.promises import Promise as Promise
 from trajectories.blobs.spooled import Spooled as Spooled
@@ -20,8 +20,6 @@ DIGEST_S = 300.0
 """Seconds that `digests` takes at most if its caller does not say otherwise."""
 WORKSPACE = PurePosixPath("/workspace")
 """Directory of the workspace unless something else is named."""
-Shell = Literal["fresh", "persistent"]
-SHELLS: tuple[Shell, ...] = ("fresh", "persistent")
 
 
 @dataclass(frozen=True)

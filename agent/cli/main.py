@@ -17,26 +17,38 @@ from trajectories import interrupts
 app = listed_commands(
     "Run models on command-line tasks; record, evaluate and price every trial.",
     {
-        "solve": "Run a model on a task; record, evaluate and price the trial.",
-        "resume": "Continue an interrupted trial where it stopped.",
-        "fork": "Start a new trial from a step of an existing one.",
-        "evaluate": "Evaluate the workspace of a trial, or any workspace.",
-        "replay": "Run the recorded commands again and compare the results.",
-        "show": "Print a trial: overview, one step, or live.",
-        "trials": "List the recorded trials, newest first.",
-        "score": "Score trials from their records.",
-        "analyze": "Report what the agent did in one trial or many.",
-        "import": "Make trials of files that another program recorded.",
-        "export": "Write trials in another program's format.",
-        "doctor": "Check what this machine can do.",
-        "clean": "Remove what ended processes of Retrace left behind.",
-        "schema": "Print the JSON Schema of the events in a record.",
-        "checkout": "Write the workspace as it was after a step into a directory.",
-        "diff": "Compare the workspaces of two steps, or of two trials.",
-        "gc": "Delete unused contents; pack finished trials.",
-        "tasks": "List and show tasks.",
-        "models": "List models with their prices and keys.",
-        "prices": "List, make and compare snapshots of token prices.",
+        "Run trials": {
+            "solve": "Run a model on a task; record, evaluate and price the trial.",
+            "resume": "Continue an interrupted trial where it stopped.",
+            "fork": "Start a new trial from a step of an existing one.",
+            "evaluate": "Evaluate the workspace of a trial, or any workspace.",
+            "replay": "Run the recorded commands again and compare the results.",
+        },
+        "Look at trials": {
+            "trials": "List the recorded trials, newest first.",
+            "show": "Print a trial: overview, one step, or live.",
+            "checkout": "Write the workspace as it was after a step into a directory.",
+            "diff": "Compare the workspaces of two steps, or of two trials.",
+        },
+        "Compare trials": {
+            "score": "Score trials from their records.",
+            "analyze": "Report what the agent did in one trial or many.",
+        },
+        "Exchange trials with other programs": {
+            "import": "Make trials of files that another program recorded.",
+            "export": "Write trials in another program's format.",
+            "schema": "Print the JSON Schema of the events in a record.",
+        },
+        "Choose what to run": {
+            "tasks": "List and show tasks.",
+            "models": "List models with their prices and keys.",
+            "prices": "List, make and compare snapshots of token prices.",
+        },
+        "Look after this machine": {
+            "doctor": "Check what this machine can do.",
+            "clean": "Remove what ended processes of Retrace left behind.",
+            "gc": "Delete unused contents; pack finished trials.",
+        },
     },
 )
 
@@ -44,6 +56,10 @@ app = listed_commands(
 def main() -> None:
     """Run the application; report an error as one line and an exit status."""
     interrupts.install()
+    if os.environ.get("_AGENT_COMPLETE"):
+        from agent.cli import completion
+
+        completion.complete(lambda: typer.main.get_command(app)(prog_name="agent", standalone_mode=False))
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")

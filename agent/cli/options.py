@@ -11,79 +11,147 @@ from typing import Annotated, Any
 
 import typer
 
+from agent.cli import completion
 from scoring.choices import PlotFormat
 
-TrialArgument = Annotated[str, typer.Argument(metavar="TRIAL", help="Trial: a directory, or the beginning of an id.")]
+TASK, MODEL, LIMITS, ENVIRONMENT, OUTPUT = "Task", "Model", "Limits", "Environment", "Output"
+"""Headings of options in the help."""
+
+TrialArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TRIAL", help="Trial: a directory, or the beginning of an id.", autocompletion=completion.trials
+    ),
+]
 
 TrialsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="TRIAL", help="Trials (directories or beginnings of ids), or directories of batches."),
+    typer.Argument(
+        metavar="TRIAL",
+        help="Trials (directories or beginnings of ids), or directories of batches.",
+        autocompletion=completion.trials,
+    ),
 ]
 
-RunsOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory under which trials are kept [runs].")]
+RunsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Directory under which trials are kept [runs].", rich_help_panel=OUTPUT),
+]
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output.", rich_help_panel=OUTPUT)
+]
+
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print neither progress nor the next command; results, warnings and errors stay.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 ModelSettingOption = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Setting of the model, such as temperature=0; repeatable.")
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE", help="Setting of the model, such as temperature=0; repeatable.", rich_help_panel=MODEL
+    ),
 ]
 
-ApiBaseOption = Annotated[str | None, typer.Option(metavar="URL", help="Endpoint of the model's API.")]
+ApiBaseOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="Endpoint of the model's API.", rich_help_panel=MODEL)
+]
 
-NoEvaluateOption = Annotated[bool, typer.Option("--no-evaluate", help="Skip the evaluation of the workspace.")]
+NoEvaluateOption = Annotated[
+    bool, typer.Option("--no-evaluate", help="Skip the evaluation of the workspace.", rich_help_panel=TASK)
+]
 
 RemovalDryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Report what would be removed, and remove nothing.")
 ]
 
-PlotsOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Draw plots into this directory.")]
+PlotsOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Draw plots into this directory.", rich_help_panel=OUTPUT)
+]
 
-PlotFormatOption = Annotated[list[PlotFormat] | None, typer.Option(help="Picture format; repeatable [png].")]
+PlotFormatOption = Annotated[
+    list[PlotFormat] | None, typer.Option(help="Picture format; repeatable [png].", rich_help_panel=OUTPUT)
+]
 
 
 def env_option(default: str) -> Any:
     """Return the option `--env`; `default` tells which environment is used without it."""
-    return typer.Option(metavar="KIND", help=f"Environment: docker, sandbox or local [{default}].")
+    return typer.Option(
+        metavar="KIND",
+        help=f"Environment: docker, sandbox or local [{default}].",
+        autocompletion=completion.kinds,
+        rich_help_panel=ENVIRONMENT,
+    )
 
 
 def model_option(default: str) -> Any:
     """Return the option `--model`."""
     return typer.Option(
+        metavar="MODEL",
         help="Model: an alias such as opus, a litellm name, script:FILE, replay:TRIAL, human, oracle (the task's own "
-        f"solution) or nop (submits at once) [{default}]."
+        f"solution) or nop (submits at once) [{default}].",
+        autocompletion=completion.models,
+        rich_help_panel=MODEL,
     )
 
 
 def prompt_option(default: str) -> Any:
     """Return the option `--prompt`."""
-    return typer.Option(help=f"Prompt: a name or a file [{default}].")
+    return typer.Option(
+        metavar="PROMPT",
+        help=f"Prompt: a name or a file [{default}].",
+        autocompletion=completion.prompts,
+        rich_help_panel=MODEL,
+    )
 
 
 def prices_option(default: str) -> Any:
     """Return the option `--prices`."""
-    return typer.Option(metavar="NAME", help=f"Price snapshot that calls are priced with [{default}].")
+    return typer.Option(
+        metavar="NAME",
+        help=f"Price snapshot that calls are priced with [{default}].",
+        autocompletion=completion.prices,
+        rich_help_panel=MODEL,
+    )
+
+
+def task_option(help: str) -> Any:
+    """Return the option `--task`."""
+    return typer.Option(
+        metavar="TASK", help=help, autocompletion=completion.tasks, rich_help_panel=TASK, show_default=False
+    )
+
+
+def _limit(metavar: str, help: str) -> Any:
+    return typer.Option(metavar=metavar, help=help, rich_help_panel=LIMITS)
 
 
 def step_limit_option(default: str) -> Any:
     """Return the option `--step-limit`."""
-    return typer.Option(metavar="N", help=f"Maximum number of steps [{default}].")
+    return _limit("N", f"Maximum number of steps [{default}].")
 
 
 def time_limit_option(default: str) -> Any:
     """Return the option `--time-limit`."""
-    return typer.Option(metavar="DURATION", help=f"Maximum wall-clock time, such as 90s, 15m or 6h [{default}].")
+    return _limit("DURATION", f"Maximum wall-clock time, such as 90s, 15m or 6h [{default}].")
 
 
 def cost_limit_option(default: str) -> Any:
     """Return the option `--cost-limit`."""
-    return typer.Option(metavar="USD", help=f"Maximum cost in US dollars, or none [{default}].")
+    return _limit("USD", f"Maximum cost in US dollars, or none [{default}].")
 
 
 def token_limit_option(default: str) -> Any:
     """Return the option `--token-limit`."""
-    return typer.Option(metavar="N", help=f"Maximum number of tokens, such as 200k or 2M [{default}].")
+    return _limit("N", f"Maximum number of tokens, such as 200k or 2M [{default}].")
 
 
 def command_timeout_option(default: str) -> Any:
     """Return the option `--command-timeout`."""
-    return typer.Option(metavar="DURATION", help=f"Time after which a single command is stopped [{default}].")
+    return _limit("DURATION", f"Time after which a single command is stopped [{default}].")

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,16 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def progress_lines(*, quiet: bool) -> Callable[[str], None]:
+    """Return the function that prints a line of progress on standard error; with `--quiet` it prints nothing."""
+
+    def show(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr, flush=True)
+
+    return show
 
 
 def readable(value: Any) -> str:

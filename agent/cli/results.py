@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from trajectories.record.verdict import Verdict
 
 
-def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, as_list: bool = False) -> None:
-    """Print the summary and the verdict of each trial, or one JSON object.
+def print_results(
+    results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, quiet: bool, as_list: bool = False
+) -> None:
+    """Print the summary and the verdict of each trial, and the next command unless `quiet`; or one JSON object.
 
     The object is the trial's summary; with `as_list` it holds the summaries of all trials.
     """
@@ -37,7 +39,8 @@ def print_results(results: Sequence[tuple[Outcome, Summary]], *, as_json: bool, 
         if outcome.verdict is not None:
             folder = TrialFolder(outcome.directory)
             print_verdict(console, outcome.verdict, logs=folder.evaluation, trial=outcome.directory)
-        typer.echo(printable(f"next: {_next_command(outcome)} {quote(str(outcome.directory))}"), err=True)
+        if not quiet:
+            typer.echo(printable(f"next: {_next_command(outcome)} {quote(str(outcome.directory))}"), err=True)
 
 
 def _next_command(outcome: Outcome) -> str:

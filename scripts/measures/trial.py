@@ -26,6 +26,7 @@ TASK = "demo/ledger"
 def measure() -> Iterator[Figure]:
     """Yield all figures, the quickest first."""
     yield help_time()
+    yield completion_time()
     yield from prefix_cache()
     yield from live_view()
     yield step_time()
@@ -39,6 +40,15 @@ def help_time() -> Figure:
     ours, bare = cpu_in_turn((str(agent), "--help"), imports, runs=25)
     detail = f"processor time: {ours * 1000:.0f} ms against {bare * 1000:.0f} ms"
     return Figure("agent --help, against `import typer, rich`", ours / bare, "", 1.3, detail)
+
+
+def completion_time() -> Figure:
+    """Compare the completion of a task's name with importing the libraries of the command line, in processor time."""
+    agent = str(Path(sys.executable).with_name("agent"))
+    words = ("_AGENT_COMPLETE=complete_bash", "COMP_WORDS=agent\nsolve\n--task\ndemo/", "COMP_CWORD=3")
+    ours, bare = cpu_in_turn(("env", *words, agent), (sys.executable, "-c", "import typer, rich"), runs=25)
+    detail = f"processor time: {ours * 1000:.0f} ms against {bare * 1000:.0f} ms"
+    return Figure("completion of a task, against `import typer, rich`", ours / bare, "", 6, detail)
 
 
 def step_time(steps: int = 200) -> Figure:

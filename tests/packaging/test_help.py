@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from typer.core import TyperGroup
+from typer.testing import CliRunner
 
 from agent.cli.main import app
 
@@ -18,19 +20,37 @@ _FRAGMENT = re.compile(r"(Of|From|To|With|The same|Another|Others?|Instead|Only|
 APPLICATION = typer.main.get_command(app)
 assert isinstance(APPLICATION, TyperGroup)
 CONTEXT = typer.Context(APPLICATION)
+PURPOSES = APPLICATION.purposes
+ROOT = Path(__file__).parents[2]
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """Yield each command and parameter with its help text."""
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield the application, its groups and its commands, each with the words that call it."""
     waiting: list[tuple[str, Any]] = [("agent", APPLICATION)]
     while waiting:
         name, command = waiting.pop()
-        yield name, command.help or ""
-        yield from ((f"{name} {parameter.name}", getattr(parameter, "help", "") or "") for parameter in command.params)
+        yield name, command
         if isinstance(command, TyperGroup):
             waiting += [
                 (f"{name} {word}", command.get_command(CONTEXT, word)) for word in command.list_commands(CONTEXT)
             ]
+
+
+COMMANDS = [name for name, _ in commands()]
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield each command and parameter with its help text."""
+    for name, command in commands():
+        yield name, command.help or ""
+        yield from ((f"{name} {parameter.name}", getattr(parameter, "help", "") or "") for parameter in command.params)
+
+
+def shown(*words: str) -> str:
+    """Return the help of a command as a terminal of 80 columns shows it."""
+    result = CliRunner().invoke(app, [*words, "--help"], prog_name="agent", env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    return result.output
 
 
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*pair, id=pair[0]) for pair in texts()])
@@ -42,9 +62,30 @@ def test_a_help_text_is_understood_alone(name: str, text: str) -> None:
     assert not _FRAGMENT.match(text), "is part of a sentence"
 
 
-def test_the_list_of_commands_shows_whole_sentences() -> None:
-    short = {name: command.get_short_help_str(62) for name, command in APPLICATION.commands.items()}
-    assert [name for name, text in short.items() if text.endswith("...")] == []
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_fits_80_columns_and_names_no_types(name: str) -> None:
+    output = shown(*name.split()[1:])
+    assert [line for line in output.splitlines() if len(line) > 80] == []
+    assert not re.search(r"<(str|int|list|float|path)|\[default:|x>=|\{", output)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_names_a_page_that_exists(name: str) -> None:
+    page = shown(*name.split()[1:]).splitlines()[-1].removeprefix("Documentation: ")
+    assert (ROOT / page).is_file()
+
+
+def test_the_commands_are_listed_by_purpose_in_whole_sentences() -> None:
+    sections = [section for section in shown().split("\n\n") if section.partition(":\n")[0] in PURPOSES]
+    lines = [line for section in sections for line in section.splitlines()[1:]]
+    assert len(sections) == len(PURPOSES)
+    assert [line.split()[0] for line in lines] == list(APPLICATION.commands)
+    assert [line for line in lines if not line.endswith(".")] == []
+
+
+def test_the_options_of_solve_stand_in_panels() -> None:
+    titles = re.findall(r"^(\w+):$", shown("solve"), re.M)
+    assert titles == ["Task", "Model", "Limits", "Environment", "Output", "Options", "Examples"]
 
 
 @pytest.mark.parametrize("name", APPLICATION.commands)

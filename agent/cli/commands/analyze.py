@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import JsonOption, PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
+from agent.cli.options import JsonOption, PlotFormatOption, PlotsOption, QuietOption, RunsOption, TrialsArgument
 
 if TYPE_CHECKING:
     from agent.roles.judges import Judges
@@ -35,8 +36,8 @@ class JudgeOptions:
         }
         return next((name for name, value in values.items() if value), None)
 
-    def panel(self) -> Judges | None:
-        """Return the judges; None if no model was named.
+    def panel(self, say: Callable[[str], None]) -> Judges | None:
+        """Return the judges, which `say` a line for each vote; None if no model was named.
 
         Raises: UserError.
         """
@@ -51,7 +52,7 @@ class JudgeOptions:
             settings=model_settings(self.settings or (), "--judge-setting"),
             api_base=self.api_base,
             cost_limit_usd=dollars(self.cost_limit, "--judge-cost-limit"),
-            say=lambda line: typer.echo(line, err=True),
+            say=say,
         )
 
 
@@ -85,6 +86,7 @@ def analyze(
     judge_api_base: Annotated[
         str | None, typer.Option(metavar="URL", help="Endpoint of the API of the judges' models.")
     ] = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Report what the agent did in one trial or many.
 
@@ -104,7 +106,7 @@ def analyze(
     if integrity:
         if plots is not None:
             raise UserError("--plots does not apply to --integrity: leave out one of them")
-        _integrity(trials, runs_dir(runs), csv, judge_options, as_json=json)
+        _integrity(trials, runs_dir(runs), csv, judge_options, as_json=json, quiet=quiet)
         return
     if format and plots is None:
         raise UserError("--format applies to plots only: name their directory with --plots DIR")
@@ -126,13 +128,15 @@ def analyze(
     print_analysis(stdout(), analysis)
 
 
-def _integrity(trials: list[str], runs: Path, csv: Path | None, judge_options: JudgeOptions, *, as_json: bool) -> None:
-    from agent.cli.output import emit_json, stdout
+def _integrity(
+    trials: list[str], runs: Path, csv: Path | None, judge_options: JudgeOptions, *, as_json: bool, quiet: bool
+) -> None:
+    from agent.cli.output import emit_json, progress_lines, stdout
     from agent.evaluation.integrity import analyze_integrity
     from trajectories.analysis.integrity.report import write_csv
     from trajectories.views.integrity import print_integrity
 
-    panel = judge_options.panel()
+    panel = judge_options.panel(progress_lines(quiet=quiet))
     try:
         analysis, interrupted = analyze_integrity(trials, runs, panel)
     finally:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.cli import completion
 from agent.cli.options import JsonOption, RunsOption, TrialArgument
 
 if TYPE_CHECKING:
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 def diff(
     a: TrialArgument,
     b: Annotated[
-        str | None, typer.Argument(metavar="TRIAL", help="Second trial: a directory, or the beginning of an id.")
+        str | None,
+        typer.Argument(
+            metavar="TRIAL",
+            help="Second trial: a directory, or the beginning of an id.",
+            autocompletion=completion.trials,
+        ),
     ] = None,
     step: Annotated[
         int | None,

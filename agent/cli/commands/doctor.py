@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent.cli import completion
 from agent.cli.options import JsonOption
 
 
@@ -17,11 +18,14 @@ def doctor(
             metavar="TRIAL",
             help="Examine this trial instead: its directory, or the beginning of its id.",
             show_default=False,
+            autocompletion=completion.trials,
         ),
     ] = None,
     runs: Annotated[
         Path | None,
-        typer.Option(help="Directory of trials, whose disk is checked for free space [runs].", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Directory of trials, whose disk is checked for free space [runs].", show_default=False
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:

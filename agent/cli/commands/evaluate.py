@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import JsonOption, RunsOption, env_option
+from agent.cli import completion
+from agent.cli.options import OUTPUT, JsonOption, QuietOption, RunsOption, env_option, task_option
 
 
 def evaluate(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="TRIAL|DIR|ARCHIVE", help="Trial, or a workspace: a directory, or a tar, tar.gz or tar.zst."
+            metavar="TRIAL|DIR|ARCHIVE",
+            help="Trial, or a workspace: a directory, or a tar, tar.gz or tar.zst.",
+            autocompletion=completion.trials,
         ),
     ],
-    task: Annotated[
-        str | None,
-        typer.Option(help="Task to evaluate with [the trial's own, if it has not changed].", show_default=False),
-    ] = None,
+    task: Annotated[str | None, task_option("Task to evaluate with [the trial's own, if it has not changed].")] = None,
     env: Annotated[str | None, env_option("the trial's own")] = None,
     output: Annotated[
         Path | None,
@@ -28,10 +28,12 @@ def evaluate(
             metavar="DIR",
             help="Directory for verdict.json and the logs of a workspace that is not a trial's [not kept].",
             show_default=False,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     runs: RunsOption = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Evaluate the workspace of a trial, or any workspace.
 
@@ -46,7 +48,7 @@ def evaluate(
     from trajectories.record.text import printable
     from trajectories.views.verdict import print_verdict
 
-    with progress_of_evaluation(source) as observer:
+    with progress_of_evaluation(source, quiet=quiet) as observer:
         evaluation, verdict = evaluate_any(
             source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=observer
         )

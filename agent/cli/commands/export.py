@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from agent.cli import completion
 from agent.cli.options import RunsOption
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def export(
         typer.Argument(
             metavar="TRIAL",
             help="Trial: a directory, or the beginning of an id; for programbench also several, or batches.",
+            autocompletion=completion.trials,
         ),
     ],
     format: Annotated[

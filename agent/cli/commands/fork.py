@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 
 from agent.cli.options import (
+    MODEL,
+    TASK,
     ApiBaseOption,
     JsonOption,
     ModelSettingOption,
     NoEvaluateOption,
+    QuietOption,
     RunsOption,
     TrialArgument,
     command_timeout_option,
@@ -30,21 +33,36 @@ _PARENT = "the parent's"
 
 def fork(
     trial: TrialArgument,
-    at: Annotated[int, typer.Option(min=0, metavar="STEP", help="Step of the parent after which the fork begins.")],
+    at: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="STEP", help="Step of the parent after which the fork begins.", rich_help_panel=TASK
+        ),
+    ],
     inject: Annotated[
-        str | None, typer.Option(metavar="TEXT|FILE", help="Hint that the model is given at the start of the fork.")
+        str | None,
+        typer.Option(
+            metavar="TEXT|FILE", help="Hint that the model is given at the start of the fork.", rich_help_panel=MODEL
+        ),
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with a plan for the rest of the work [none].")
+        Path | None,
+        typer.Option(metavar="FILE", help="File with a plan for the rest of the work [none].", rich_help_panel=MODEL),
     ] = None,
     image: Annotated[
         str | None,
-        typer.Option(help="Image in which an imported trial began; its commands run again there."),
+        typer.Option(
+            metavar="IMAGE",
+            help="Image in which an imported trial began; its commands run again there.",
+            rich_help_panel=TASK,
+        ),
     ] = None,
     workspace: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Directory in which an imported trial began; its commands run again in a copy."
+            metavar="DIR",
+            help="Directory in which an imported trial began; its commands run again in a copy.",
+            rich_help_panel=TASK,
         ),
     ] = None,
     env: Annotated[str | None, env_option(_PARENT)] = None,
@@ -61,6 +79,7 @@ def fork(
     no_evaluate: NoEvaluateOption = False,
     runs: RunsOption = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Start a new trial from a step of an existing one.
 
@@ -100,7 +119,7 @@ def fork(
     with held():
         with interruptible():
             order, start = fork_of(parent, at, hint=inject, **changes)
-        with progress(order) as observer:
+        with progress(order, quiet=quiet) as observer:
             outcome, summary = run_new(order, start, LoopWorker(order), observer)
-        print_results([(outcome, summary)], as_json=json)
+        print_results([(outcome, summary)], as_json=json, quiet=quiet)
     exit_with_status([outcome])

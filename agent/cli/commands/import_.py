@@ -13,7 +13,7 @@ from agent.cli.options import JsonOption, RunsOption
 def import_(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Trajectory files of mini-swe-agent or in ATIF, of any version."),
+        typer.Argument(metavar="FILE", help="Trajectory files of mini-swe-agent or in ATIF, of any version."),
     ],
     runs: RunsOption = None,
     batch: Annotated[

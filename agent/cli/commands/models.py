@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from agent.cli.group import command_group
+from agent.cli.group import HelpedCommand, command_group
 from agent.cli.options import JsonOption
 
 app = command_group("List models with their prices and keys.")
 
 
-@app.command("list")
+@app.command("list", cls=HelpedCommand)
 def list_models(json: JsonOption = False) -> None:
     """List the aliases of models, their prices, and whether a key is set."""
     from agent.cli.output import emit_json, stdout

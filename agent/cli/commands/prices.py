@@ -6,23 +6,35 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.group import command_group
+from agent.cli import completion
+from agent.cli.group import HelpedCommand, command_group
 from agent.cli.options import JsonOption
 
 app = command_group("List, make and compare snapshots of token prices.")
 
 _MODELS = Annotated[
-    list[str] | None, typer.Option("--model", help="Model to include: an alias or a litellm name; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Model to include: an alias or a litellm name; repeatable.",
+        autocompletion=completion.aliases,
+    ),
 ]
 
 _TEXT_COLUMNS = ("name", "model", "source", "problem", "date", "rate", "tier", "sha256")
 
 
-@app.command("list")
+@app.command("list", cls=HelpedCommand)
 def list_prices(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Name of the table whose rates are shown.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="Name of the table whose rates are shown.",
+            show_default=False,
+            autocompletion=completion.prices,
+        ),
     ] = None,
     model: _MODELS = None,
     json: JsonOption = False,
@@ -54,7 +66,7 @@ def list_prices(
         typer.echo("US dollars per million tokens; above: rates for prompts with more tokens than this", err=True)
 
 
-@app.command("snapshot")
+@app.command("snapshot", cls=HelpedCommand)
 def snapshot(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new snapshot, for use with --prices.")],
     source: Annotated[
@@ -83,10 +95,11 @@ def snapshot(
         ),
     ] = None,
     currency: Annotated[
-        str | None, typer.Option(help="Currency of the rates of --set [USD].", show_default=False)
+        str | None, typer.Option(metavar="CODE", help="Currency of the rates of --set [USD].", show_default=False)
     ] = None,
     date: Annotated[
-        str | None, typer.Option(help="Day of the prices, such as 2026-06-04 [today].", show_default=False)
+        str | None,
+        typer.Option(metavar="DAY", help="Day of the prices, such as 2026-06-04 [today].", show_default=False),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -120,10 +133,12 @@ def snapshot(
     typer.echo(printable(f"{made.file}   {quantity(made.models, 'model')}, {made.date}"))
 
 
-@app.command("diff")
+@app.command("diff", cls=HelpedCommand)
 def diff(
-    old: Annotated[str, typer.Argument(metavar="A", help="Name of a table.")],
-    new: Annotated[str, typer.Argument(metavar="B", help="Name of the table to compare it with.")],
+    old: Annotated[str, typer.Argument(metavar="A", help="Name of a table.", autocompletion=completion.prices)],
+    new: Annotated[
+        str, typer.Argument(metavar="B", help="Name of the table to compare it with.", autocompletion=completion.prices)
+    ],
     json: JsonOption = False,
 ) -> None:
     """Compare two tables: models that were added or removed, rates that changed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import JsonOption, RunsOption, TrialArgument, env_option
+from agent.cli.options import ENVIRONMENT, JsonOption, QuietOption, RunsOption, TrialArgument, env_option
 
 if TYPE_CHECKING:
     from agent.replay.report import ReplayReport
@@ -19,10 +19,21 @@ def replay(
         int | None, typer.Option(min=1, metavar="N", help="Step after which the replay stops [the last].")
     ] = None,
     env: Annotated[str | None, env_option("as recorded")] = None,
-    image: Annotated[str | None, typer.Option(help="Container image in which the replay begins [as recorded].")] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IMAGE",
+            help="Container image in which the replay begins [as recorded].",
+            rich_help_panel=ENVIRONMENT,
+        ),
+    ] = None,
     workspace: Annotated[
         Path | None,
-        typer.Option(metavar="DIR|ARCHIVE", help="Workspace with which the replay begins [as recorded]."),
+        typer.Option(
+            metavar="DIR|ARCHIVE",
+            help="Workspace with which the replay begins [as recorded].",
+            rich_help_panel=ENVIRONMENT,
+        ),
     ] = None,
     strict: Annotated[
         bool,
@@ -30,12 +41,13 @@ def replay(
     ] = False,
     runs: RunsOption = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Run the recorded commands again and compare the results.
 
     The commands run in a fresh environment; no model is called.
     """
-    from agent.cli.output import emit_json
+    from agent.cli.output import emit_json, progress_lines
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
     from agent.replay.replay import Replay
@@ -52,7 +64,7 @@ def replay(
                 directory, first_event(directory), env=environment_kind(env), image=image, workspace=workspace
             )
         try:
-            report = Replay(directory, start, lambda line: typer.echo(line, err=True)).run(to)
+            report = Replay(directory, start, progress_lines(quiet=quiet)).run(to)
         except EnvironmentFault as error:
             typer.echo(f"agent: the replay failed: {error}", err=True)
             raise typer.Exit(1) from None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from agent.cli.options import ApiBaseOption, JsonOption, RunsOption, TrialArgument
+from agent.cli.options import ApiBaseOption, JsonOption, QuietOption, RunsOption, TrialArgument
 
 
 def resume(
-    trial: TrialArgument, api_base: ApiBaseOption = None, runs: RunsOption = None, json: JsonOption = False
+    trial: TrialArgument,
+    api_base: ApiBaseOption = None,
+    runs: RunsOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Continue an interrupted trial where it stopped."""
     from agent.cli.output import emit_json
@@ -25,7 +29,7 @@ def resume(
         if resumption.order is None:
             outcome = None
         else:
-            with progress(resumption.order, resumption.events) as observer:
+            with progress(resumption.order, resumption.events, quiet=quiet) as observer:
                 outcome = resumption.run(observer)
     summary = resumption.summary
     if outcome is None:
@@ -34,5 +38,5 @@ def resume(
         if json:
             emit_json(summary)
         return
-    print_results([(outcome, summary)], as_json=json)
+    print_results([(outcome, summary)], as_json=json, quiet=quiet)
     exit_with_status([outcome])

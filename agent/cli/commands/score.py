@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import PlotFormatOption, PlotsOption, RunsOption, TrialsArgument
+from agent.cli.options import PlotFormatOption, PlotsOption, QuietOption, RunsOption, TrialsArgument
 from scoring.choices import (
     AttemptRule,
     CostKind,
@@ -117,12 +117,13 @@ def score(
     format: PlotFormatOption = None,
     runs: RunsOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole report as one JSON object.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Score trials from their records.
 
     The report has pass rates, AMS, costs, intervals and comparisons.
     """
-    from agent.cli.output import emit_json, stdout
+    from agent.cli.output import emit_json, progress_lines, stdout
     from agent.config import runs_dir
     from agent.reports.files import Files
     from agent.reports.score import Choices, score_trials
@@ -147,7 +148,7 @@ def score(
     )
     files = Files(tuple(output or ()), table, plots, tuple(format or ()))
     files.check()
-    scored = score_trials(trials, runs_dir(runs), choices, lambda line: typer.echo(line, err=True))
+    scored = score_trials(trials, runs_dir(runs), choices, progress_lines(quiet=quiet))
     for path in files.write(scored):
         typer.echo(path, err=True)
     if json:

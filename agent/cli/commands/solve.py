@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.cli import completion
 from agent.cli.options import (
+    ENVIRONMENT,
+    LIMITS,
+    MODEL,
+    OUTPUT,
+    TASK,
     ApiBaseOption,
     JsonOption,
     ModelSettingOption,
     NoEvaluateOption,
+    QuietOption,
     RunsOption,
     command_timeout_option,
     cost_limit_option,
@@ -20,6 +27,7 @@ from agent.cli.options import (
     prices_option,
     prompt_option,
     step_limit_option,
+    task_option,
     time_limit_option,
     token_limit_option,
 )
@@ -31,54 +39,89 @@ if TYPE_CHECKING:
 
 
 def solve(
-    model: Annotated[str | None, model_option("the default in config.yaml")] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Task: an id, an unambiguous short name, or a task directory.")
-    ] = None,
-    instruction: Annotated[
-        str | None, typer.Option(metavar="TEXT|FILE", help="Instruction of an ad-hoc task, instead of --task.")
-    ] = None,
-    image: Annotated[
-        str | None, typer.Option(help="Container image of an ad-hoc task; commands run in its WORKDIR.")
-    ] = None,
-    workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Initial workspace of an ad-hoc task; it is copied.")
-    ] = None,
-    env: Annotated[str | None, env_option("docker, otherwise sandbox")] = None,
-    shell: Annotated[
-        str | None, typer.Option(help="Shell of the commands: fresh (one for each) or persistent [fresh].")
-    ] = None,
+    task: Annotated[str | None, task_option("Task: an id, an unambiguous short name, or a task directory.")] = None,
     variant: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Variant of the task, as listed by agent tasks show; repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="Variant of the task, as listed by agent tasks show; repeatable.",
+            rich_help_panel=TASK,
+        ),
     ] = None,
+    instruction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT|FILE", help="Instruction of an ad-hoc task, instead of --task.", rich_help_panel=TASK
+        ),
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IMAGE",
+            help="Container image of an ad-hoc task; commands run in its WORKDIR.",
+            rich_help_panel=TASK,
+        ),
+    ] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Initial workspace of an ad-hoc task; it is copied.", rich_help_panel=TASK),
+    ] = None,
+    no_evaluate: NoEvaluateOption = False,
+    model: Annotated[str | None, model_option("the default in config.yaml")] = None,
+    model_setting: ModelSettingOption = None,
+    api_base: ApiBaseOption = None,
     prompt: Annotated[str | None, prompt_option("the task's")] = None,
     plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with a plan that the model is given [none].")
+        Path | None,
+        typer.Option(metavar="FILE", help="File with a plan that the model is given [none].", rich_help_panel=MODEL),
     ] = None,
+    prices: Annotated[str | None, prices_option("the installed litellm's table")] = None,
     step_limit: Annotated[str | None, step_limit_option("the task's, or 1000")] = None,
     time_limit: Annotated[str | None, time_limit_option("the task's, or 6h")] = None,
     cost_limit: Annotated[str | None, cost_limit_option("none")] = None,
     token_limit: Annotated[str | None, token_limit_option("none")] = None,
     command_timeout: Annotated[str | None, command_timeout_option("the task's, or 180s")] = None,
-    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of attempts, run in sequence.")] = 1,
-    platform: Annotated[
-        str | None, typer.Option(help="Platform of the image, such as linux/amd64 [this machine's].")
+    attempts: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of attempts, run in sequence.", rich_help_panel=LIMITS)
+    ] = 1,
+    env: Annotated[str | None, env_option("docker, otherwise sandbox")] = None,
+    shell: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHELL",
+            help="Shell of the commands: fresh (one for each) or persistent [fresh].",
+            autocompletion=completion.shells,
+            rich_help_panel=ENVIRONMENT,
+        ),
     ] = None,
-    api_base: ApiBaseOption = None,
-    model_setting: ModelSettingOption = None,
-    prices: Annotated[str | None, prices_option("the installed litellm's table")] = None,
-    runs: RunsOption = None,
+    platform: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLATFORM",
+            help="Platform of the image, such as linux/amd64 [this machine's].",
+            rich_help_panel=ENVIRONMENT,
+        ),
+    ] = None,
     checkpoint_every: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Commit the container after every N steps; needs docker [never]."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Commit the container after every N steps; needs docker [never].",
+            rich_help_panel=ENVIRONMENT,
+        ),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the stopped container after the trial.")] = False,
-    no_evaluate: NoEvaluateOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Resolve and check all options, and start nothing.")
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep the stopped container after the trial.", rich_help_panel=ENVIRONMENT),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Resolve and check all options, and start nothing.", rich_help_panel=OUTPUT),
+    ] = False,
+    runs: RunsOption = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Run a model on a task; record, evaluate and price the trial."""
     from agent.cli.progress import progress
@@ -128,14 +171,14 @@ def solve(
             for _ in range(attempts):
                 with interruptible():
                     order = resolve(options)
-                with progress(order) as observer:
+                with progress(order, quiet=quiet) as observer:
                     results.append(run_new(order, Fresh(), LoopWorker(order), observer))
                 outcome = results[-1][0]
                 if outcome.interrupted or outcome.exit.reason == "infrastructure":
                     break
         finally:
             if results:
-                print_results(results, as_json=json, as_list=attempts != 1)
+                print_results(results, as_json=json, quiet=quiet, as_list=attempts != 1)
     exit_with_status([outcome for outcome, _ in results])
 
 

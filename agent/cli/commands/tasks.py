@@ -6,25 +6,32 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.group import command_group
+from agent.cli import completion
+from agent.cli.group import HelpedCommand, command_group
 from agent.cli.options import JsonOption
 
 app = command_group("List and show tasks.")
 
 
-@app.command("list")
+@app.command("list", cls=HelpedCommand)
 def list_tasks(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WORD]...",
+            metavar="WORD",
             help="Words that a listed task must all match: in its id, title or repository, or as its language, "
             "difficulty or kind.",
             show_default=False,
         ),
     ] = None,
     benchmark: Annotated[
-        str | None, typer.Option(help="Benchmark whose tasks are listed [all].", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Benchmark whose tasks are listed [all].",
+            show_default=False,
+            autocompletion=completion.benchmarks,
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -48,9 +55,16 @@ def list_tasks(
         typer.echo("\n" * bool(number) + plain_table(tasks.columns, tasks.rows))
 
 
-@app.command("show")
+@app.command("show", cls=HelpedCommand)
 def show_task(
-    reference: Annotated[str, typer.Argument(metavar="TASK", help="Task: an id, a short name or a task directory.")],
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="Task: an id, a short name or a task directory.",
+            autocompletion=completion.tasks,
+        ),
+    ],
     json: JsonOption = False,
 ) -> None:
     """Show one task: its instruction, its conditions and its variants."""

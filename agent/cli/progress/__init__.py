@@ -2,7 +2,7 @@
 
 A terminal shows a live view, everything else gets one line for each step. Both are fed with recorded events and with
 notes that no event holds. `state` is what they show, `live` and `lines` are the views, `page` are the lines of the live
-one and `region` draws them.
+one and `region` draws them. With `--quiet` the view `quiet` shows warnings only.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.progress.lines import LineView
 from agent.cli.progress.live import LiveView
+from agent.cli.progress.quiet import QuietView
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
 from trajectories.record.events import BaseEvent, Limits
@@ -26,24 +27,29 @@ _PLAIN_TERMINALS = ("", "dumb", "unknown")
 
 
 @contextmanager
-def progress(order: Order, before: Iterable[BaseEvent] = ()) -> Iterator[ProgressView]:
-    """Show the progress of a trial until the end of the `with`; `before` are the events of a trial that is resumed."""
+def progress(order: Order, before: Iterable[BaseEvent] = (), *, quiet: bool) -> Iterator[ProgressView]:
+    """Show the progress of a trial until the end of the `with`; `before` are the events of a trial that is resumed.
+
+    With `quiet` only warnings are shown.
+    """
     model = order.model.info.ref
     if model.name == "human":
         yield ProgressView()  # the person sees the trial itself
         return
     title = f"{order.task.id} by {model.asked} in {order.spec.kind}"
-    with _view(ProgressState(title, order.limits, before)) as view:
+    with _view(ProgressState(title, order.limits, before), quiet=quiet) as view:
         yield view
 
 
 @contextmanager
-def progress_of_evaluation(name: str) -> Iterator[ProgressView]:
+def progress_of_evaluation(name: str, *, quiet: bool) -> Iterator[ProgressView]:
     """Show the progress of an evaluation by itself until the end of the `with`."""
-    with _view(ProgressState(f"evaluation of {name}", Limits())) as view:
+    with _view(ProgressState(f"evaluation of {name}", Limits()), quiet=quiet) as view:
         yield view
 
 
-def _view(state: ProgressState) -> ProgressView:
+def _view(state: ProgressState, *, quiet: bool) -> ProgressView:
+    if quiet:
+        return QuietView()
     drawn = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "") not in _PLAIN_TERMINALS
     return LiveView(state, sys.stderr) if drawn else LineView(state)

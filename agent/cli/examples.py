@@ -1,0 +1,145 @@
+"""Examples and pages of the documentation for the help of each command, by the words after `agent`.
+
+Each example is a purpose and the line to type. `ledger` stands for the beginning of a trial's id, `single` for the
+folder into which `agent solve` writes. The tests parse every example and run those that need no environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Example = tuple[str, str]
+
+EXAMPLES: Mapping[str, tuple[Example, ...]] = {
+    "": (
+        ("a first trial, without a key: the task's own solution", "agent solve --task demo/ledger --model oracle"),
+        ("look at the trial whose id begins with `ledger`", "agent show ledger"),
+    ),
+    "solve": (
+        ("let a model solve a demo", "agent solve --task demo/ledger --model opus"),
+        ("type the commands yourself", "agent solve --task demo/ledger --model human"),
+        (
+            "three attempts of at most 20 dollars each",
+            "agent solve --task ffmpeg --model opus --attempts 3 --cost-limit 20",
+        ),
+        (
+            "a task of your own, in a container image",
+            "agent solve --instruction 'Write a linter.' --image gcc:14 --model opus",
+        ),
+    ),
+    "resume": (("continue the trial whose id begins with `ledger`", "agent resume ledger"),),
+    "fork": (
+        ("go on after step 3 with another model", "agent fork ledger --at 3 --model sonnet"),
+        ("give a hint", "agent fork ledger --at 2 --inject 'Sort the accounts by name.'"),
+    ),
+    "evaluate": (
+        ("evaluate a trial again", "agent evaluate ledger"),
+        ("evaluate a directory as a solution of a task", "agent evaluate before --task demo/ledger"),
+    ),
+    "replay": (
+        ("run all commands again", "agent replay ledger"),
+        ("the first two steps; exit with 1 on any difference", "agent replay ledger --to 2 --strict"),
+    ),
+    "trials": (
+        ("list all trials", "agent trials"),
+        ("list those in another directory", "agent trials --runs studies/june"),
+    ),
+    "show": (
+        ("the steps and the summary", "agent show ledger"),
+        ("one step in full", "agent show ledger --step 3"),
+        ("the whole output of its first command", "agent show ledger --output 3.1"),
+        ("the tests that failed", "agent show ledger --verdict --failed"),
+    ),
+    "checkout": (("the workspace after step 2, in a new directory", "agent checkout ledger --step 2 before"),),
+    "diff": (
+        ("the files that the trial changed", "agent diff ledger"),
+        ("the changed lines between two steps", "agent diff ledger --step 2 --to 3 --content"),
+    ),
+    "score": (
+        ("score all trials of a folder", "agent score runs/single"),
+        ("write the report as a page of Markdown", "agent score single --output report.md"),
+    ),
+    "analyze": (
+        ("one trial", "agent analyze ledger"),
+        ("a folder of trials, as a table of one row each", "agent analyze runs/single --csv actions.csv"),
+        ("look for violations of clean-room rules", "agent analyze ledger --integrity"),
+    ),
+    "import": (("a trajectory of mini-swe-agent", "agent import run.traj.json"),),
+    "export": (
+        ("one trial in ATIF", "agent export ledger --format atif --output ledger.json"),
+        ("a recording for asciinema", "agent export ledger --format asciicast -o ledger.cast"),
+    ),
+    "schema": (("write the schema into a file", "agent schema > record.schema.json"),),
+    "tasks": (("list all tasks", "agent tasks list"),),
+    "tasks list": (
+        ("all tasks", "agent tasks list"),
+        ("easy tasks in Rust", "agent tasks list rs easy"),
+        ("the tasks of one benchmark", "agent tasks list --benchmark demo"),
+    ),
+    "tasks show": (("one task with its instruction", "agent tasks show demo/ledger"),),
+    "models": (("list the aliases", "agent models list"),),
+    "models list": (("the aliases with prices and keys", "agent models list"),),
+    "prices": (("list the tables", "agent prices list"),),
+    "prices list": (
+        ("the tables", "agent prices list"),
+        ("the rates of one model in a table", "agent prices list june --model opus"),
+    ),
+    "prices snapshot": (
+        ("keep today's prices of a model", "agent prices snapshot june --model opus"),
+        (
+            "a price of your own, in dollars per token",
+            "agent prices snapshot july --set 'openai/mine input=3e-6 output=1.5e-5'",
+        ),
+    ),
+    "prices diff": (("compare two tables", "agent prices diff june july"),),
+    "doctor": (
+        ("this machine", "agent doctor"),
+        ("commands of a trial that may not reproduce", "agent doctor ledger"),
+    ),
+    "clean": (
+        ("see what would be removed", "agent clean --dry-run"),
+        ("remove it", "agent clean"),
+    ),
+    "gc": (
+        ("see how much would be deleted", "agent gc --dry-run"),
+        ("pack the records of finished trials", "agent gc --pack"),
+    ),
+}
+"""Examples of a command: what each is for, and the line."""
+
+_TUTORIAL = "docs/tutorial/first-trial.md"
+_TASKS = "docs/howto/programbench.md"
+_RECORD = "docs/reference/record.md"
+_SCORING = "docs/reference/scoring.md"
+_FORMATS = "docs/reference/formats.md"
+
+PAGES: Mapping[str, str] = {
+    "": "docs/README.md",
+    "solve": _TUTORIAL,
+    "resume": _TUTORIAL,
+    "fork": _TUTORIAL,
+    "evaluate": _TASKS,
+    "replay": "docs/reference/replay.md",
+    "trials": _TUTORIAL,
+    "show": _TUTORIAL,
+    "checkout": _TUTORIAL,
+    "diff": _TUTORIAL,
+    "score": _SCORING,
+    "analyze": "docs/reference/integrity.md",
+    "import": _FORMATS,
+    "export": _FORMATS,
+    "schema": _RECORD,
+    "tasks": _TASKS,
+    "tasks list": _TASKS,
+    "tasks show": _TASKS,
+    "models": _TUTORIAL,
+    "models list": _TUTORIAL,
+    "prices": _SCORING,
+    "prices list": _SCORING,
+    "prices snapshot": _SCORING,
+    "prices diff": _SCORING,
+    "doctor": "docs/reference/environments.md",
+    "clean": "docs/explanation/security.md",
+    "gc": _RECORD,
+}
+"""The page that explains a command further."""
