@@ -71,7 +71,7 @@ def test_the_view_suits_the_terminal(
         monkeypatch.setenv(name, value)
     with terminal() as (stream, output):
         monkeypatch.setattr(sys, "stderr", stream)
-        with progress_of_evaluation("trial-1") as shown:
+        with progress_of_evaluation("trial-1", quiet=False) as shown:
             assert isinstance(shown, view)
             shown.feed(Warned(kind="x", text="beware"))
             wait_until(lambda: "beware" in output())
@@ -82,7 +82,7 @@ def test_the_view_suits_the_terminal(
 
 
 def test_without_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_of_evaluation("trial-1") as shown:
+    with progress_of_evaluation("trial-1", quiet=False) as shown:
         shown.note("suite: 13 of 60 tests\x1b[2J")
     assert capsys.readouterr().err == "suite: 13 of 60 tests␛[2J\n"
 

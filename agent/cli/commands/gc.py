@@ -22,10 +22,11 @@ def gc(
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Delete stored contents that no trial refers to.
+    """Delete unused contents; pack finished trials.
 
-    Unfinished files of dead processes are deleted, too. With --pack, the events of a finished trial become
-    events.jsonl.zst (zstdcat prints them); a trial that is continued or evaluated again is unpacked by itself.
+    Contents that no trial refers to and unfinished files of dead processes are deleted. With --pack, the events of a
+    finished trial become events.jsonl.zst (zstdcat prints them); a trial that is continued or evaluated again is
+    unpacked by itself.
     """
     from agent.cli.output import emit_json, stderr
     from agent.config import runs_dir

@@ -17,4 +17,4 @@ class QuietView(ProgressView):
         """Print the event's text if it is a warning."""
         lines = [event.text] if isinstance(event, Warned) else event.lost if isinstance(event, EnvStarted) else ()
         for line in lines:
-            print(printable(excerpts.masked(line)), file=sys.stderr, flush=True)
+            print(printable(excerpts.masked(f"note: {line}")), file=sys.stderr, flush=True)
