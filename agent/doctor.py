@@ -74,7 +74,8 @@ def _programbench() -> dict[str, Any]:
     variables = (BLOBS_VARIABLE, instances.TASKS_VARIABLE)
     return {
         "package": _version("programbench"),
-        "tasks": len(instances.ids()),
+        "tasks": sum(map(instances.official, instances.ids())),
+        "own_tasks": sum(not instances.official(id) for id in instances.ids()),
         **{name: _directories(os.environ.get(name, "")) for name in variables},
     }
 

@@ -7,6 +7,11 @@ command line can show its help without loading the rest of `scoring`.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, get_args
+
+Tier = Literal["easy", "medium", "hard"]
+"""Tiers of difficulty of a task, the easiest first."""
+TIERS: tuple[Tier, ...] = get_args(Tier)
 
 
 class CostKind(StrEnum):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from scoring.choices import IntegrityBy, IntegrityRule
 from scoring.errors import ScoringError
+from scoring.families import programbench_tasks
 from scoring.rows import TrialRow
 from trajectories.reading.entry import OWN_HARNESS
 from trajectories.record.verdict import GroupScore
 
-CLEAN_ROOMS = frozenset({"programbench"})
+CLEAN_ROOMS = frozenset({programbench_tasks.BENCHMARK, programbench_tasks.OWN})
 """Benchmarks whose rules are those of `trajectories.analysis.integrity`. Elsewhere `git clone` is no violation."""
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 from scoring.choices import CostKind
 from scoring.errors import ScoringError
 from scoring.evidence import Evidence
+from scoring.families.programbench_tasks import scored_benchmark
 from trajectories.reading.runs import listed
 from trajectories.reading.summary import Summary
 from trajectories.record.usage import Costs, Usage
@@ -29,7 +30,8 @@ class TrialRow:
 
     `configuration` identifies the trial without its attempt (the task is part of it). `setup` is the part that stays
     the same from task to task; tables have a line for each setup. `label` is the setup's name for people. `trial` is
-    the trial's id, `directory` its place on disk.
+    the trial's id, `directory` its place on disk. `benchmark` is `programbench-own` for an instance of ProgramBench
+    that is not among its 200, so that no score mixes them.
     """
 
     trial: str
@@ -190,7 +192,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         trial=entry.id or directory.name,
         directory=str(directory),
         batch=directory.parent.name,
-        benchmark=entry.benchmark,
+        benchmark=scored_benchmark(entry.benchmark, summary.task),
         task=summary.task,
         model_asked=summary.model,
         model=entry.model,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from scoring.agentmeter.profiles import AGENTMETER, Profile
-from scoring.agentmeter.tiers import tiers_from_words, tiers_of
+from scoring.agentmeter.profiles import Profile
+from scoring.agentmeter.tiers import Tier, tiers_from_words, tiers_of
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.errors import ScoringError
+from scoring.families import defaults
 from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
 from scoring.integrity import with_flags
 from scoring.notes import notes
@@ -24,7 +25,7 @@ from scoring.violations import ViolationsTable, flagged_by_setup
 
 def score(
     rows: Iterable[TrialRow],
-    profile: Profile = AGENTMETER,
+    profile: Profile | None = None,
     *,
     tiers: Mapping[str, str] | None = None,
     tasks: Collection[str] | None = None,
@@ -41,8 +42,10 @@ def score(
 ) -> Report:
     """Score trials of one benchmark.
 
-    `tiers` has the tier of every task (default: the tiers that trials record), `tasks` every task of the benchmark
-    (default: those of `tiers` and of the trials). Both are denominators, so tasks that nobody tried count. `against` is
+    `profile` has the budgets (default: the benchmark's, `scoring.families.defaults`), `tiers` the tier of every task
+    (default: those that the benchmark published, otherwise those that trials record), `tasks` every task of the
+    benchmark (default: those of `tiers` and of the trials). Both are denominators, so tasks that nobody tried count.
+    `against` is
     the setup or label that all others are compared with (default: the first, best line of the table), or one for each
     setup. Flagged trials are treated by the rule `integrity`; `integrity_by` is the evidence that flags them, of what
     the rows hold (`scoring.integrity.with_rules` adds the findings by rule).
@@ -56,9 +59,10 @@ def score(
         raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
     all_rows = with_flags(rows, integrity_by)
     selection = select_trials(all_rows, infrastructure=infrastructure, duplicates=duplicates, integrity=integrity)
-    if tiers is None:  # a task whose trials are all left out keeps its recorded tier if the caller names the task
-        named = {row.task for row in selection.rows} | set(tasks or ())
-        tiers = tiers_of([row for row in all_rows if row.task in named])
+    profile = profile or defaults.profile_of(all_rows[0].benchmark)
+    if tiers is None:
+        published = defaults.published_tiers(all_rows[0].benchmark)
+        tiers = within(published, selection.rows, tasks) or recorded_tiers(all_rows, selection.rows, tasks)
     maker = RowMaker(
         selection.rows,
         profile,
@@ -116,6 +120,26 @@ def score(
         comparisons=tuple(maker.comparison(configuration, reference) for configuration, reference in pairs),
         task_tiers=dict(sorted(maker.tiers.items())),
     )
+
+
+def within(tiers: Mapping[str, Tier], counted: Iterable[TrialRow], tasks: Collection[str] | None) -> Mapping[str, Tier]:
+    """Return the tiers of the `tasks` that the caller names and of those with a trial that counts; all of them if the
+    caller names none."""
+    named = {row.task for row in counted} | set(tasks or ())
+    return {task: tier for task, tier in tiers.items() if task in named} if tasks else tiers
+
+
+def recorded_tiers(
+    rows: Sequence[TrialRow], counted: Iterable[TrialRow], tasks: Collection[str] | None
+) -> dict[str, Tier]:
+    """Return the tiers that trials record, of the `tasks` that the caller names and of those with a trial that counts.
+
+    A task whose trials are all left out keeps its recorded tier if the caller names the task.
+
+    Raises: ScoringError as `tiers_of` does.
+    """
+    named = {row.task for row in counted} | set(tasks or ())
+    return tiers_of([row for row in rows if row.task in named])
 
 
 def _pairs(

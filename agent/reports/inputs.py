@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.errors import UserError
-from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds, tiers_of
+from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds
 from scoring.choices import UnreadableRule
 from scoring.errors import ScoringError
+from scoring.families.defaults import published_tiers
 from scoring.report import UnreadableTrial
 from scoring.rows import TrialRow, read_rows
 from scoring.statistics.denominators import Denominator, denominator
@@ -95,18 +96,22 @@ def _names_trials(name: str, runs: Path) -> bool:
     return any(TrialFolder(folder).is_trial() for place in places for folder in (place, *place.glob("*")))
 
 
-def find_tiers(source: str, rows: Sequence[TrialRow]) -> Mapping[str, Tier]:
-    """Return the tiers by task that trials record, that are calibrated from them, or that a file lists.
+def find_tiers(source: str, rows: Sequence[TrialRow]) -> Mapping[str, Tier] | None:
+    """Return the tiers by task that the benchmark published, that are calibrated from trials, or that a file lists.
+
+    None stands for the tiers that trials record, also if the benchmark published none.
 
     Raises: UserError, ScoringError.
     """
+    if source == "published":
+        return published_tiers(rows[0].benchmark) or None
     if source == "recorded":
-        return tiers_of(rows)
+        return None
     if source == "calibrate":
         return equal_thirds(effort(calibration_of(rows)))
     from scoring.input_lists import read_tiers
 
-    return read_tiers(_existing(source, "--tiers", "recorded, calibrate, or a YAML or JSON file"))
+    return read_tiers(_existing(source, "--tiers", "published, recorded, calibrate, or a YAML or JSON file"))
 
 
 def find_tasks(source: str | None, rows: Sequence[TrialRow], tiers: Collection[str]) -> Denominator:

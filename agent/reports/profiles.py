@@ -1,4 +1,4 @@
-"""Scoring profiles by name: the profile of the paper, and those that the user fitted and stored."""
+"""Scoring profiles by name: those that are part of Retrace, and those that the user fitted and stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agent.config import profiles_dir
 from agent.errors import UserError
-from scoring.agentmeter.profiles import AGENTMETER, Profile, load, store
+from scoring.agentmeter.profiles import Profile, load, store
+from scoring.families.defaults import BUILT_IN, built_in
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -17,14 +18,14 @@ def find_profile(name: str) -> Profile:
 
     Raises: UserError if there is none; ScoringError if it cannot be read or was changed.
     """
-    if name == AGENTMETER.name:
-        return AGENTMETER
+    if name in BUILT_IN:
+        return built_in(name)
     path = _file_of(name, "--profile")
     if not _is_file(name) and not path.exists():
         stored = sorted(file.stem for file in profiles_dir().glob("*.json"))
         raise UserError(
             f"--profile {name}: there is no profile of that name in {profiles_dir()}; "
-            f"profiles are {', '.join([AGENTMETER.name, *stored])} (for a file write ./{name})"
+            f"profiles are {', '.join([*BUILT_IN, *stored])} (for a file write ./{name})"
         )
     return load(path)
 
@@ -34,8 +35,8 @@ def new_profile_name(name: str) -> str:
 
     Raises: UserError if the name is invalid or taken.
     """
-    if name == AGENTMETER.name:
-        raise UserError(f"--fit-profile {name}: this is the profile of the paper; choose another name")
+    if name in BUILT_IN:
+        raise UserError(f"--fit-profile {name}: this profile is part of Retrace; choose another name")
     path = _file_of(name, "--fit-profile")
     if path.exists():
         raise UserError(f"--fit-profile {name}: {path} exists already, and profiles never change: use --profile {name}")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from agent.errors import UserError
 from agent.reports.inputs import find_tasks, find_tiers, read_reference, read_trials
+from agent.reports.profiles import find_profile
 from scoring import rankings
-from scoring.agentmeter.profiles import AGENTMETER, Profile, fit
+from scoring.agentmeter.profiles import Profile, fit
 from scoring.agentmeter.tiers import Tier
 from scoring.choices import (
     AttemptRule,
@@ -23,11 +24,12 @@ from scoring.choices import (
     IntegrityRule,
     UnreadableRule,
 )
+from scoring.families.defaults import profile_of
 from scoring.integrity import with_flags, with_rules
 from scoring.pricing import repriced_rows
 from scoring.report import Note, RankingRow, Report, UnreadableTrial
 from scoring.rows import TrialRow
-from scoring.score import score
+from scoring.score import recorded_tiers, score
 from scoring.selection import select_trials
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from trajectories.analysis.extras import MissingExtra
@@ -44,12 +46,13 @@ class Choices:
     prices: tuple[str, ...] = ()
     """Snapshots to price trials with again; empty for the recorded prices."""
     costs: tuple[CostKind, ...] = (CostKind.COMPUTED,)
-    profiles: tuple[str, ...] = (AGENTMETER.name,)
+    profiles: tuple[str, ...] = ()
+    """Empty for the profile of the benchmark."""
     fit_profile: str | None = None
-    tiers: str = "recorded"
-    """`recorded`, `calibrate`, or a file."""
+    tiers: str = "published"
+    """`published`, `recorded`, `calibrate`, or a file."""
     tasks: str | None = None
-    """A number, a file, or `tried`; None is the published size of the benchmark."""
+    """A number, a file, or `tried`; None is the published tasks of the benchmark."""
     infrastructure: InfrastructureRule = InfrastructureRule.EXCLUDE
     duplicates: DuplicateRule = DuplicateRule.REFUSE
     attempts: AttemptRule = AttemptRule.LATEST
@@ -77,7 +80,7 @@ def score_trials(
 
     Raises: RecordError (ScoringError) and UserError, naming the trial, file or option and the way out.
     """
-    if choices.fit_profile is not None and choices.profiles != (AGENTMETER.name,):
+    if choices.fit_profile is not None and choices.profiles:
         raise UserError("--fit-profile makes the profile that is used; leave out --profile")
     recorded, unreadable = read_trials(names, runs, choices.unreadable)
     reference = read_reference(choices.against, recorded, runs, choices.unreadable)
@@ -89,11 +92,16 @@ def score_trials(
         rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates, integrity=choices.integrity
     ).rows
     pricing = results.of(selected)
-    tiers = find_tiers(choices.tiers, selected)
-    denominator = find_tasks(choices.tasks, rows, tiers if choices.tiers != "recorded" else {})
-    tiers = _within_tasks(tiers, denominator.tasks, choices, selected)
+    given = find_tiers(choices.tiers, selected)
+    denominator = find_tasks(choices.tasks, rows, given if given and choices.tiers != "published" else {})
+    tiers = (
+        recorded_tiers(rows, selected, denominator.tasks)
+        if given is None
+        else _within_tasks(given, denominator.tasks, choices, selected)
+    )
     notes = [*integrity_note, *_notes_about_inputs(denominator.note, choices)]
-    profile = _profile(choices.profiles[0])
+    benchmark = rows[0].benchmark
+    profile = find_profile(choices.profiles[0]) if choices.profiles else profile_of(benchmark)
     if choices.fit_profile is not None:
         references = set(reference.setups.values()) if reference is not None else set()
         scored = [row for row in selected if row.setup not in references]
@@ -102,7 +110,7 @@ def score_trials(
         notes.append(Note(text, "profile"))
     scoring = _Scoring(
         choices,
-        tiers=None if choices.tiers == "recorded" else tiers,
+        tiers=tiers,
         tasks=denominator.tasks,
         against=choices.against if reference is None else reference.setups,
     )
@@ -147,8 +155,7 @@ class _Scoring:
     """All that is the same in every scoring of these trials."""
 
     choices: Choices
-    tiers: Mapping[str, Tier] | None
-    """None for the tiers that trials record."""
+    tiers: Mapping[str, Tier]
     tasks: tuple[str, ...] | None
     against: str | Mapping[str, str] | None
 
@@ -191,7 +198,7 @@ def _rankings(
         other = scoring.report(again, profile, other_kind)
         yield rankings.between(report, other, f"cost {kind}", f"cost {other_kind}")
     for name in choices.profiles[1:]:
-        other = scoring.report(rows, _profile(name), kind)
+        other = scoring.report(rows, find_profile(name), kind)
         if report.configurations[0].ams is None:
             reason = report.note("no_ams")
             raise UserError(
@@ -219,14 +226,6 @@ def _priced(
     from agent.reports.prices import find_prices
 
     return repriced_rows.price_rows(rows, kind, find_prices(prices[0]))
-
-
-def _profile(name: str) -> Profile:
-    if name == AGENTMETER.name:
-        return AGENTMETER
-    from agent.reports.profiles import find_profile
-
-    return find_profile(name)
 
 
 def _fitted(name: str, rows: Sequence[TrialRow], tiers: Mapping[str, Tier], names: Sequence[str]) -> Profile:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.programbench.adapter import NAME
 from benchmarks.programbench.handover import HandOverError, check_complete
+from scoring.families.programbench_tasks import is_published
 from trajectories.errors import RecordError
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.source import Source
@@ -89,6 +90,8 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
     start = source.start
     if start.task.benchmark != NAME:
         raise NotAnAttempt(directory, f"is a trial of {start.task.id}; a run directory is for ProgramBench only")
+    if not is_published(start.task.id):
+        raise NotAnAttempt(directory, f"is a trial of {start.task.id}, which is not one of ProgramBench's 200 tasks")
     if source.exit is None:
         raise NotAnAttempt(directory, "is not finished; continue it with `agent resume`")
     if source.exit.reason not in ("agent", "limit"):

@@ -53,9 +53,8 @@ def write_instance(attempt: Attempt, folder: Path) -> tuple[InstanceExport, bool
 
     Raises: RecordError (CannotExport).
     """
-    instance, notes = attempt.instance, []
-    if not instances.official(instance):
-        notes.append("not one of the benchmark's instances: `programbench submit` leaves it out")
+    instance = attempt.instance
+    notes: list[str] = []
     if attempt.variant:
         notes.append(f"ran as the variant {attempt.variant}, which is not the benchmark's own task")
     trajectory = export(attempt.directory, "mini")

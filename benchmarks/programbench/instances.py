@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from benchmarks.task.task import TaskError
+from scoring.families.programbench_tasks import published_tiers
 
 TASKS_VARIABLE = "RETRACE_PROGRAMBENCH_TASKS"
 """Variable with the user's directories of instances, separated like PATH, laid out like the package's `data/tasks`."""
@@ -48,7 +49,7 @@ class Instance:
     commit: str
     language: str
     difficulty: str
-    """easy, medium or hard; empty if the data has no difficulty."""
+    """Its tier: easy, medium or hard; for one of the 200 the published one, otherwise empty if its data has none."""
     clean_hashes: tuple[str, ...]
     """sha256 of the files that the evaluator removes from a submission: the original executable."""
     directory: Path
@@ -91,9 +92,9 @@ def ids(*, listed: bool = True) -> tuple[str, ...]:
 
 
 def official(id: str) -> bool:
-    """Return True for an instance of the benchmark itself, which its website counts."""
+    """Return True for one of the 200 instances that the benchmark's website counts."""
     place = _directories().get(id)
-    return place is not None and not place.own and not id.startswith(FIXTURE)
+    return place is not None and not place.own and id in published_tiers()
 
 
 def instance(id: str) -> Instance:
@@ -112,7 +113,7 @@ def instance(id: str) -> Instance:
             repository=str(data["repository"]),
             commit=str(data["commit"]),
             language=str(data["language"]),
-            difficulty=str(data.get("difficulty") or ""),
+            difficulty=published_tiers().get(id, "") if official(id) else str(data.get("difficulty") or ""),
             clean_hashes=tuple(map(str, data.get("eval_clean_hashes") or ())),
             directory=place.directory,
             own=place.own,

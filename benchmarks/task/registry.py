@@ -89,8 +89,10 @@ def resolve_task(reference: str) -> tuple[Benchmark, Task]:
     raise TaskError(f"unknown task {shown!r}{hint}")
 
 
-def task_lists(benchmark_name: str | None = None, words: Iterable[str] = ()) -> list[TaskList]:
-    """Return the named tasks that match all these words, of one benchmark or of each.
+def task_lists(
+    benchmark_name: str | None = None, words: Iterable[str] = (), *, tier: str | None = None
+) -> list[TaskList]:
+    """Return the named tasks that match all these words, of one benchmark or of each, in one tier of difficulty or all.
 
     A word matches as a part of id, title or repository, or as the whole language, difficulty or kind.
 
@@ -100,7 +102,8 @@ def task_lists(benchmark_name: str | None = None, words: Iterable[str] = ()) -> 
     lists = []
     for name in names() if benchmark_name is None else (benchmark_name,):
         adapter = benchmark(name)
-        rows = tuple(row for row in adapter.rows() if all(_matches(row, word) for word in wanted))
+        in_tier = (row for row in adapter.rows() if tier is None or str(row.get("difficulty")).lower() == tier)
+        rows = tuple(row for row in in_tier if all(_matches(row, word) for word in wanted))
         lists.append(TaskList(name, adapter.columns, rows))
     return lists
 

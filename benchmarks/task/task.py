@@ -60,7 +60,8 @@ class Named:
 
 
 Row = Mapping[str, str | int | list[str] | None]
-"""A task in a list: id, title, kind, language, environments, tests (None if unknown), and more for some benchmarks."""
+"""A task in a list: id, title, kind, language, difficulty (its tier: easy, medium, hard, or empty), environments, tests
+(None if unknown), and more for some benchmarks."""
 
 
 def row(task: Task) -> Row:
@@ -71,6 +72,7 @@ def row(task: Task) -> Row:
         "title": task.title,
         "kind": task.facts.get("kind", ""),
         "language": task.language,
+        "difficulty": task.facts.get("difficulty", ""),
         "environments": list(task.kinds),
         "tests": int(tests) if tests else None,
     }

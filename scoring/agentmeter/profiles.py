@@ -53,6 +53,8 @@ class Profile(BaseModel):
     alpha: float = Field(default=0.6, ge=0, le=1)
     tiers: dict[Tier, Budgets]
     notes: tuple[str, ...] = ()
+    submissions: tuple[str, ...] = ()
+    """Names of the submissions to a leaderboard whose costs it was fitted to; empty for one fitted to trials."""
 
     @model_validator(mode="after")
     def _all_tiers(self) -> Self:
@@ -62,7 +64,7 @@ class Profile(BaseModel):
 
     @property
     def sha256(self) -> str:
-        """Digest of alpha and budgets, the parts that scores depend on; name, source and notes are not part of it."""
+        """Digest of alpha and budgets, the parts that scores depend on; texts are not part of it."""
         return sha256_of(self.model_dump(mode="json", include={"alpha", "tiers"}))
 
     def scaled(self, factor: float) -> Profile:

@@ -11,14 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal, get_args
 
+from scoring.choices import TIERS as TIERS, Tier as Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 from scoring.selection import passed_and_quality
-
-Tier = Literal["easy", "medium", "hard"]
-TIERS: tuple[Tier, ...] = get_args(Tier)
 
 
 @dataclass(frozen=True)

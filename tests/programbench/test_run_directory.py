@@ -19,6 +19,7 @@ from benchmarks.programbench.instance_folder import InstanceExport
 from benchmarks.programbench.run_directory import LeftOut, RunExport, export_run
 from tests.programbench.archives import PROGRAM, submitted
 from tests.programbench.finished import FILES, IDS, evaluated, finished
+from tests.programbench.own import make_instance
 from trajectories.errors import RecordError
 from trajectories.record.events import Skipped
 from trajectories.record.usage import Costs, Usage
@@ -327,9 +328,17 @@ def test_trials_of_two_models_get_a_note(batch: Path, into: Callable[..., RunExp
     assert into(ours).notes == []
 
 
-def test_an_instance_outside_of_the_benchmark_gets_a_note(batch: Path, into: Callable[..., RunExport]) -> None:
+def test_an_instance_outside_of_the_benchmark_is_never_in_a_run_directory(
+    batch: Path, run: Path, into: Callable[..., RunExport], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RETRACE_PROGRAMBENCH_TASKS", str(tmp_path / "own"))
+    own = finished(batch, make_instance(tmp_path / "own", "us/mine"))
+    fixture = finished(batch, "testorg__calculator.abc1234")
+    for trial in (own, fixture):
+        with pytest.raises(RecordError, match="which is not one of ProgramBench's 200 tasks"):
+            into(trial)
     finished(batch, FFMPEG)
-    finished(batch, "testorg__calculator.abc1234")
-    theirs, fixture = into(batch).instances
-    assert not any("not one of the benchmark's instances" in note for note in theirs.notes)
-    assert fixture.notes[0] == "not one of the benchmark's instances: `programbench submit` leaves it out"
+    result = into(batch)
+    assert [instance.instance for instance in result.instances] == [FFMPEG]
+    assert set(trials(result.left_out)) == {str(own), str(fixture)}
+    assert [set(figures) for figures in stats(run).values()] == [{FFMPEG}] * 3

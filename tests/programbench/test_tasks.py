@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,10 +14,13 @@ import pytest
 
 from agent.trial.options import Options
 from agent.trial.resolve import resolve
+from benchmarks.demos import DEMO
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
+from benchmarks.task.directory import TaskDirectories
 from benchmarks.task.registry import resolve_task, task_lists
-from benchmarks.task.task import TaskError
+from benchmarks.task.task import Task, TaskError
+from scoring.choices import TIERS
 from tests.programbench.own import COMMIT, make_instance
 from tests.solve.command import agent, environment
 
@@ -69,20 +73,53 @@ def test_words_match_repositories_languages_and_difficulties() -> None:
 
     everything = matches()
     assert matches("FFmpeg/") == [("FFmpeg/FFmpeg", "c", "hard")]
-    assert matches("Haskell") == [row for row in everything if row[1] == "hs"] == [("jgm/pandoc", "hs", "")]
+    assert matches("Haskell") == [row for row in everything if row[1] == "hs"] == [("jgm/pandoc", "hs", "medium")]
     for word in ("rs", "rust"):
         assert {row for row in everything if row[1] == "rs"} <= set(matches(word)) < set(everything)
     hard = [row for row in everything if row[2] == "hard"]
-    assert len(hard) == 18
+    assert len(hard) == 29
     by_word = matches("hard")
     assert set(hard) < set(by_word), "shellharden is easy"
     assert matches("hard", "rust") == [row for row in matches("rust") if row in by_word]
 
 
-@pytest.mark.parametrize(("task", "tier"), [("ffmpeg", "hard"), ("jgm/pandoc", None)])
-def test_a_trial_s_tier_is_the_difficulty_in_the_data(task: str, tier: str | None) -> None:
+@pytest.mark.parametrize(("task", "tier"), [("ffmpeg", "hard"), ("jgm/pandoc", "medium"), ("ledger", None)])
+def test_a_trial_records_its_task_s_tier(task: str, tier: str | None) -> None:
     order = resolve(Options(task=task, model="nop"))
     assert order.trial_started().tier == tier
+
+
+def test_tasks_are_listed_by_tier(own: Path, tmp_path: Path) -> None:
+    make_instance(own, "us/plain")
+    id = make_instance(
+        own, "us/hard", task_yaml=f"repository: us/hard\ncommit: {COMMIT}\nlanguage: c\ndifficulty: hard\n"
+    )
+    assert {tier: len(task_lists("programbench", tier=tier)[0].rows) for tier in TIERS} == {
+        "easy": 28,
+        "medium": 143,
+        "hard": 30,
+    }
+    assert f"programbench/{id}" in {row["id"] for row in task_lists("programbench", tier="hard")[0].rows}
+    listed = agent(tmp_path, "tasks", "list", "--tier", "hard", "pandoc")
+    assert (listed.status, listed.out) == (0, "")
+    assert agent(tmp_path, "tasks", "list", "--tier", "medium", "pandoc", "--json").json["tasks"][0]["difficulty"] == (
+        "medium"
+    )
+    demos = agent(tmp_path, "tasks", "list", "--tier", "easy", "--benchmark", "demo")
+    assert "the tasks of demo have no tier: leave out --tier" in demos.err
+    wrong = agent(tmp_path, "tasks", "list", "--tier", "extreme")
+    assert wrong.status == 2
+    assert "'extreme' is not one of 'easy', 'medium', 'hard'" in wrong.err
+
+
+def test_other_benchmarks_with_tiers_are_listed_by_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tiered(TaskDirectories):
+        def load(self, id: str) -> Task:
+            return replace(super().load(id), facts={"difficulty": "easy" if id == "ledger" else "hard"})
+
+    monkeypatch.setattr("benchmarks.demos.DEMO", Tiered("demo", DEMO.root, DEMO.root.parents[1]))
+    (tasks,) = task_lists("demo", tier="easy")
+    assert [row["id"] for row in tasks.rows] == ["demo/ledger"]
 
 
 def test_an_instance_of_the_user_is_treated_like_the_others(own: Path) -> None:
@@ -158,7 +195,8 @@ def test_the_command_shows_a_task_by_its_short_name(tmp_path: Path) -> None:
 
 def test_doctor_reports_the_benchmark_s_package_and_directories(tmp_path: Path) -> None:
     variables = {"PROGRAMBENCH_BLOB_DIR": str(tmp_path), instances.TASKS_VARIABLE: f"{tmp_path}:{tmp_path / 'none'}"}
+    make_instance(tmp_path, "us/mine")
     report = json.loads(agent(tmp_path, "doctor", "--json", **variables).out)["programbench"]
-    assert (report["package"], report["tasks"]) == (version("programbench"), 200)
+    assert (report["package"], report["tasks"], report["own_tasks"]) == (version("programbench"), 200, 1)
     assert report["PROGRAMBENCH_BLOB_DIR"] == [{"path": str(tmp_path), "exists": True}]
     assert [entry["exists"] for entry in report[instances.TASKS_VARIABLE]] == [True, False]

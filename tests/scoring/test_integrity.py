@@ -188,7 +188,9 @@ def test_all_outputs_have_the_flags(tmp_path: Path) -> None:
     assert "Judges who see a violation, by trial" in text
     assert "flagged by the panel if it decided, otherwise the rules" in text
     for table in ("violations", "panels"):
-        assert agent(tmp_path, "score", "one", "--output", f"{table}.csv", "--table", table).status == 0
+        assert (
+            agent(tmp_path, "score", "one", "--tasks", "200", "--output", f"{table}.csv", "--table", table).status == 0
+        )
     trials, violations, panels = (list(csv.DictReader((tmp_path / name).open())) for name in names[:3])
     by_task = {row["task"].partition("/")[2]: row for row in trials}
     assert (by_task["cheat"]["flagged"], by_task["cheat"]["flagged_by"]) == ("True", "rules")

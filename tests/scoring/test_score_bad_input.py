@@ -78,7 +78,10 @@ def test_an_exchange_rate_of_zero_in_an_edited_snapshot_is_reported(work: Path) 
         (("one", "--profile", "a/none.json"), "a/none.json: cannot be read"),
         (("one", "--profile", "x", "--fit-profile", "y"), "leave out --profile"),
         (("one", "--fit-profile", "agentmeter"), "choose another name"),
-        (("one", "--tiers", "none.yaml"), "--tiers none.yaml: there is no such file; use recorded, calibrate, or"),
+        (
+            ("one", "--tiers", "none.yaml"),
+            "--tiers none.yaml: there is no such file; use published, recorded, calibrate, or",
+        ),
         (("one", "--tasks", "2"), "--tasks 2: the trials and tiers are of 3 tasks"),
         (("one", "--tasks", "none.txt"), "--tasks none.txt: there is no such file; use a number, tried, or"),
         (("one", "--against", "none"), "no configuration 'none' to compare with: there are 'm', 'n'"),

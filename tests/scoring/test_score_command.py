@@ -213,23 +213,6 @@ def test_a_task_whose_only_trial_is_left_out_keeps_its_tier(work: Path) -> None:
     assert "bench/h2" not in score(work, "one")["task_tiers"], "left out, and nobody said that it is a task"
 
 
-def test_programbench_is_over_all_of_its_tasks(work: Path) -> None:
-    for task, quality in (("x__a", 1.0), ("x__b", 0.96)):
-        record(work / "runs" / "pb", task, benchmark="programbench", quality=quality, tier="easy")
-    report = score(work, "pb")
-    headline = report["headlines"][0]["headline"]
-    assert (headline["resolved"]["value"], headline["almost"]["value"], headline["mean"]["value"]) == pytest.approx(
-        (1 / 200, 2 / 200, 1.96 / 200)
-    )
-    assert (headline["mean"]["tasks"], headline["mean"]["missing"], headline["mean"]["trials"]) == (200, 198, 2)
-    assert report["configurations"][0]["missing_tasks"] == 198
-    assert report["notes"][0].startswith("programbench has 200 tasks: the 198 that nobody tried count as failed")
-    assert score(work, "pb", "--tasks", "tried")["headlines"][0]["headline"]["resolved"]["value"] == 0.5
-    assert score(work, "pb", "--tasks", "4")["headlines"][0]["headline"]["resolved"]["value"] == 0.25
-    (work / "tasks.txt").write_text("# all\nprogrambench/x__a\nprogrambench/x__b\nprogrambench/x__c\n")
-    assert score(work, "pb", "--tasks", "tasks.txt")["headlines"][0]["headline"]["mean"]["tasks"] == 3
-
-
 def test_a_batch_is_compared_with_another_pairwise(work: Path) -> None:
     record(work / "runs" / "base", "e", "m", quality=0.25, tier="easy", cost=0.05)
     record(work / "runs" / "base", "h", "m", quality=0.75, tier="hard", cost=0.05)

@@ -41,8 +41,9 @@ def score(
     profile: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="agentmeter|NAME|FILE",
-            help="Profile with the budgets of AMS [agentmeter]. A second one is compared by its ranking.",
+            metavar="agentmeter|programbench|NAME|FILE",
+            help="Profile with the budgets of AMS [programbench for ProgramBench, otherwise agentmeter]. A second one "
+            "is compared by its ranking.",
             show_default=False,
         ),
     ] = None,
@@ -51,13 +52,18 @@ def score(
         typer.Option(metavar="NAME|FILE", help="Fit a profile to these trials, store it under this name, and use it."),
     ] = None,
     tiers: Annotated[
-        str, typer.Option(metavar="recorded|calibrate|FILE", help="Source of the tasks' tiers of difficulty.")
-    ] = "recorded",
+        str,
+        typer.Option(
+            metavar="published|recorded|calibrate|FILE",
+            help="Source of the tasks' tiers of difficulty: the benchmark's list (without one, the trials' records), "
+            "the trials' records, an estimate from these trials, or a file.",
+        ),
+    ] = "published",
     tasks: Annotated[
         str | None,
         typer.Option(
             metavar="N|FILE|tried",
-            help="All tasks of the benchmark; those without a trial count as failed [published size, or tried tasks].",
+            help="All tasks of the benchmark; those without a trial count as failed [published tasks, or tried ones].",
             show_default=False,
         ),
     ] = None,
@@ -131,7 +137,7 @@ def score(
     choices = Choices(
         prices=tuple(prices or ()),
         costs=tuple(cost or [CostKind.COMPUTED]),
-        profiles=tuple(profile or ("agentmeter",)),
+        profiles=tuple(profile or ()),
         fit_profile=fit_profile,
         tiers=tiers,
         tasks=tasks,

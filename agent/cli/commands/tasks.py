@@ -9,6 +9,7 @@ import typer
 from agent.cli import completion
 from agent.cli.group import HelpedCommand, command_group
 from agent.cli.options import JsonOption
+from scoring.choices import Tier
 
 app = command_group("List and show tasks.")
 
@@ -33,6 +34,12 @@ def list_tasks(
             autocompletion=completion.benchmarks,
         ),
     ] = None,
+    tier: Annotated[
+        Tier | None,
+        typer.Option(
+            help="Tier of difficulty of the listed tasks; tasks without one are left out.", show_default=False
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the tasks of all benchmarks."""
@@ -43,14 +50,14 @@ def list_tasks(
     from benchmarks.task.task import TaskError
 
     try:
-        lists = [tasks for tasks in task_lists(benchmark, words or ()) if tasks.rows]
+        lists = [tasks for tasks in task_lists(benchmark, words or (), tier=tier) if tasks.rows]
     except TaskError as error:
         raise UserError(str(error)) from None
     if json:
         emit_json({"tasks": [row for tasks in lists for row in tasks.rows]})
         return
     if not lists:
-        typer.echo("no task matches; `agent tasks list` without words lists all", err=True)
+        typer.echo(f"no task matches; {_wider(benchmark, tier)}", err=True)
     for number, tasks in enumerate(lists):
         typer.echo("\n" * bool(number) + plain_table(tasks.columns, tasks.rows))
 
@@ -105,3 +112,12 @@ def show_task(
         if key not in ("instruction", "variants"):
             console.print(printable(f"{key}: {readable(value) or 'not specified'}"), soft_wrap=True)
     console.print(printable(f"\n{task.instruction}"), soft_wrap=True)
+
+
+def _wider(benchmark: str | None, tier: Tier | None) -> str:
+    """Return the way out for a list without tasks."""
+    from benchmarks.task.registry import task_lists
+
+    if tier is not None and not any(row.get("difficulty") for tasks in task_lists(benchmark) for row in tasks.rows):
+        return f"the tasks of {benchmark or 'these benchmarks'} have no tier: leave out --tier"
+    return "`agent tasks list` without words and options lists all"
