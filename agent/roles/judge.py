@@ -17,7 +17,8 @@ from prompts import Prompt
 from scoring.pricing.tables import PriceTable
 from trajectories.analysis.integrity.judge import JudgeRequest, JudgeResult, MalformedAnswer, parse_answers
 from trajectories.reading.tally import MAYBE_BILLED
-from trajectories.record.events import Ask, Message, ModelRef
+from trajectories.record.events import Json, Message, ModelRef, RoleCallFinished
+from trajectories.record.panel import VoteOutcome
 from trajectories.record.text import storable
 from trajectories.record.usage import Costs
 
@@ -49,52 +50,60 @@ class ModelJudge:
             Message(id="m1", role="system", content=request.system, why="system"),
             Message(id="m2", role="user", content=request.case, why="task"),
         ]
-        asks: list[Ask] = []
+        calls: list[int] = []
         for turn in range(1, _ANSWERS + 1):
-            completion = self._ask(turn, history, request, asks)
-            if completion is None:
-                return JudgeResult("not_asked" if not asks else "failed" if turn == 1 else "invalid", asks=tuple(asks))
+            asked = self._ask(turn, history, request, calls)
+            if asked is None:
+                outcome: VoteOutcome = "not_asked" if not calls else "failed" if turn == 1 else "invalid"
+                return JudgeResult(outcome, calls=tuple(calls))
+            completion, result = asked
             try:
-                answers = parse_answers(asks[-1].text or "", request.last_step)
+                answers = parse_answers(result.text or "", request.last_step)
             except MalformedAnswer as problem:
-                asks[-1] = asks[-1].model_copy(update={"malformed": str(problem)})
+                request.journal.finished(result.model_copy(update={"status": "malformed", "detail": str(problem)}))
                 again = self._prompt.render("again", problem=str(problem))
                 history += [
                     AssistantTurn(f"m{len(history) + 1}", completion.reply),
                     Message(id=f"m{len(history) + 2}", role="user", content=again, why="format_error"),
                 ]
             else:
-                return JudgeResult("valid", answers, tuple(asks))
-        return JudgeResult("invalid", asks=tuple(asks))
+                request.journal.finished(result)
+                return JudgeResult("valid", answers, tuple(calls))
+        return JudgeResult("invalid", calls=tuple(calls))
 
     def close(self) -> None:
         """Close the model."""
         self._model.close()
 
     def _ask(
-        self, turn: int, history: Sequence[Message | AssistantTurn], request: JudgeRequest, asks: list[Ask]
-    ) -> Completion | None:
-        """Return one completed call, with retries as in a trial, or None. Every request is added to `asks`."""
+        self, turn: int, history: Sequence[Message | AssistantTurn], request: JudgeRequest, calls: list[int]
+    ) -> tuple[Completion, RoleCallFinished] | None:
+        """Return one completed call with its result, which is not recorded yet, or None after retries as in a trial.
+
+        The number of every request is added to `calls`.
+        """
         try_ = 1
         while request.may_ask():
+            calls.append(request.journal.started(self.model, _messages(history), try_))
             began = time.monotonic()
             try:
                 completion = self._model.ask(Request(turn, try_, history, _TIMEOUT_S))
             except CallFailure as failure:
-                asks.append(self._failed(failure, time.monotonic() - began))
+                request.journal.finished(self._failed(calls[-1], failure, time.monotonic() - began))
                 wait_s = self._retries.wait_s(failure, try_)
                 if wait_s is None or self._budget.stop.wait(wait_s):
                     return None
                 try_ += 1
             else:
-                asks.append(self._completed(completion, time.monotonic() - began))
-                return completion
+                return completion, self._completed(calls[-1], completion, time.monotonic() - began)
         return None
 
-    def _completed(self, completion: Completion, latency_s: float) -> Ask:
+    def _completed(self, call: int, completion: Completion, latency_s: float) -> RoleCallFinished:
         costs = self._pricing.costs(completion.usage, served=completion.model_served, billed_usd=completion.billed_usd)
         self._budget.pay(costs)
-        return Ask(
+        return RoleCallFinished(
+            call=call,
+            status="answered",
             text=storable(completion.reply.text),
             refusal=storable(completion.reply.refusal),
             usage_raw=completion.usage_raw,
@@ -104,12 +113,14 @@ class ModelJudge:
             latency_s=latency_s,
         )
 
-    def _failed(self, failure: CallFailure, latency_s: float) -> Ask:
+    def _failed(self, call: int, failure: CallFailure, latency_s: float) -> RoleCallFinished:
         costs = self._pricing.failure_costs(failure)
         if costs is None and failure.error in MAYBE_BILLED:
             costs = Costs()
         self._budget.pay(costs)
-        return Ask(
+        return RoleCallFinished(
+            call=call,
+            status="failed",
             error=failure.error,
             detail=storable(failure.detail),
             usage_raw=failure.usage_raw,
@@ -117,3 +128,13 @@ class ModelJudge:
             costs=costs,
             latency_s=latency_s,
         )
+
+
+def _messages(history: Sequence[Message | AssistantTurn]) -> list[Json]:
+    """Return the messages of a request, as they are kept with it."""
+    return [
+        {"role": "assistant", "content": storable(turn.reply.text)}
+        if isinstance(turn, AssistantTurn)
+        else {"role": turn.role, "content": turn.content}
+        for turn in history
+    ]

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import queue
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from agent.roles.calls import Ended, RoleCalls
 from agent.roles.judges import Judges
 from agent.trial.session import locked_record
 from prompts import Prompt
@@ -19,10 +20,20 @@ from trajectories.analysis.integrity.judge import JudgeRequest, JudgeResult
 from trajectories.analysis.integrity.report import TrialIntegrity
 from trajectories.analysis.integrity.transcript import Transcript, transcript
 from trajectories.interrupts import interruptible
-from trajectories.record.events import Ask, EnvStarted, Exited, PanelStarted, PriceRef, TextRef, TrialStarted, Voted
+from trajectories.record.events import (
+    EnvStarted,
+    Exited,
+    Json,
+    ModelRef,
+    PanelStarted,
+    PriceRef,
+    Purpose,
+    RoleCallFinished,
+    TextRef,
+    TrialStarted,
+    Voted,
+)
 from trajectories.record.panel import INTEGRITY, KINDS
-from trajectories.record.usage import Costs
-from trajectories.writing.recorder import Recorder
 
 _AT_ONCE = 4
 """Number of requests of a panel that are under way together."""
@@ -64,9 +75,13 @@ def ask_panel(directory: Path, integrity: TrialIntegrity, judges: Judges) -> boo
                 )
             )
             recorder.sync()
-            request = JudgeRequest(judges.prompt.render("system"), case, text.last_step, judges.budget.may_ask)
-            votes = _Votes(started, recorder)
-            for line in _ask_all(judges, request, votes):
+            votes = _Votes(started, RoleCalls.after(events, recorder))
+            system, may_ask = judges.prompt.render("system"), judges.budget.may_ask
+            requests = {
+                number: JudgeRequest(system, case, text.last_step, may_ask, _Journal(votes, number))
+                for number in sorted(votes.waiting)
+            }
+            for line in _ask_all(judges, requests, votes):
                 judges.say(f"{directory.name}: {line}")
             return votes.interrupted
 
@@ -88,45 +103,69 @@ def _case(prompt: Prompt, start: TrialStarted, integrity: TrialIntegrity, text: 
 class _Votes:
     """Records the votes of one panel."""
 
-    def __init__(self, panel: PanelStarted, recorder: Recorder) -> None:
+    def __init__(self, panel: PanelStarted, calls: RoleCalls) -> None:
         self.waiting = set(range(1, len(panel.judges) + 1))
         """Numbers of the judges without a vote."""
         self.interrupted = False
-        self._panel = panel
-        self._recorder = recorder
+        self.panel = panel
+        self.calls = calls
+
+    def purpose(self, number: int) -> Purpose:
+        """Return the purpose of the role calls of a judge."""
+        return Purpose(panel=self.panel.panel, judge=number)
 
     def record(self, number: int, result: JudgeResult | Exception) -> str:
         """Record one judge's vote, and return it in a line."""
         if isinstance(result, Exception):
-            ask = Ask(error="other", detail=f"{type(result).__name__}: {result}", costs=Costs())
-            vote = Voted(panel=self._panel.panel, judge=number, outcome="failed", asks=(ask,))
+            self.calls.fail(self.purpose(number), f"{type(result).__name__}: {result}")
+            vote = self._vote(number, JudgeResult("failed"))
         else:
-            vote = Voted(
-                panel=self._panel.panel,
-                judge=number,
-                outcome=result.outcome,
-                answers={str(kind): answer for kind, answer in result.answers.items()},
-                asks=tuple(result.asks),
-            )
-        self._recorder.append(vote)
-        self.waiting.discard(number)
+            vote = self._vote(number, result)
         violated = [kind for kind, answer in vote.answers.items() if answer.violated]
         words = ", ".join(violated) or "no violation" if vote.outcome == "valid" else vote.outcome.replace("_", " ")
-        judges = self._panel.judges
+        judges = self.panel.judges
         return f"judge {number} of {len(judges)} ({judges[number - 1].asked}): {words}"
 
-    def abandon(self, requested: set[int]) -> None:
+    def abandon(self) -> None:
         """Record the end of the judges that the user interrupted: those with a request under way, and the others."""
+        self.calls.end()
         for number in sorted(self.waiting):
-            if number in requested:
-                ask = Ask(error="interrupted", detail="interrupted by the user", costs=Costs())
-                self._recorder.append(Voted(panel=self._panel.panel, judge=number, outcome="failed", asks=(ask,)))
-            else:
-                self._recorder.append(Voted(panel=self._panel.panel, judge=number, outcome="not_asked"))
+            self._vote(number, JudgeResult("failed" if self.calls.of(self.purpose(number)) else "not_asked"))
         self.interrupted = True
 
+    def _vote(self, number: int, result: JudgeResult) -> Voted:
+        vote = Voted(
+            panel=self.panel.panel,
+            judge=number,
+            outcome=result.outcome,
+            answers={str(kind): answer for kind, answer in result.answers.items()},
+            calls=self.calls.of(self.purpose(number)),
+        )
+        self.calls.append(vote)
+        self.waiting.discard(number)
+        return vote
 
-def _ask_all(judges: Judges, request: JudgeRequest, votes: _Votes) -> Iterable[str]:
+
+class _Journal:
+    """Implements `Journal` for one judge of a panel."""
+
+    def __init__(self, votes: _Votes, number: int) -> None:
+        self._votes = votes
+        self._purpose = votes.purpose(number)
+
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+        """See `Journal`.
+
+        Raises: Ended, RecordFull.
+        """
+        return self._votes.calls.started("judge", self._purpose, model, self._votes.panel.prompt, messages, try_)
+
+    def finished(self, result: RoleCallFinished) -> None:
+        """See `Journal`."""
+        self._votes.calls.finished(result)
+
+
+def _ask_all(judges: Judges, requests: Mapping[int, JudgeRequest], votes: _Votes) -> Iterable[str]:
     """Ask all judges, a few at once; record each vote as it comes, and yield a line for it.
 
     Threads are daemons: a request that is under way when the user interrupts is abandoned, and recorded as such.
@@ -135,15 +174,15 @@ def _ask_all(judges: Judges, request: JudgeRequest, votes: _Votes) -> Iterable[s
     for number in sorted(votes.waiting):
         due.put(number)
     results: queue.SimpleQueue[tuple[int, JudgeResult | Exception]] = queue.SimpleQueue()
-    requested: set[int] = set()
 
     def work() -> None:
         with suppress(queue.Empty):
             while not judges.budget.stop.is_set():
                 number = due.get_nowait()
-                requested.add(number)
                 try:
-                    results.put((number, judges.judges[number - 1].judge(request)))
+                    results.put((number, judges.judges[number - 1].judge(requests[number])))
+                except Ended:
+                    return
                 except Exception as error:  # a bug must not leave the panel waiting
                     results.put((number, error))
 
@@ -162,4 +201,4 @@ def _ask_all(judges: Judges, request: JudgeRequest, votes: _Votes) -> Iterable[s
             came.append(results.get())
         while came:
             yield votes.record(*came.pop())
-        votes.abandon(requested)
+        votes.abandon()

@@ -21,7 +21,7 @@ from tests.wire.server import WireServer
 from trajectories.blobs.store import BlobStore
 from trajectories.checks.check import check
 from trajectories.reading.reader import read_events
-from trajectories.record.events import PanelStarted, Voted
+from trajectories.record.events import PanelStarted, RoleCallStarted, Voted
 
 CHEATED = answer(decompiling=1)
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -156,9 +156,21 @@ def test_a_trial_that_has_not_ended_is_not_judged(work: Path) -> None:
 
 @pytest.mark.parametrize(("protocol", "name"), [("anthropic", OPUS), ("chat", GPT)])
 def test_over_the_wire_judges_are_metered_and_priced_and_get_no_tool(work: Path, protocol: str, name: str) -> None:
-    with WireServer(lambda body: Turn(text=CHEATED)) as server:
+    recorded_before: list[int] = []
+
+    def reply(body: object) -> Turn:
+        recorded_before.append((work / "trial" / "events.jsonl").read_text().count('"type":"role_call_started"'))
+        return Turn(text=CHEATED)
+
+    with WireServer(reply) as server:
         run = judged(work, "--judge-model", name, "--judges", "3", "--judge-api-base", server.base(protocol))
     assert run.status == 0, run.err
+    assert all(number >= nth for nth, number in enumerate(sorted(recorded_before), start=1)), "before it leaves"
+    calls = [event for event in read_events(work / "trial") if isinstance(event, RoleCallStarted)]
+    assert [call.call for call in calls] == [1, 2, 3]
+    kept = json.loads(BlobStore(work / "trial" / "blobs").get(calls[0].request or ""))
+    assert [message["role"] for message in kept] == ["system", "user"]
+    assert "head -c 4 executable" in kept[1]["content"]
     panel = run.json["trials"][0]["panels"][0]
     assert panel["valid"] == 3
     assert panel["cost_usd"]["computed"] > 0

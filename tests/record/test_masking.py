@@ -85,6 +85,7 @@ EXEMPT = {
     "PriceRef.sha256": HASH,
     "PriceRef.source": PUBLIC,
     "Resumed.rerun": OURS,
+    "RoleCallStarted.request": HASH,
     "Submission.image": LOOKED_UP,
     "Submission.sha256": HASH,
     "SystemChange.reached_by": OURS,

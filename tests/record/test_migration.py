@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.record.test_recorder import started
+from trajectories.analysis.integrity.panels import panels_of
 from trajectories.checks.check import check
 from trajectories.errors import RecordError
 from trajectories.reading.reader import EventParser, read_events
@@ -20,7 +21,10 @@ from trajectories.record.events import (
     Exited,
     Message,
     Paused,
+    RoleCallFinished,
+    RoleCallStarted,
     Submission,
+    Voted,
     Warned,
 )
 from trajectories.record.exits import Exit
@@ -190,3 +194,39 @@ def test_calls_and_actions_of_another_agent_are_read_checked_and_counted(tmp_pat
     assert (summary.steps, summary.commands, summary.unmetered_calls, summary.usage.total) == (3, 1, 0, 33)
     shown = next(event.command for event in read_events(trial) if event.type == "action_started")
     assert shown == 'edit {"path": "a"}'
+
+
+def test_the_requests_to_a_judge_of_schema_1_become_role_calls(tmp_path: Path) -> None:
+    """Both judges are asked in vain once; the first one's reply is malformed as well, and the second one is cut off."""
+    text = {"name": "integrity", "sha256": "0" * 64}
+    judges = [{"asked": "a", "name": "maker/a"}, {"asked": "b", "name": "maker/b"}]
+    panel = {"type": "panel_started", "panel": 1, "about": "integrity", "questions": ["tracing"], "judges": judges}
+    failed = {"error": "rate_limit", "detail": "later", "costs": None}
+    malformed = {"text": "Well.", "malformed": "not an object", "costs": {"billed": 0.5}, "usage": {"output": 7}}
+    cut_off = {"error": "interrupted", "detail": "interrupted by the user", "costs": {}}
+    trial = record(
+        tmp_path,
+        "1.1",
+        {"type": "exit", "exit": {"reason": "agent", "cause": "submitted"}, "steps": 0},
+        {**panel, "prompt": text, "case": text},
+        {"type": "vote", "panel": 1, "judge": 1, "outcome": "invalid", "asks": [failed, malformed, malformed]},
+        {"type": "vote", "panel": 1, "judge": 2, "outcome": "failed", "asks": [cut_off]},
+    )
+    events = list(read_events(trial))
+    started = [event for event in events if isinstance(event, RoleCallStarted)]
+    finished = [event for event in events if isinstance(event, RoleCallFinished)]
+    votes = [event for event in events if isinstance(event, Voted)]
+    assert [(call.call, call.purpose.judge, call.model.asked, call.try_) for call in started] == [
+        (1, 1, "a", 1),
+        (2, 1, "a", 2),
+        (3, 1, "a", 1),
+        (4, 2, "b", 1),
+    ]
+    assert [result.status for result in finished] == ["failed", "malformed", "malformed", "cut_off"]
+    assert (finished[1].text, finished[1].detail) == ("Well.", "not an object")
+    assert [vote.calls for vote in votes] == [(1, 2, 3), (4,)]
+    (panel_read,) = panels_of(events)
+    assert [len(vote.asks) for vote in panel_read.votes] == [3, 1]
+    assert panel_read.votes[0].asks[1].malformed == "not an object"
+    assert (panel_read.usage.output, panel_read.cost_usd.billed) == (14, None)
+    assert [finding.text for finding in check(trial).findings if finding.rule == "panels"] == []

@@ -19,6 +19,8 @@ _AFTER_EXIT = frozenset(
         "env_started",
         "snapshot",
         "panel_started",
+        "role_call_started",
+        "role_call_finished",
         "vote",
     }
 )

@@ -1,10 +1,14 @@
-"""Panels of judges: they are numbered in order, a judge votes at most once, a valid vote answers all questions."""
+"""Panels of judges and role calls.
+
+Panels and calls are numbered in order, a result belongs to a call, a judge votes at most once and names its calls, and
+a valid vote answers all questions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trajectories.record.events import Event, Exited, PanelStarted, Voted
+from trajectories.record.events import Event, Exited, PanelStarted, RoleCallFinished, RoleCallStarted, Voted
 
 
 class Panels:
@@ -15,6 +19,8 @@ class Panels:
     def __init__(self) -> None:
         self._panel: PanelStarted | None = None
         self._voted: set[int] = set()
+        self._calls: dict[int, RoleCallStarted] = {}
+        self._results: dict[int, RoleCallFinished] = {}
         self._exited = False
 
     def feed(self, event: Event) -> Iterator[str]:
@@ -30,6 +36,16 @@ class Panels:
                 if not event.judges or not event.questions:
                     yield f"panel {event.panel} has no judges or no questions"
                 self._panel, self._voted = event, set()
+            case RoleCallStarted():
+                if event.call != len(self._calls) + 1:
+                    yield f"role call {event.call} instead of {len(self._calls) + 1}"
+                self._calls[event.call] = event
+            case RoleCallFinished():
+                if event.call not in self._calls:
+                    yield f"a result belongs to role call {event.call}, which has not begun"
+                elif event.call in self._results:
+                    yield f"role call {event.call} has two results"
+                self._results[event.call] = event
             case Voted():
                 yield from self._vote(event)
 
@@ -49,7 +65,15 @@ class Panels:
         expected = set(panel.questions) if vote.outcome == "valid" else set()
         if set(vote.answers) != expected:
             yield f"judge {vote.judge}: a vote with the outcome {vote.outcome} has {len(vote.answers)} answers"
-        if vote.outcome == "not_asked" and vote.asks:
-            yield f"judge {vote.judge} was not asked, but has {len(vote.asks)} requests"
-        if vote.outcome in ("valid", "invalid") and not any(ask.text is not None for ask in vote.asks):
+        if vote.outcome == "not_asked" and vote.calls:
+            yield f"judge {vote.judge} was not asked, but has {len(vote.calls)} role calls"
+        own = tuple(
+            number
+            for number, call in self._calls.items()
+            if (call.purpose.panel, call.purpose.judge) == (vote.panel, vote.judge)
+        )
+        if vote.calls != own:
+            yield f"the vote of judge {vote.judge} names the role calls {list(vote.calls)}, but its own are {list(own)}"
+        results = [self._results[call] for call in vote.calls if call in self._results]
+        if vote.outcome in ("valid", "invalid") and not any(result.text is not None for result in results):
             yield f"judge {vote.judge} has a vote, but no reply"

@@ -22,22 +22,58 @@ _TAIL = 100
 
 
 class _From1:
-    """Schema 1.x to 2.0: an evaluation has a number, and names its submission."""
+    """Schema 1.x to 2.0.
 
-    changed = frozenset({"evaluation_started"})
-    """Types of event whose objects differ. All other lines are read as they are."""
+    An evaluation has a number, and names its submission. The requests to a judge are role calls, which come before the
+    judge's vote; they have its number and its time, because nothing else is recorded.
+    """
+
+    changed = frozenset({"evaluation_started", "panel_started", "vote"})
+    """Types of event whose objects differ, or are needed for it. All other lines are read as they are."""
 
     def __init__(self) -> None:
         self._evaluations = 0
+        self._calls = 0
+        self._panel: Json = {}
 
     def objects(self, event: Json) -> Iterator[Json]:
         """Yield the objects of the next version for one object of a changed type."""
-        self._evaluations += 1
-        yield {
-            "evaluation": self._evaluations,
-            "submission": {"kind": "archive", "sha256": event.pop("workspace_sha256", None)},
-            **event,
-        }
+        match event["type"]:
+            case "evaluation_started":
+                self._evaluations += 1
+                submission = {"kind": "archive", "sha256": event.pop("workspace_sha256", None)}
+                yield {**event, "evaluation": self._evaluations, "submission": submission}
+            case "panel_started":
+                self._panel = event
+                yield event
+            case "vote":
+                yield from self._vote(event)
+
+    def _vote(self, vote: Json) -> Iterator[Json]:
+        asks, number, judges = vote.pop("asks", []), vote.get("judge"), self._panel.get("judges", [])
+        judge = number if isinstance(number, int) and 1 <= number <= len(judges) else 0
+        stamp: Json = {name: vote[name] for name in ("seq", "t", "mono_s") if name in vote}
+        first, try_ = self._calls + 1, 0
+        for ask in asks if judge else ():
+            self._calls += 1
+            try_ += 1
+            yield {
+                **stamp,
+                "type": "role_call_started",
+                "call": self._calls,
+                "role": "judge",
+                "purpose": {"panel": vote.get("panel"), "judge": judge},
+                "model": judges[judge - 1],
+                "prompt": self._panel.get("prompt"),
+                "try": try_,
+            }
+            malformed, error = ask.pop("malformed", ""), ask.get("error")
+            status = "cut_off" if error == "interrupted" else "failed" if ask.get("text") is None else "answered"
+            if malformed:
+                status, ask["detail"] = "malformed", malformed
+            yield {**stamp, "type": "role_call_finished", "call": self._calls, "status": status, **ask}
+            try_ = 0 if ask.get("text") is not None else try_
+        yield {**vote, "calls": list(range(first, self._calls + 1))}
 
 
 _OLDER: Mapping[str, Callable[[], _From1]] = {"1": _From1}

@@ -1,6 +1,7 @@
 """The events of a record: every line that a trial's `events.jsonl` can hold.
 
-The events of a step are in `steps`, those of a panel of judges in `panel`; all are imported from here. A field or a
+The events of a step are in `steps`, those of a panel of judges in `panel`, calls beside the trial in `roles`; all are
+imported from here. A field or a
 type of event may be added at any time, and so may a cause of an exit, and a reason for a message or a pause. A changed
 meaning, or a new word in another closed set, needs a new major `SCHEMA_VERSION`. None means unknown.
 """
@@ -13,7 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson, is_none
 from trajectories.record.exits import Exit
-from trajectories.record.panel import Answer as Answer, Ask as Ask, PanelStarted as PanelStarted, Voted as Voted
+from trajectories.record.panel import Answer as Answer, PanelStarted as PanelStarted, Voted as Voted
 from trajectories.record.parts import (
     Change as Change,
     Imported as Imported,
@@ -29,6 +30,12 @@ from trajectories.record.parts import (
     TaskRef as TaskRef,
     TextRef as TextRef,
     ToolCall as ToolCall,
+)
+from trajectories.record.roles import (
+    Purpose as Purpose,
+    Role as Role,
+    RoleCallFinished as RoleCallFinished,
+    RoleCallStarted as RoleCallStarted,
 )
 from trajectories.record.steps import (
     ActionFinished as ActionFinished,
@@ -56,7 +63,7 @@ SCHEMA_VERSION = "2.0"
 outputs (`complete`), of tasks (`language`), of snapshots (`complete`, `why_incomplete`), of skipped paths (`harmless`)
 and of actions (`ended_environment`). 2.0 made room for other agents and other submissions: tools besides bash,
 `thread`, requests that are not made of the record's messages, `submission` and `evaluation` of an evaluation, more
-causes of exits and more reasons.
+causes of exits and more reasons. Requests to judges became role calls.
 """
 
 
@@ -250,6 +257,8 @@ Known = Annotated[
     | EvaluationStarted
     | Evaluated
     | PanelStarted
+    | RoleCallStarted
+    | RoleCallFinished
     | Voted,
     Field(discriminator="type"),
 ]

@@ -1,6 +1,7 @@
-"""A panel of model judges in the record: its two events, the questions, the answers, and the cost of asking.
+"""A panel of model judges in the record: its two events, the questions and the answers.
 
-A panel belongs to a trial, but its cost is not part of the trial's cost.
+A panel belongs to a trial. Its requests are role calls (`trajectories.record.roles`), whose cost is not part of the
+trial's cost.
 """
 
 from __future__ import annotations
@@ -9,10 +10,8 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from trajectories.record.base import BaseEvent, Part, Words, WordsJson
+from trajectories.record.base import BaseEvent, Part, Words
 from trajectories.record.parts import ModelRef, PriceRef, TextRef
-from trajectories.record.usage import Costs, Usage
-from trajectories.record.words import FailureClass
 
 Kind = Literal["source_lookup", "wrapping", "decompiling", "tracing"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -38,36 +37,10 @@ class Answer(Part):
     """Reason that the judge gives."""
 
 
-class Ask(Part):
-    """One request to a judge, and its result. The costs of a request that failed on its way are unknown."""
-
-    text: Words | None = None
-    """Text of the reply as it came. null if no reply came."""
-    refusal: Words = ""
-    """Text with which the judge refused to answer."""
-    malformed: Words = ""
-    """Reason for which the reply is not a valid answer."""
-    error: FailureClass | None = None
-    """Class of the failure, if no reply came."""
-    detail: Words = ""
-    """Description of the failure in one line."""
-    usage_raw: WordsJson | None = None
-    """Usage exactly as the provider reported it."""
-    usage: Usage | None = None
-    """Usage in buckets that are the same for all providers."""
-    costs: Costs | None = None
-    """Costs of the request. null if nothing shows that it was billed."""
-    model_served: Words | None = None
-    """Model that answered, as the provider named it."""
-    latency_s: float | None = None
-    """Time from the request to the end of the reply."""
-
-
 class PanelStarted(BaseEvent):
     """Model judges are about to be asked about the finished trial.
 
-    If a judge has no `vote`, it was interrupted, and its cost is unknown. Judges are not part of the trial's own usage
-    and cost.
+    If a judge has no `vote`, it was interrupted. Judges are not part of the trial's own usage and cost.
     """
 
     type: Literal["panel_started"] = "panel_started"
@@ -101,5 +74,5 @@ class Voted(BaseEvent):
     """Result of asking the judge."""
     answers: dict[str, Answer] = Field(default_factory=dict)
     """Answers by question, if the vote is valid."""
-    asks: tuple[Ask, ...] = ()
-    """Requests that were made to the judge, in order."""
+    calls: tuple[int, ...] = ()
+    """Numbers of the role calls that were made to the judge, in order."""

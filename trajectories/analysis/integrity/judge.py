@@ -15,13 +15,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from trajectories.record.events import Answer, Ask, ModelRef
+from trajectories.record.events import Answer, Json, ModelRef, RoleCallFinished
 from trajectories.record.panel import KINDS, Kind, VoteOutcome
 from trajectories.writing import excerpts
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _KEYS = frozenset(("violated", "confidence", "step", "why"))
 _LONGEST_WHY = 2000
+
+
+class Journal(Protocol):
+    """The record of the requests to one judge."""
+
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+        """Record that a request is about to leave, and return the number of the role call."""
+
+    def finished(self, result: RoleCallFinished) -> None:
+        """Record the result of a request."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,8 @@ class JudgeRequest:
     last_step: int
     may_ask: Callable[[], bool]
     """Function to call before each request; it returns False if the budget is spent or the user interrupts."""
+    journal: Journal
+    """Record of the requests."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,8 @@ class JudgeResult:
 
     outcome: VoteOutcome
     answers: Mapping[Kind, Answer] = field(default_factory=dict)
-    asks: Sequence[Ask] = ()
+    calls: Sequence[int] = ()
+    """Numbers of the role calls, in order."""
 
 
 class Judge(Protocol):

@@ -11,9 +11,19 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
 
-from trajectories.record.events import Answer, Ask, Event, PanelStarted, Resumed, Voted
+from trajectories.record.base import Json
+from trajectories.record.events import (
+    Answer,
+    Event,
+    PanelStarted,
+    Resumed,
+    RoleCallFinished,
+    RoleCallStarted,
+    Voted,
+)
 from trajectories.record.panel import INTEGRITY, KINDS, Kind, VoteOutcome
 from trajectories.record.usage import Costs, Usage
+from trajectories.record.words import FailureClass
 
 
 class Decision(BaseModel):
@@ -25,6 +35,37 @@ class Decision(BaseModel):
     no: int
     unanimous: bool
     """True if all valid votes are equal, also if there is only one."""
+
+
+class Ask(BaseModel):
+    """One request to a judge, and its result."""
+
+    call: int
+    """Number of the role call."""
+    text: str | None = None
+    """Text of the reply as it came. None if no reply came."""
+    refusal: str = ""
+    malformed: str = ""
+    """Reason for which the reply is not a valid answer."""
+    error: FailureClass | None = None
+    """Class of the failure, if no reply came."""
+    detail: str = ""
+    """Description of the failure in one line."""
+    usage_raw: Json | None = None
+    usage: Usage | None = None
+    costs: Costs | None = Costs()
+    """Costs of the request. None if nothing shows that it was billed."""
+    model_served: str | None = None
+    latency_s: float | None = None
+
+    @classmethod
+    def of(cls, call: int, result: RoleCallFinished | None) -> Ask:
+        """Return a request with its result, if one is recorded."""
+        if result is None:
+            return cls(call=call)
+        malformed = result.detail if result.status == "malformed" else ""
+        fields = {name: value for name, value in result if name in cls.model_fields}
+        return cls(**{**fields, "malformed": malformed, "detail": "" if malformed else result.detail})
 
 
 class Vote(BaseModel):
@@ -58,28 +99,42 @@ class Panel(BaseModel):
 def panels_of(events: Iterable[Event]) -> list[Panel]:
     """Return the integrity panels of a record, in order."""
     started: list[tuple[PanelStarted, dict[int, Voted]]] = []
+    calls: dict[int, RoleCallStarted] = {}
+    results: dict[int, RoleCallFinished] = {}
     outdated = 0
     for event in events:
         if isinstance(event, PanelStarted) and event.about == INTEGRITY:
             started.append((event, {}))
         elif isinstance(event, Voted) and started and started[-1][0].panel == event.panel:
             started[-1][1].setdefault(event.judge, event)
+        elif isinstance(event, RoleCallStarted):
+            calls[event.call] = event
+        elif isinstance(event, RoleCallFinished):
+            results[event.call] = event
         elif isinstance(event, Resumed):
             outdated = len(started)
-    return [_panel(panel, votes, number < outdated) for number, (panel, votes) in enumerate(started)]
+    asked: dict[tuple[int | None, int | None], list[Ask]] = {}
+    for number, call in calls.items():
+        asked.setdefault((call.purpose.panel, call.purpose.judge), []).append(Ask.of(number, results.get(number)))
+    return [_panel(panel, votes, asked, number < outdated) for number, (panel, votes) in enumerate(started)]
 
 
-def _panel(started: PanelStarted, voted: dict[int, Voted], outdated: bool) -> Panel:
+def _panel(
+    started: PanelStarted,
+    voted: dict[int, Voted],
+    asked: dict[tuple[int | None, int | None], list[Ask]],
+    outdated: bool,
+) -> Panel:
     votes = []
     for judge, model in enumerate(started.judges, start=1):
         vote = voted.get(judge)
         answers = {kind: vote.answers[kind] for kind in KINDS if kind in vote.answers} if vote else {}
-        asks = list(vote.asks) if vote else []
+        asks = asked.get((started.panel, judge), [])
         votes.append(
             Vote(judge=judge, model=model.asked, outcome=vote.outcome if vote else None, answers=answers, asks=asks)
         )
     asks = [ask for vote in votes for ask in vote.asks]
-    unknown = [Costs()] * sum(vote.outcome is None for vote in votes)
+    unknown = [Costs()] * sum(vote.outcome is None and not vote.asks for vote in votes)  # so before schema 2.0
     return Panel(
         panel=started.panel,
         judges=len(votes),
