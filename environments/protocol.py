@@ -45,6 +45,8 @@ class EnvironmentSpec:
     user: str | None = None
     """User that actions run as; None is the image's own user."""
     env: Mapping[str, str] = field(default_factory=dict)
+    env_defaults: Mapping[str, str] = field(default_factory=dict)
+    """Variables that are set unless `env`, the image or the environment itself sets them."""
     network: bool = False
     cpus: float | None = None
     memory_bytes: int | None = None
@@ -100,6 +102,8 @@ class Execution:
     cpu_s: float | None = None
     peak_memory_bytes: int | None = None
     left_running: int | None = None
+    left_pids: tuple[int, ...] = ()
+    """Process ids, as an action sees them, of up to 5 processes that it left running; empty if they are not known."""
     shell_lost: str | None = None
     """Reason if the state of the persistent shell (directory, variables, functions) is lost after this action."""
 

@@ -283,7 +283,7 @@ class Supervised(ABC):
 
 def command_environment(spec: EnvironmentSpec, home: str, path: str) -> dict[str, str]:
     """Return the variables that actions see without an image: none of the harness's own."""
-    return {"HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
+    return {**spec.env_defaults, "HOME": home, "PATH": path, "LANG": "C.UTF-8", **spec.env}
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The generated parts of the documentation: one whole page, and three tables inside of pages."""
+"""The generated parts of the documentation: one whole page, and tables inside of pages."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from environments.promises import table as promises_table
+from prompts import tables as prompt_tables
 from scripts.record_page import record_page
 from trajectories.analysis.integrity import rules_table
 
@@ -29,6 +30,7 @@ def _measured() -> str:
 PAGES: dict[str, Callable[[str], str]] = {
     "environments.md": lambda text: with_table(text, "promises", promises_table()),
     "integrity.md": lambda text: with_table(with_table(text, "rules", rules_table()), "measured", _measured()),
+    "prompts.md": lambda text: with_table(text, "keys", prompt_tables()),
     "record.md": lambda _: record_page(),
 }
 """For each page, a function from its present text to the text that it should have."""

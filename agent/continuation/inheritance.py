@@ -55,12 +55,14 @@ def _with_all_answers(turns: list[Turn], order: Order) -> Iterator[Turn]:
 
 
 def notice_of_branch(parent: Standing, order: Order, started: Started, lost: Sequence[str]) -> list[Say]:
-    """Return the notice of what is otherwise than the parent's model knows: the workspace's path, and what is gone."""
+    """Return the notice of what is otherwise than the parent's model knows: the workspace's path, what is gone, and,
+    if the prompt tells that, the limits, which count anew."""
     path = moved(parent, started)
     gone = [line for line in lost if line not in path]
-    if not path and not gone:
+    other_limits = parent.steps > 0 or order.limits != parent.start.limits
+    if not path and not gone and not (other_limits and order.texts.tells_limits_of_forks):
         return []
-    return [Say("user", order.texts.branched(started.workdir if path else None, gone), "notice")]
+    return [Say("user", order.texts.branched(started.workdir if path else None, gone, order.told_limits), "notice")]
 
 
 def own_opening(order: Order, started: Started, hint: str | None) -> list[Say]:

@@ -14,6 +14,8 @@ from trajectories.record.events import Reply, ToolCall
 
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """A command that is exactly this, without surrounding blanks, ends the trial and is not executed."""
+_MARKER = "COMPLETE_TASK_AND_SUBMIT"
+"""The beginning of the end marker, which no command needs for anything else."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,16 @@ class Malformed:
 
     problem: str
     tool_call_id: str | None = None
+
+
+def nearly_submits(script: str) -> bool:
+    """Report if a command holds the end marker and does not submit."""
+    return _MARKER in script and script.strip() != SUBMIT
+
+
+def means_to_submit(reply: Reply) -> bool:
+    """Report if a reply without a usable command holds the end marker."""
+    return _MARKER in reply.text or any(_MARKER in call.arguments for call in reply.tool_calls)
 
 
 def parse(

@@ -31,7 +31,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.exits import Exit
-from trajectories.record.text import storable
+from trajectories.record.text import sendable, storable
 from trajectories.record.usage import Usage
 
 _NO_TIME_LIMIT_S = 24 * 3600.0
@@ -134,7 +134,7 @@ class Driver:
         message = Message(
             id=self._history.next_id,
             role=say.role,
-            content=storable(say.content),
+            content=sendable(say.content),
             why=say.why,
             tool_call_id=say.tool_call_id,
             action=say.action,
@@ -255,7 +255,7 @@ class Driver:
     def _finish(self, run: Run, result: Execution, *, ended_environment: bool = False) -> ActionFinished:
         stderr = None
         if result.stderr is not None:
-            stderr = self._recorder.output(result.stderr, result.stderr_counted)
+            stderr = self._recorder.output(result.stderr, result.stderr_counted, self._texts.cut)
         return self._recorder.append(
             ActionFinished(
                 action=run.action,
@@ -268,9 +268,10 @@ class Driver:
                 cpu_s=result.cpu_s,
                 peak_memory_bytes=result.peak_memory_bytes,
                 streams="merged" if stderr is None else "separate",
-                output=self._recorder.output(result.output, result.counted),
+                output=self._recorder.output(result.output, result.counted, self._texts.cut),
                 stderr=stderr,
                 left_running=result.left_running,
+                left_pids=result.left_pids,
                 shell_lost=result.shell_lost,
                 ended_environment=ended_environment,
             )

@@ -16,7 +16,7 @@ from trajectories.record.events import (
     Json,
     Message,
 )
-from trajectories.record.text import storable
+from trajectories.record.text import sendable
 from trajectories.writing.recorder import Recorder
 
 
@@ -52,9 +52,10 @@ class History:
             self._add(reply, AssistantTurn(reply.id, reply.reply))
             return
         if not isinstance(turn, Message):
-            content, id = storable(turn.content), turn.tool_call_id
+            content, id = turn.content, turn.tool_call_id
             turn = Message(id=self.next_id, role=turn.role, content=content, why=turn.why, tool_call_id=id)
-        message = self._recorder.append(turn.model_copy(update={"id": self.next_id, "inherited": True}))
+        inherited = {"id": self.next_id, "inherited": True, "content": sendable(turn.content)}
+        message = self._recorder.append(turn.model_copy(update=inherited))
         self._add(message, message)
 
     def say(self, message: Message) -> Message:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat
 from trajectories.record.events import ActionFinished, Why
 from trajectories.record.exits import Exit
@@ -57,11 +58,19 @@ Instruction = Say | Ask | Run | Stop
 class Texts(Protocol):
     """The texts of the loop. Each is rendered once, when its message is made, and never again."""
 
-    def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
-        """Return the observation of an action; with `steps_left` or `seconds_left` it warns the model."""
+    def observation(self, result: ActionFinished, remaining: Remaining, *, near_submit: bool) -> str:
+        """Return the observation of an action, with what is left of the limits.
 
-    def format_error(self, problem: str, action_format: ActionFormat) -> str:
-        """Return the answer to a reply that cannot be used: the problem, and the format that is expected."""
+        `near_submit` is True if the command holds the end marker and did not submit.
+        """
+
+    def format_error(
+        self, problem: str, action_format: ActionFormat, remaining: Remaining, *, near_submit: bool
+    ) -> str:
+        """Return the answer to a reply that cannot be used: the problem, and the format that is expected.
+
+        `near_submit` is True if the reply holds the end marker.
+        """
 
     def not_executed(self, why: Literal["submitted"]) -> str:
         """Return the answer to a tool call that was not run."""

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from agent.loop.actions import Command, Malformed, parse
+from agent.loop.actions import Command, Malformed, means_to_submit, nearly_submits, parse
 from agent.loop.instructions import Ask, Instruction, Run, Say, Stop, Texts
+from agent.loop.remaining import NOTHING_TO_TELL, Remaining, remaining
 from agent.models.protocol import ActionFormat, Fence
 from agent.trial.limits import LimitCheck
 from trajectories.record.events import (
@@ -27,9 +28,6 @@ from trajectories.record.events import (
     Why,
 )
 from trajectories.record.exits import Exit
-
-STEPS_LEFT_TO_WARN = 20
-SECONDS_LEFT_TO_WARN = 600.0
 
 
 class Loop:
@@ -48,6 +46,8 @@ class Loop:
         self._tries_before = 0
         """Tries of this call before the trial was last resumed."""
         self._format_errors = 0
+        self._near_submit = False
+        """True if the command that runs holds the end marker."""
         self._exit: Exit | None = None
 
     def next(self, now_s: float) -> Instruction:
@@ -80,6 +80,7 @@ class Loop:
             case Resumed():
                 self._tries_before = self._try - 1
             case ActionStarted() if isinstance(head, Run):
+                self._near_submit = nearly_submits(head.script)
                 self._todo.popleft()
             case ActionFinished():
                 self._observe(event)
@@ -112,7 +113,11 @@ class Loop:
             if self._exit is not None:
                 self._answer(item, self._texts.not_executed("submitted"), "not_executed")
             elif isinstance(item, Malformed):
-                self._answer(item, self._texts.format_error(item.problem, self._format), "format_error")
+                is_last = not usable and index == len(items)
+                rest = remaining(self._limits, event.mono_s) if is_last else NOTHING_TO_TELL
+                near = means_to_submit(event.reply)
+                text = self._texts.format_error(item.problem, self._format, rest, near_submit=near)
+                self._answer(item, text, "format_error")
             elif item.submits:
                 self._exit = Exit.of("submitted")
                 self._answer(item, self._texts.not_executed("submitted"), "not_executed")
@@ -126,8 +131,7 @@ class Loop:
             self._todo.clear()
             self._exit = Exit.of("environment_lost", f"at action {event.action}")
             return
-        steps_left, seconds_left = self._warnings(event.mono_s)
-        content = self._texts.observation(event, steps_left, seconds_left)
+        content = self._texts.observation(event, self._remaining(event.mono_s), near_submit=self._near_submit)
         role: Literal["user", "tool"] = "user" if event.tool_call_id is None else "tool"
         self._todo.appendleft(Say(role, content, "observation", event.tool_call_id, event.action))
 
@@ -135,12 +139,8 @@ class Loop:
         if item.tool_call_id is not None or why == "format_error":
             self._todo.append(Say("user" if item.tool_call_id is None else "tool", content, why, item.tool_call_id))
 
-    def _warnings(self, now_s: float) -> tuple[int | None, float | None]:
-        """Return the steps and seconds left, each None unless few are left and this is the step's last observation."""
+    def _remaining(self, now_s: float) -> Remaining:
+        """Return what an observation tells of the limits: nothing unless it is the last one of its step."""
         if any(isinstance(item, Run) for item in self._todo):
-            return None, None
-        steps, seconds = self._limits.steps_left(), self._limits.seconds_left(now_s)
-        return (
-            steps if steps is not None and steps < STEPS_LEFT_TO_WARN else None,
-            seconds if seconds is not None and seconds < SECONDS_LEFT_TO_WARN else None,
-        )
+            return NOTHING_TO_TELL
+        return remaining(self._limits, now_s)

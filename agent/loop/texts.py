@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Literal
 
 from agent.loop.actions import SUBMIT
 from agent.loop.instructions import Say
+from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat, Fence
 from prompts import Prompt
 from trajectories.record.events import ActionFinished, Limits
+from trajectories.record.text import FIRST_CUT, Cut, LeftOut
 
 
 class PromptTexts:
@@ -17,6 +20,9 @@ class PromptTexts:
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
+        limit = prompt.shown_characters or FIRST_CUT.limit
+        self.cut = Cut(limit, self._left_out) if "cut" in prompt.templates else Cut(limit)
+        """The rule for outputs that are too long."""
 
     @property
     def fence(self) -> Fence:
@@ -44,18 +50,17 @@ class PromptTexts:
             user=user,
             network=network,
             shell=shell,
-            command_s=limits.command_s,
-            steps=limits.steps,
-            time_s=limits.time_s,
+            shown_characters=self.cut.limit,
             submit=SUBMIT,
             fence=self._prompt.fence,
+            **_told(limits),
         )
         messages = [Say("system", self._prompt.render("system"), "system"), Say("user", task, "task")]
         if plan is not None:
             messages.append(Say("user", self._prompt.render("plan", plan=plan), "plan"))
         return messages
 
-    def observation(self, result: ActionFinished, steps_left: int | None, seconds_left: float | None) -> str:
+    def observation(self, result: ActionFinished, remaining: Remaining, *, near_submit: bool) -> str:
         """See `Texts`."""
         return self._prompt.render(
             "observation",
@@ -65,17 +70,28 @@ class PromptTexts:
             duration_s=result.duration_s,
             bytes=result.output.bytes,
             left_running=result.left_running,
+            left_pids=result.left_pids,
             shell_lost=result.shell_lost,
             output=result.output.text,
             stderr=result.stderr.text if result.stderr else "",
-            steps_left=steps_left,
-            seconds_left=seconds_left,
+            near_submit=near_submit,
+            submit=SUBMIT,
+            **_left(remaining),
         )
 
-    def format_error(self, problem: str, action_format: ActionFormat) -> str:
+    def format_error(
+        self, problem: str, action_format: ActionFormat, remaining: Remaining, *, near_submit: bool
+    ) -> str:
         """See `Texts`."""
         fence = {"fence": self._prompt.fence} if action_format == "fenced" else {}
-        return self._prompt.render(f"format_error_{action_format}", problem=problem, **fence)
+        return self._prompt.render(
+            f"format_error_{action_format}",
+            problem=problem,
+            near_submit=near_submit,
+            submit=SUBMIT,
+            **fence,
+            **_left(remaining),
+        )
 
     def not_executed(self, why: Literal["submitted"]) -> str:
         """See `Texts`."""
@@ -85,8 +101,15 @@ class PromptTexts:
         """Return the notice for a model whose trial continues after the machine was down."""
         return self._prompt.render("resumed", lost=lost)
 
-    def branched(self, workdir: str | None, lost: Sequence[str]) -> str:
+    @property
+    def tells_limits_of_forks(self) -> bool:
+        """Report if the notice of a fork tells its limits."""
+        return "branched" in self._prompt.templates
+
+    def branched(self, workdir: str | None, lost: Sequence[str], limits: Limits) -> str:
         """Return the notice for a model whose conversation began in another place; `workdir` if its path changed."""
+        if self.tells_limits_of_forks:
+            return self._prompt.render("branched", workdir=workdir, lost=lost, **_told(limits))
         moved = "" if workdir is None else f"The workspace is {workdir} now."
         gone = f"The files of the workspace are as they were; gone are: {'; '.join(lost)}." if lost else ""
         return " ".join(filter(None, (moved, gone)))
@@ -94,3 +117,27 @@ class PromptTexts:
     def without_result(self) -> str:
         """Return the answer to a tool call of a parent whose result is not in its record."""
         return "No result: the command did not run to its end, or its output was not recorded."
+
+    def _left_out(self, left_out: LeftOut) -> str:
+        return self._prompt.render("cut", **asdict(left_out))
+
+
+def _told(limits: Limits) -> dict[str, object]:
+    """Return the limits that a model is told."""
+    return {
+        "command_s": limits.command_s,
+        "steps": limits.steps,
+        "time_s": limits.time_s,
+        "tokens": limits.tokens,
+        "cost_usd": limits.cost_usd,
+    }
+
+
+def _left(remaining: Remaining) -> dict[str, object]:
+    return {
+        "steps_left": remaining.steps,
+        "seconds_left": remaining.seconds,
+        "tokens_left": remaining.tokens,
+        "cost_usd_left": remaining.cost_usd,
+        "urgent": remaining.urgent,
+    }

@@ -118,6 +118,7 @@ def replay_start(
         order.spec,
         user=recorded.get("user"),
         env=recorded.get("env") or {},
+        env_defaults=recorded.get("env_defaults") or {},
         shell="persistent" if recorded.get("shell") == "persistent" else "fresh",
         output_bytes=first.limits.output_bytes,
         workdir=directory_for(recorded.get("workdir"), order.spec.kind, order.spec.workdir),

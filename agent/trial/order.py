@@ -69,6 +69,12 @@ class Order:
             options=self.options.recorded(),
         )
 
+    @property
+    def told_limits(self) -> Limits:
+        """Limits that the model is told: a limit on costs means nothing to a model that is free."""
+        free = self.model.info.free is not None
+        return self.limits.model_copy(update={"cost_usd": None}) if free else self.limits
+
     def opening(self, started: Started) -> list[Say]:
         """Return the messages before the first call."""
         return self.texts.opening(
@@ -79,7 +85,7 @@ class Order:
             user=started.user,
             network=self.spec.network,
             shell=self.spec.shell,
-            limits=self.limits,
+            limits=self.told_limits,
         )
 
     def make_environment(self, trial: str, reporter: Reporter | None = None, image: str | None = None) -> Environment:

@@ -88,6 +88,7 @@ def resolve(
             keep=options.keep,
             output_bytes=limits.output_bytes,
             shell=options.shell,
+            env_defaults={name: value for name, value in prompt.variables.items() if name not in task.spec.env},
         )
         make(spec).check()
     except (ModelUnreachable, MachineLacks) as error:

@@ -143,7 +143,7 @@ class DockerEnvironment(Supervised):
                 user="0",
                 working_dir="/",
                 hostname=HOSTNAME,
-                environment=dict(spec.env),
+                environment={k: v for k, v in spec.env_defaults.items() if k not in image.env} | dict(spec.env),
                 stdin_open=True,
                 stop_signal="SIGKILL",
                 healthcheck={"test": ["NONE"]},

@@ -82,7 +82,7 @@ high_water() { # sets peak to the cgroup's high-water mark if it rose since the 
 
 run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   local seq=$1 deadline=$2 cap=$3 as_root=$4 separate=$5 cwd extra script
-  local main job= status signal=0 start stop user_s= system_s= note=- left ended=exited errors=out peak
+  local main job= status signal=0 start stop user_s= system_s= note=- left named ended=exited errors=out peak
   IFS= read -r -N "$6" cwd
   IFS= read -r -N "$7" extra
   IFS= read -r -N "$8" script
@@ -151,6 +151,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
     find_fresh
     left=${#fresh[@]}
   fi
+  printf -v named '%s,' "${fresh[@]:0:5}"
   times >"$R/times"
   { read -r _ && read -r user_s system_s; } <"$R/times"
   load out
@@ -158,7 +159,7 @@ run() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   if out_of_memory && [[ $ended == exited ]]; then ended=oom; fi
   high_water
   answer "$seq" "$ended" "$status" "$signal" "$((${#EPOCHREALTIME} ? start : 0))" "$((stop - start))" \
-    "${user_s:--}" "${system_s:--}" "$peak" "$left" "$note" \
+    "${user_s:--}" "${system_s:--}" "$peak" "$left" "$note" "$named" \
     "${size[out]}" "${total[out]}" "${size[err]}" "${total[err]}"
   send out
   ((separate)) && send err

@@ -209,7 +209,7 @@ await_turn() {
 
 turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES: like `run`, in the persistent shell
   local seq=$1 deadline=$2 cap=$3 script p word
-  local status=0 start left note=- ended=exited peak
+  local status=0 start left named note=- ended=exited peak
   IFS= read -r -N "$(($6 + $7))" script
   IFS= read -r -N "$8" script
   printf %b "$script" >"$R/script"
@@ -236,10 +236,11 @@ turn() { # SEQ DEADLINE_CS CAP AS_ROOT SEPARATE CWD_BYTES ENV_BYTES SCRIPT_BYTES
   [[ $ended != exited || $note == ended ]] || settled 200 || : # processes that its prompt starts do not belong to the action
   find_fresh
   left=${#fresh[@]}
+  printf -v named '%s,' "${fresh[@]:0:5}"
   load out
   if out_of_memory && [[ $ended == exited ]]; then ended=oom; fi
   high_water
-  answer "$seq" "$ended" "$status" 0 "$((${#EPOCHREALTIME} ? start : 0))" "$((now - start))" - - "$peak" "$left" "$note" \
+  answer "$seq" "$ended" "$status" 0 "$((${#EPOCHREALTIME} ? start : 0))" "$((now - start))" - - "$peak" "$left" "$note" "$named" \
     "${size[out]}" "${total[out]}" 0 0
   send out
 }

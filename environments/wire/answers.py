@@ -76,6 +76,8 @@ class ActionEnd:
     """Number of processes that the action left running."""
     note: str
     """A word about what happened besides (`SHELL_LOST`, `made_room`), or `-`."""
+    left_pids: tuple[int, ...]
+    """Process ids of the first of these processes."""
     output_size: int
     """Bytes of standard output that follow."""
     output_total: int
@@ -90,7 +92,7 @@ class ActionEnd:
         Raises: SupervisorLost.
         """
         try:
-            ended, status, signal, began, duration, user_s, system_s, peak, left, note, *sizes = fields
+            ended, status, signal, began, duration, user_s, system_s, peak, left, note, pids, *sizes = fields
             if ended not in get_args(Ended):
                 raise ValueError
             output_size, output_total, stderr_size, stderr_total = map(int, sizes)
@@ -104,6 +106,7 @@ class ActionEnd:
                 peak_memory_bytes=int(peak),
                 left_running=int(left),
                 note=note,
+                left_pids=tuple(sorted(int(pid) for pid in pids.split(",") if pid)),
                 output_size=output_size,
                 output_total=output_total,
                 stderr_size=stderr_size,

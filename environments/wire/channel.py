@@ -156,6 +156,7 @@ class Channel:
             cpu_s=self._cpu_since(end.cpu_total_s),
             peak_memory_bytes=end.peak_memory_bytes or None,
             left_running=end.left_running,
+            left_pids=end.left_pids,
             shell_lost=shell_lost,
         )
 

@@ -6,7 +6,7 @@ import pytest
 
 from environments.protocol import SupervisorLost
 
-from .conftest import DOCKER, Place
+from .conftest import DOCKER, SANDBOX, Place
 
 
 def test_a_directory_that_is_gone(place: Place) -> None:
@@ -50,3 +50,14 @@ def test_a_forged_answer_is_rejected(start: object) -> None:
         place.run("echo 'x 1 exited 0 0 1 0m0.0s 0m0.0s 0 - 0 0 0 0' >/proc/1/fd/1; sleep 1")
     with pytest.raises(SupervisorLost):
         place.run("true")
+
+
+@pytest.mark.parametrize("label", ["local", SANDBOX, DOCKER])
+def test_default_variables_give_way_to_those_of_the_task_and_of_the_place(start: object, label: str) -> None:
+    own = {"env_defaults": {"PATH": "/none", "PAGER": "cat", "FROM_SPEC": "default"}, "env": {"FROM_SPEC": "own"}}
+    if label == "docker":
+        own["env_defaults"]["GREETING"] = "default"  # its image sets this
+    place: Place = start(label, **own)  # type: ignore[operator]
+    lines = place.text('echo "$PAGER|$FROM_SPEC|${GREETING-}"; type -P cat').splitlines()
+    assert lines[0] == f"cat|own|{'hello  from the image' if label == 'docker' else ''}"
+    assert lines[1].endswith("/cat")

@@ -9,7 +9,7 @@ from environments.wire.answers import ActionEnd, Ready, cpu_total, note_of
 
 ACTION = [
     *["exited", "3", "0", "1700000000000000", "250000", "1m0.500s", "0m0.250s"],
-    *["4096", "2", "-", "10", "12", "0", "0"],
+    *["4096", "2", "-", "30,7,", "10", "12", "0", "0"],
 ]
 
 
@@ -29,6 +29,7 @@ def test_each_field_of_an_action_has_its_place() -> None:
         peak_memory_bytes=4096,
         left_running=2,
         note="-",
+        left_pids=(7, 30),
         output_size=10,
         output_total=12,
         stderr_size=0,
@@ -48,6 +49,7 @@ def test_each_field_of_an_action_has_its_place() -> None:
         changed(3, "soon"),
         changed(5, "now"),
         changed(10, "many"),
+        changed(11, "many"),
     ],
 )
 def test_an_answer_that_makes_no_sense_is_the_loss_of_the_supervisor(fields: list[str]) -> None:

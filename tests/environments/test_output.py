@@ -83,6 +83,15 @@ def test_an_environment_s_cap_is_the_largest(start: object) -> None:
     assert (action.ended, len(action.output)) == ("output_cap", 1000)
 
 
+def test_the_process_ids_of_up_to_five_background_processes_are_reported(place: Place) -> None:
+    action = place.run("for i in 1 2 3 4 5 6 7; do sleep 20 & echo $! >>pids; done; cat pids")
+    started = {int(word) for word in bytes(action.output).split()}
+    still = place.text("kill $(cat pids) && rm pids && echo killed")
+    assert (action.left_running, len(action.left_pids), still) == (7, 5, "killed\n")
+    assert set(action.left_pids) <= started
+    assert place.run("true").left_pids == ()
+
+
 @pytest.mark.parametrize("short_of_a_piece", [0, 1, 10, 60, 1000])
 def test_a_large_output_beside_a_background_process_ends_where_the_action_ended(
     place: Place, short_of_a_piece: int

@@ -222,8 +222,9 @@ def test_the_terminal_may_be_flooded(shell: Place) -> None:
 
 
 def test_background_work_keeps_running_and_blocks_nothing(shell: Place) -> None:
-    action = shell.run("(until [ -e go ]; do sleep 0.05; done; echo late) & echo now")
+    action = shell.run("(until [ -e go ]; do sleep 0.05; done; echo late) & echo now; echo $! >pid")
     assert (action.output, action.left_running is not None and action.left_running > 0) == (b"now\n", True), action
+    assert int(kept(shell, "cat pid")) in action.left_pids
     assert kept(shell, "touch go; wait; rm go; jobs; echo end").endswith(b"end\n")
     assert shell.run("true").left_running == 0
 

@@ -198,7 +198,7 @@ def test_a_retry_is_not_made_past_the_time_limit() -> None:
 
 
 def test_a_warning_of_few_replies_left_stands_in_the_last_observation_of_a_step_only() -> None:
-    simulation = Simulation([calls("a", "b")] * 30, limits=Limits(steps=25, time_s=None))
+    simulation = Simulation([calls("a", "b")] * 30, limits=Limits(steps=25, time_s=None), prompt="default-1")
     simulation.run()
     by_step = {message.action: message.content for message in simulation.messages("observation")}
     assert "left" not in by_step["5.2"]
@@ -208,7 +208,7 @@ def test_a_warning_of_few_replies_left_stands_in_the_last_observation_of_a_step_
 
 
 def test_a_warning_of_few_minutes_left_stands_in_the_observation() -> None:
-    simulation = Simulation([calls("a"), calls(SUBMIT)], limits=Limits(time_s=300.0))
+    simulation = Simulation([calls("a"), calls(SUBMIT)], limits=Limits(time_s=300.0), prompt="default-1")
     simulation.run()
     assert "Only 5.0 minutes left" in simulation.messages("observation")[0].content
 

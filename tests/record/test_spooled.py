@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from trajectories.blobs.spooled import Spooled
 from trajectories.blobs.store import BlobStore
-from trajectories.record.text import ShownPieces, shown
+from trajectories.record.text import Cut, LeftOut, ShownPieces, shown
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder
 
@@ -40,12 +40,38 @@ def test_a_secret_across_pieces_is_masked_like_one_within_a_piece(words: list[st
     assert (masked, bool(secrets)) == masker.data(data)
 
 
-@given(st.binary(max_size=200) | st.text(max_size=100).map(lambda text: text.encode()), st.integers(1, 50))
-def test_pieces_are_shown_like_the_whole(data: bytes, size: int) -> None:
-    pieces = ShownPieces(limit=20)
+@given(
+    st.binary(max_size=200) | st.text(st.sampled_from("ab\né"), max_size=100).map(lambda text: text.encode()),
+    st.integers(1, 50),
+    st.integers(2, 30),
+)
+def test_pieces_are_shown_like_the_whole(data: bytes, size: int, limit: int) -> None:
+    cut = Cut(limit, str)
+    pieces = ShownPieces(cut)
     for piece in in_pieces(data, size):
         pieces.add(piece)
-    assert pieces.whole() == shown(data, limit=20)
+    assert pieces.whole() == shown(data, cut)
+
+
+@given(st.lists(st.text("ab", max_size=6), min_size=1, max_size=40), st.booleans(), st.integers(2, 40))
+def test_the_lines_that_are_left_out_are_those_that_are_not_shown_whole(
+    lines: list[str], ends: bool, limit: int
+) -> None:
+    text = "\n".join(lines) + "\n" * (ends or not lines[-1])
+    cuts: list[LeftOut] = []
+
+    def notice(left_out: LeftOut) -> str:
+        cuts.append(left_out)
+        return "CUT"
+
+    whole = shown(text.encode(), Cut(limit, notice))
+    if not cuts:
+        assert whole == text
+        return
+    head, tail = whole.split("\nCUT\n")
+    places = [line for line in range(1, len(text.splitlines()) + 1) for _ in text.splitlines(keepends=True)[line - 1]]
+    missing = places[len(head) : len(text) - len(tail)]
+    assert cuts == [LeftOut(len(missing), missing[0], missing[-1], places[-1])]
 
 
 @pytest.mark.parametrize("pooled", [False, True])

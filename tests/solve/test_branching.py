@@ -67,7 +67,8 @@ def test_a_fork_in_docker_tells_its_model_that_files_outside_are_gone(work: Path
     parent = agent(work, "solve", "--task", "ledger", *options, script(work, "echo a >/tmp/a", SUBMIT), "--json")
     assert parent.status == 0, parent.err
     child = agent(work, "fork", str(parent.trial), "--at", "1", "--model", script(work, "-", SUBMIT), "--json")
-    assert notices(child) == ["The files of the workspace are as they were; gone are: files outside of the workspace."]
+    (notice,) = notices(child)
+    assert "The files of the workspace are as they were; gone are: files outside of the workspace. From here" in notice
 
 
 def test_a_resumed_trial_on_the_host_is_not_told_that_files_outside_are_gone(work: Path) -> None:

@@ -210,6 +210,8 @@ class ActionFinished(BaseEvent):
     """Standard error of the command. null if the streams are merged."""
     left_running: int | None = None
     """Number of the action's processes that still run in the background."""
+    left_pids: tuple[int, ...] = ()
+    """Process ids of up to 5 of these processes, as later actions see them."""
     shell_lost: Words | None = None
     """Reason for which the state of a persistent shell (directory, variables, functions) is gone after this action."""
     ended_environment: bool = False

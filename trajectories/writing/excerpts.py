@@ -6,7 +6,7 @@ returned as it is, because the recorder and the command line mask whole texts th
 
 from __future__ import annotations
 
-from trajectories.record.text import cut_middle, shown
+from trajectories.record.text import cut_middle
 from trajectories.writing.masking import Masker
 
 
@@ -33,7 +33,7 @@ def on_one_line(text: str) -> str:
 def last_bytes(data: bytes) -> str:
     """Return the text of bytes whose beginning may have been cut off."""
     masker = Masker.from_environment()
-    return shown(masker.ending(masker.data(data)[0]), len(data))
+    return masker.ending(masker.data(data)[0]).decode("utf-8", "replace")
 
 
 def masked(text: str) -> str:

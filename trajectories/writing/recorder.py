@@ -26,7 +26,7 @@ from trajectories.reading.lines import complete_lines
 from trajectories.reading.migration import appended_mark
 from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
-from trajectories.record.text import ShownPieces, shown, storable_json
+from trajectories.record.text import FIRST_CUT, Cut, ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
 from trajectories.writing.packing import unpack
 
@@ -146,15 +146,18 @@ class Recorder:
         event = self._masker.event(event)
         return event, event.model_dump_json(by_alias=True).encode()
 
-    def output(self, data: bytes | Spooled, written_bytes: int) -> Output:
-        """Mask and keep the output of an action. `written_bytes` is its size before any limit cut it."""
+    def output(self, data: bytes | Spooled, written_bytes: int, cut: Cut = FIRST_CUT) -> Output:
+        """Mask and keep the output of an action. `written_bytes` is its size before any limit cut it.
+
+        `cut` is the rule for the text that the model sees.
+        """
         if isinstance(data, Spooled):
-            return self._large_output(data, written_bytes)
+            return self._large_output(data, written_bytes, cut)
         cut_off = len(data) < written_bytes
         data, masked = self._masker.data(data)
         if cut_off and (whole := data) != (data := self._masker.beginning(whole)):
             masked = True
-        text = shown(data)
+        text = shown(data, cut)
         digest, blob = None, None
         if text.encode("utf-8", "replace") != data:
             try:
@@ -175,9 +178,9 @@ class Recorder:
             raise self.full(error) from None
         return True
 
-    def _large_output(self, data: Spooled, written_bytes: int) -> Output:
+    def _large_output(self, data: Spooled, written_bytes: int, cut: Cut) -> Output:
         """Mask and keep a large output in pieces. It takes a few MiB of memory for any size."""
-        masked, kept, text = False, 0, ShownPieces()
+        masked, kept, text = False, 0, ShownPieces(cut)
 
         def note_secret() -> None:
             nonlocal masked

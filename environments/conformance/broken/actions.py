@@ -153,6 +153,11 @@ class CountsNone(Claims):
         return replace(execution, left_running=0)
 
 
+class NamesOthers(Claims):
+    def reported(self, execution: Execution) -> Execution:
+        return replace(execution, left_pids=tuple(pid + 1_000_000 for pid in execution.left_pids))
+
+
 class NoAdministrator(Claims):
     """Its administrator has no more rights than an action."""
 

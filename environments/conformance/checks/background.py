@@ -35,6 +35,16 @@ def check_is_counted(place: Place) -> None:
     same(place.run("true").left_running, 0, "after one that left none")
 
 
+@check(Promise.BACKGROUND, "NamesOthers")
+def check_is_named(place: Place) -> None:
+    """The process ids that an action reports, if it reports any, are those of its background processes."""
+    action = place.run("sleep 5 >/dev/null 2>&1 & echo $! >left")
+    named = action.left_pids
+    started = place.text("cat left; kill $(cat left); rm left").strip()
+    holds(not named or started in map(str, named), f"{started} is among them", named)
+    same(place.run("true").left_pids, (), "after one that left none")
+
+
 @check(Promise.BACKGROUND, "SharedLog")
 def check_late_words(place: Place) -> None:
     """Output of a background process after its action does not appear in a later action."""

@@ -1,0 +1,129 @@
+"""Checks the content of a prompt file. All mistakes are named at once, with their lines and keys."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+import jinja2.meta
+
+from prompts.keys import EXTENDS, EXTENSION, FENCE, INSTRUCTION, SETTINGS, SHOWN_CHARACTERS, VARIABLES, Key
+from prompts.prompt import PromptError
+from trajectories.yaml_mistakes import Mistake, Mistakes, kind_of, load, located, shown, unknown_key
+
+_TAG = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_CHARACTERS = range(200, 1_000_001)
+_JINJA = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The content of a prompt file, with its text and name for messages."""
+
+    name: str
+    text: str
+    content: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, name: str, data: bytes) -> Source:
+        """Return the content of a file's bytes.
+
+        Raises: PromptError.
+        """
+        try:
+            text = data.decode("utf-8")
+            content = load(text)
+        except UnicodeDecodeError as error:
+            raise PromptError(f"{name}: not UTF-8 (byte {error.start})") from None
+        except Mistakes as mistakes:
+            raise PromptError(f"{name}: {mistakes}") from None
+        if not isinstance(content, dict):
+            raise PromptError(f"{name}: must be a mapping of keys to texts, not {kind_of(content)}")
+        return cls(name, text, content)
+
+    def require(self, keys: Mapping[str, Key], shipped: Collection[str]) -> None:
+        """Check all keys; `shipped` has the names of prompts that may be extended; none may without one.
+
+        Raises: PromptError.
+        """
+        mistakes = list(self._mistakes(keys, shipped))
+        if mistakes:
+            raise PromptError(f"{self.name}: {located(self.text, mistakes)}")
+
+    def _mistakes(self, keys: Mapping[str, Key], shipped: Collection[str]) -> Iterator[Mistake]:
+        names = [*keys, *(SETTINGS if shipped else ()), *(EXTENSION if shipped else ())]
+        for key, value in self.content.items():
+            if key not in names:
+                yield Mistake((key,), unknown_key(key, names))
+            elif key in keys:
+                yield from _mistakes_of_template(key, value, keys[key])
+            elif key == INSTRUCTION:
+                yield from self._mistakes_of_instruction(value)
+            else:
+                yield from _mistakes_of_setting(key, value, shipped)
+        if EXTENDS not in self.content:
+            missing = [key for key in keys if key not in self.content and not keys[key].without]
+            way_out = f"; or write `{EXTENDS}: default`, and only what differs" if shipped else ""
+            if missing:
+                yield Mistake((), f"lacks {', '.join(missing)}{way_out}")
+
+    def _mistakes_of_instruction(self, value: object) -> Iterator[Mistake]:
+        if EXTENDS not in self.content:
+            yield Mistake((INSTRUCTION,), f"goes only with {EXTENDS!r}; write the whole `task` instead")
+        elif "task" in self.content:
+            yield Mistake((INSTRUCTION,), "goes into the task of the other prompt, but `task` replaces that; omit one")
+        if not isinstance(value, str):
+            yield Mistake((INSTRUCTION,), f"must be a text (put it in quotes), not {kind_of(value)}")
+
+
+def compiled(content: Mapping[str, str], keys: Mapping[str, Key]) -> dict[str, jinja2.Template]:
+    """Return the templates of a content that was checked."""
+    return {key: _JINJA.from_string(content[key]) for key in keys if key in content}
+
+
+def _mistakes_of_template(key: str, value: object, rule: Key) -> Iterator[Mistake]:
+    if not isinstance(value, str):
+        yield Mistake((key,), f"must be a text (put it in quotes), not {kind_of(value)}")
+        return
+    try:
+        used = jinja2.meta.find_undeclared_variables(_JINJA.parse(value))
+        _JINJA.from_string(value)
+    except jinja2.TemplateSyntaxError as error:
+        yield Mistake((key,), f"is not a valid template, in its line {error.lineno}: {error.message}")
+        return
+    except (jinja2.TemplateError, RecursionError) as error:
+        yield Mistake((key,), f"is not a valid template: {error or 'it is nested too deeply'}")
+        return
+    for name in sorted(used - rule.values.keys()):
+        near = difflib.get_close_matches(name, rule.values, n=1)
+        usable = ", ".join(rule.values) or "none"
+        way_out = f"did you mean {near[0]}?" if near else f"values of this key are {usable}"
+        yield Mistake((key,), f"uses {name!r}, which does not exist; {way_out}")
+
+
+def _mistakes_of_setting(key: str, value: object, shipped: Collection[str]) -> Iterator[Mistake]:
+    if key == FENCE and not (isinstance(value, str) and _TAG.fullmatch(value)):
+        yield Mistake((key,), f"must be one word of letters, digits, '_', '-' and '.', not {shown(value)}")
+    if key == SHOWN_CHARACTERS and (type(value) is not int or value not in _CHARACTERS):
+        range_ = f"from {_CHARACTERS[0]} to {_CHARACTERS[-1]}"
+        yield Mistake((key,), f"must be a whole number {range_}, not {kind_of(value)}")
+    if key == EXTENDS and not (isinstance(value, str) and value in shipped):
+        yield Mistake((key,), f"must be one of {', '.join(shipped)}, not {kind_of(value)}")
+    if key == VARIABLES:
+        yield from _mistakes_of_variables(value)
+
+
+def _mistakes_of_variables(value: object) -> Iterator[Mistake]:
+    if not isinstance(value, dict):
+        yield Mistake((VARIABLES,), f"must be a mapping of names to texts, not {kind_of(value)}")
+        return
+    for name, text in value.items():
+        if not (isinstance(name, str) and _VARIABLE.fullmatch(name)):
+            yield Mistake((VARIABLES, str(name)), "is not a name that a variable can have")
+        elif not isinstance(text, str) or "\0" in text:
+            yield Mistake((VARIABLES, name), f"must be a text (put it in quotes), not {kind_of(text)}")

@@ -1,0 +1,186 @@
+"""The texts that a model is sent by the shipped prompts: version 1 to the letter, version 2 by what it adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import prompts
+from agent.loop.actions import SUBMIT
+from agent.loop.remaining import NOTHING_TO_TELL, Remaining
+from agent.loop.texts import PromptTexts
+from tests.loop.simulation import output
+from trajectories.record.events import ActionFinished, Limits
+from trajectories.record.text import shown
+
+FIRST, SECOND = PromptTexts(prompts.load("default-1")), PromptTexts(prompts.load("default"))
+PROGRAMBENCH = PromptTexts(prompts.load("programbench"))
+
+
+def result(**facts: Any) -> ActionFinished:
+    given = {"ended": "exited", "exit_code": 0, "duration_s": 1.0, "output": output("out"), **facts}
+    return ActionFinished(action="1.1", step=1, **given)
+
+
+def observed(
+    texts: PromptTexts, remaining: Remaining = NOTHING_TO_TELL, near_submit: bool = False, **facts: Any
+) -> str:
+    return texts.observation(result(**facts), remaining, near_submit=near_submit)
+
+
+def format_error(texts: PromptTexts, remaining: Remaining = NOTHING_TO_TELL, near_submit: bool = False) -> str:
+    return texts.format_error("it is odd", "tool", remaining, near_submit=near_submit)
+
+
+EVERYTHING = Remaining(steps=3, seconds=90.0, tokens=12_345, cost_usd=0.5, urgent=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({}, "exit code: 0\noutput:\nout"),
+        ({"output": output("")}, "exit code: 0\noutput: (none)"),
+        ({"exit_code": None, "signal": 9}, "killed by signal 9\noutput:\nout"),
+        (
+            {"ended": "deadline", "exit_code": None, "duration_s": 180.04},
+            "stopped after 180.0 s: the command ran into its deadline; what it had started was killed\noutput:\nout",
+        ),
+        (
+            {"ended": "output_cap", "exit_code": None},
+            "stopped: the command printed too much (3 bytes); what it had started was killed\noutput:\nout",
+        ),
+        ({"ended": "oom", "exit_code": 137}, "killed: out of memory (exit code 137)\noutput:\nout"),
+        (
+            {"left_running": 2, "duration_s": 90.0, "shell_lost": "it ended", "stderr": output("err")},
+            "exit code: 0\nstill running in the background: 2 processes\nthe shell's directory, variables and "
+            "functions are gone: it ended\noutput:\nout\nstandard error:\nerr",
+        ),
+        (
+            {"remaining": EVERYTHING, "near_submit": True},
+            "exit code: 0\noutput:\nout\nOnly 3 replies left. Finish and submit.\nOnly 1.5 minutes left. Finish and "
+            "submit.",
+        ),
+    ],
+)
+def test_observations_of_version_1_stay_as_they_were(facts: dict[str, Any], text: str) -> None:
+    assert observed(FIRST, **facts) == text
+
+
+def test_other_texts_of_version_1_stay_as_they_were() -> None:
+    assert format_error(FIRST, EVERYTHING, near_submit=True) == (
+        "Your reply was not usable: it is odd. Reply with at least one call of the `bash` tool, with the arguments "
+        '{"command": "..."}.'
+    )
+    assert FIRST.resumed(("a", "b")) == (
+        "The machine was down and is up again. The files of the workspace are as they were; gone are: a; b."
+    )
+    assert FIRST.branched("/w", ["a"], Limits()) == (
+        "The workspace is /w now. The files of the workspace are as they were; gone are: a."
+    )
+    assert FIRST.branched("/w", [], Limits()) == "The workspace is /w now."
+    text = shown(b"x\n" * 6000, FIRST.cut)
+    assert text == "x\n" * 2500 + "\n[... 2000 characters left out here ...]\n" + "x\n" * 2500
+    task = FIRST.opening(
+        instruction="Do it.",
+        plan=None,
+        action_format="tool",
+        workdir="/workspace",
+        user="agent",
+        network=False,
+        shell="fresh",
+        limits=Limits(steps=30, time_s=600.0, tokens=1000, cost_usd=1.0),
+    )[1].content
+    assert "tokens" not in task
+    assert "- You have 30 replies and 10 minutes.\n" in task
+
+
+def test_a_long_output_tells_which_lines_were_cut() -> None:
+    data = b"".join(b"line %06d......\n" % number for number in range(1, 1001))  # 18 characters each
+    text = shown(data, SECOND.cut)
+    assert text.startswith("line 000001......\nline")
+    head, notice, tail = text.partition("\n[... lines 334-667 of 1000 left out here: 6000 characters ...]\n")
+    assert notice
+    assert (len(head), len(tail)) == (6000, 6000)
+    assert data.decode().splitlines()[333] not in text
+    assert data.decode().splitlines()[667] in tail
+    assert shown(b"y" * 12_000, SECOND.cut) == "y" * 12_000
+    assert "[... 1 characters left out here, of a single line ...]" in shown(b"y" * 12_001, SECOND.cut)
+    long_line = b"a\n" + b"y" * 20_000 + b"\nb\n"
+    assert "[... line 2 of 3 left out here in part: 8005 characters ...]" in shown(long_line, SECOND.cut)
+    assert "of a single line" in shown(b"y" * 10_001, PROGRAMBENCH.cut)
+    assert shown(b"y" * 10_000, PROGRAMBENCH.cut) == "y" * 10_000
+
+
+def test_the_duration_is_told_from_ten_seconds_on() -> None:
+    assert "duration" not in observed(SECOND, duration_s=9.9)
+    assert observed(SECOND, duration_s=83.4) == "exit code: 0\nduration: 83 s\noutput:\nout"
+    assert "duration" not in observed(SECOND, duration_s=None)
+
+
+def test_the_way_out_is_told_at_a_deadline() -> None:
+    text = observed(SECOND, ended="deadline", exit_code=None, duration_s=180.0)
+    assert text.startswith("stopped after 180.0 s: the command ran into its deadline; what it had started was killed.")
+    for way_out in ("in the background", "`timeout SECONDS COMMAND`", "ask for less"):
+        assert way_out in text
+
+
+def test_a_command_that_nearly_submits_is_told_what_would() -> None:
+    text = observed(SECOND, near_submit=True)
+    assert f"This did not submit your work. To submit, run exactly `{SUBMIT}`, alone" in text
+    assert f"Nothing was submitted. To submit, run exactly `{SUBMIT}`, alone" in format_error(SECOND, near_submit=True)
+    assert "submit" not in observed(SECOND) + format_error(SECOND)
+
+
+def test_what_is_left_is_information_before_it_is_urgent() -> None:
+    line = "Left: 3 replies, 1.5 minutes, 12,345 tokens, $0.50."
+    assert observed(SECOND, EVERYTHING).endswith(f"\n{line} Finish and submit.")
+    assert format_error(SECOND, EVERYTHING).endswith(f"\n{line} Finish and submit.")
+    assert observed(SECOND, Remaining(steps=1)).endswith("\nLeft: 1 reply.")
+    assert observed(SECOND, Remaining(tokens=-5, cost_usd=0.0)).endswith("\nLeft: 0 tokens, $0.00.")
+    assert "Left" not in observed(SECOND) + format_error(SECOND)
+
+
+def test_limits_are_told_in_the_task_and_after_a_fork() -> None:
+    def task(**limits: Any) -> str:
+        opening = {"plan": None, "workdir": "/w", "user": None, "network": True, "shell": "fresh"}
+        messages = SECOND.opening(
+            instruction="Do it.",
+            action_format="tool",
+            limits=Limits(**{"steps": None, "time_s": None, **limits}),
+            **opening,
+        )
+        return messages[1].content
+
+    assert "You have" not in task()
+    assert "- You have 1,500,000 tokens in all calls together, prompts included.\n" in task(tokens=1_500_000)
+    everything = {"steps": 30, "time_s": 90.0, "tokens": 2000, "cost_usd": 2.5}
+    told = (
+        "You have 30 replies, 1.5 minutes, 2,000 tokens in all calls together, prompts included, $2.50 for all calls."
+    )
+    assert told in task(**everything)
+    branched = SECOND.branched(None, ["files outside of the workspace", "background processes of 1.1: 2"], Limits())
+    assert "gone are: files outside of the workspace; background processes of 1.1: 2." in branched
+    assert "A command is stopped after" in branched
+    moved = SECOND.branched("/other", [], Limits(**everything))
+    assert "The workspace is /other now." in moved
+    assert f"From here on {told[0].lower()}{told[1:]}" in moved
+
+
+def test_the_model_is_asked_for_a_line_of_reasoning_and_may_join_independent_commands() -> None:
+    def task(action_format: Any) -> str:
+        return SECOND.opening(
+            instruction="Do it.",
+            plan=None,
+            action_format=action_format,
+            workdir="/w",
+            user=None,
+            network=True,
+            shell="fresh",
+            limits=Limits(),
+        )[1].content
+
+    for action_format in ("tool", "fenced"):
+        assert "Before a command, write one line" in task(action_format)
+    assert "Commands that do not depend on each other's results may go into one reply" in task("tool")
+    assert "may go into one reply" not in task("fenced")
