@@ -37,4 +37,4 @@ def evaluate_any(
         return evaluate_trial(find_trial(name, runs), task=task, env=env, observer=observer)
     if task is None:
         raise UserError(f"{name} is not a trial, so its task must be given: --task TASK")
-    return evaluate_workspace(path, task, env=env, output=output)
+    return evaluate_workspace(path, task, env=env, output=output, reporter=observer)

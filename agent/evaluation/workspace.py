@@ -12,12 +12,13 @@ from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.verdict import verdict_on
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
+from environments.reporting import Reporter
 from trajectories.interrupts import held, interruptible
 from trajectories.record.layout import EVALUATION, VERDICT, WORKSPACE
 
 
 def evaluate_workspace(
-    workspace: Path, task: str, *, env: Kind | None = None, output: Path | None = None
+    workspace: Path, task: str, *, env: Kind | None = None, output: Path | None = None, reporter: Reporter | None = None
 ) -> EvaluationResult:
     """Evaluate a directory or an archive (tar, tar.gz, tar.zst); write the verdict and the logs to `output`, if given.
 
@@ -36,7 +37,7 @@ def evaluate_workspace(
                 archive = as_workspace_archive(workspace, base / WORKSPACE)
             if output is not None:
                 output.mkdir(parents=True, exist_ok=True)
-            verdict, why_none = verdict_on(benchmark, judged, kind, archive, output or base / EVALUATION)
+            verdict, why_none = verdict_on(benchmark, judged, kind, archive, output or base / EVALUATION, reporter)
             if output is not None and verdict is not None:
                 (output / VERDICT).write_text(verdict.model_dump_json(indent=1) + "\n", encoding="utf-8")
         finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.trial.outcome import INTERRUPTED, Outcome
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
+from environments.reporting import Reporter
 from trajectories.interrupts import interruptible
 from trajectories.record.events import Evaluated, EvaluationStarted, Submission, WorkspaceExported
 from trajectories.record.layout import TrialFolder
@@ -37,7 +38,7 @@ def evaluate(
         recorder.sync()
         archive = recorder.directory / exported.path
         scratch = TrialFolder(recorder.directory).evaluation
-        outcome.verdict, reason = verdict_on(benchmark, task, kind, archive, scratch)
+        outcome.verdict, reason = verdict_on(benchmark, task, kind, archive, scratch, recorder)
         outcome.interrupted = outcome.interrupted or reason == INTERRUPTED
     outcome.evaluator_failed = not outcome.interrupted and (
         outcome.verdict is None or outcome.verdict.status == "error"
@@ -46,7 +47,7 @@ def evaluate(
 
 
 def verdict_on(
-    benchmark: Benchmark, task: Task, kind: Kind, archive: Path, scratch: Path
+    benchmark: Benchmark, task: Task, kind: Kind, archive: Path, scratch: Path, reporter: Reporter | None = None
 ) -> tuple[Verdict | None, str]:
     """Return the evaluator's verdict on a workspace (tar.zst), or None and the reason."""
     try:
@@ -54,7 +55,7 @@ def verdict_on(
         if (special := _special(scratch)) is not None:
             return None, f"{special}: a pipe, a socket or a device, which no evaluator left there; remove it"
         with interruptible():
-            verdict = benchmark.evaluate(task, archive, kind, scratch)
+            verdict = benchmark.evaluate(task, archive, kind, scratch, reporter)
         return Masker.from_environment().event(verdict), ""
     except KeyboardInterrupt:
         return None, INTERRUPTED

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,6 +24,7 @@ from environments.protocol import (
     Execution,
     Kind,
 )
+from environments.reporting import LogReporter, Reporter
 from trajectories.record.verdict import VerdictCause
 from trajectories.record.words import Ended
 from trajectories.writing import excerpts
@@ -67,6 +68,8 @@ class Submission:
     scratch: Path
     """Directory for logs and results."""
     make: Make
+    reporter: Reporter = field(default_factory=LogReporter)
+    """Shows how far the evaluation is."""
 
     def put_into(self, environment: Environment, directory: str) -> Fault | None:
         """Unpack the exported workspace; return its fault if its own content prevents that.
@@ -121,6 +124,16 @@ UNKILLABLE = 71
 """Exit status of `drive.py` if processes of the candidate cannot be killed."""
 _PYTEST_BROKE = (2, 3)
 """Exit statuses of pytest after an interruption or an internal error."""
+
+
+def note_build(submission: Submission, evaluation: EvaluationPart) -> None:
+    """Tell that the submission is built."""
+    submission.reporter.note(f"evaluation: building the submission, at most {evaluation.build_timeout:g} s")
+
+
+def note_suite(submission: Submission, evaluation: EvaluationPart) -> None:
+    """Tell that the suite runs."""
+    submission.reporter.note(f"evaluation: running the tests, at most {evaluation.timeout:g} s")
 
 
 def build_failure(execution: Execution, deadline_s: float) -> Fault | None:

@@ -29,6 +29,7 @@ from benchmarks.judging.submission import (
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TASK_FILE, Task, TaskError
 from environments.protocol import Environment, EnvironmentFault, EnvironmentLost, EnvironmentUnavailable, Kind
+from environments.reporting import LogReporter, Reporter
 from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
 
 NAME = "pytest-suite"
@@ -59,19 +60,26 @@ class Collected(BaseModel):
     cases: tuple[str, ...]
 
 
-def evaluate(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None = None) -> Verdict:
+def evaluate(
+    task: Task,
+    workspace: Path,
+    kind: Kind,
+    scratch: Path,
+    make: Make | None = None,
+    reporter: Reporter | None = None,
+) -> Verdict:
     """Judge an exported workspace (tar.zst) in a fresh environment of this kind.
 
-    `make` makes the environment, by default `environments.choose.make`. A failure of the evaluator itself is a verdict
-    with status "error". A submission that fails to build, or that ends its own evaluation, scores 0 with every case
-    missing and the `cause`.
+    `make` makes the environment, by default `environments.choose.make`; `reporter` shows how far the evaluation is. A
+    failure of the evaluator itself is a verdict with status "error". A submission that fails to build, or that ends its
+    own evaluation, scores 0 with every case missing and the `cause`.
     """
     started = time.monotonic()
     inputs = {"task": task.digest}
     isolation = "none: nothing ran"
     version = VERSION
     try:
-        submission = _submission(task, workspace, kind, scratch, make)
+        submission = _submission(task, workspace, kind, scratch, make, reporter or LogReporter())
         inputs["suite"] = tree.digest(tree.scan(_suite(submission), taskdir.CACHES))
         inputs["judge"] = hashlib.sha256(b"".join(part.read_bytes() for part in PARTS)).hexdigest()
         inputs["workspace"] = tree.file_sha256(workspace)
@@ -159,7 +167,9 @@ def _without_submission(judge: Judge, submission: Submission, fault: Fault) -> J
         raise EvaluatorFailed(str(failure)) from None
 
 
-def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None) -> Submission:
+def _submission(
+    task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None, reporter: Reporter
+) -> Submission:
     if task.directory is None or not task.evaluable:
         raise EvaluatorFailed(f"{task.id} has no hidden suite, so nothing can be evaluated")
     if kind not in task.kinds:
@@ -172,7 +182,7 @@ def _submission(task: Task, workspace: Path, kind: Kind, scratch: Path, make: Ma
     scratch.mkdir(parents=True, exist_ok=True)
     for name in LEFT_BEHIND:  # files of an interrupted evaluation must not be taken for this one's
         (scratch / name).unlink(missing_ok=True)
-    return Submission(task, source, workspace, kind, scratch, make)
+    return Submission(task, source, workspace, kind, scratch, make, reporter)
 
 
 def _suite(submission: Submission) -> Path:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judging import bundle, junit
+from benchmarks.judging.progress import of_container, watched
 from benchmarks.judging.submission import (
     EvaluatorFailed,
     Fault,
@@ -24,6 +25,8 @@ from benchmarks.judging.submission import (
     build_failure,
     build_script,
     check_ended,
+    note_build,
+    note_suite,
 )
 from benchmarks.task.taskfile import EvaluationPart
 from environments.protocol import DiskFull, Environment, Execution, OutOfMemory
@@ -78,8 +81,10 @@ def judge(submission: Submission, fault: Fault | None = None) -> Judged:
         if not failed:
             if evaluation.withheld:
                 _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
-            failed = _build(environment, evaluation, workdir, submission.scratch)
-        _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
+            failed = _build(environment, evaluation, workdir, submission)
+        note_suite(submission, evaluation)
+        with watched(of_container(started.container or "", f"{DIRECTORY}/out"), submission.reporter):
+            _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
         _fetch(environment, submission.scratch)
     except OutOfMemory as error:
         raise SubmissionFailed("memory", str(error)) from None
@@ -118,13 +123,14 @@ def _take_away(listing: str, workdir: str) -> str:
     return "\n".join(lines)
 
 
-def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, scratch: Path) -> Fault | None:
+def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, submission: Submission) -> Fault | None:
     """Build as the task's user; return the fault if that failed."""
     script = build_script(evaluation)
     if not script:
         return None
+    note_build(submission, evaluation)
     execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=workdir)
-    (scratch / "build.log").write_bytes(bytes(execution.output))
+    (submission.scratch / "build.log").write_bytes(bytes(execution.output))
     return build_failure(execution, evaluation.build_timeout)
 
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judging import bundle
+from benchmarks.judging.progress import of_directory, watched
 from benchmarks.judging.submission import (
     Fault,
     HostFailed,
@@ -28,6 +29,8 @@ from benchmarks.judging.submission import (
     build_failure,
     build_script,
     check_ended,
+    note_build,
+    note_suite,
 )
 from environments.leftovers.owner import this_process
 from environments.leftovers.removal import remove_tree
@@ -84,6 +87,7 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
         failed = failed or submission.put_into(environment, started.workdir)
         script = build_script(evaluation)
         if script and not failed:
+            note_build(submission, evaluation)
             execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
             (submission.scratch / "build.log").write_bytes(bytes(execution.output))
             failed = build_failure(execution, evaluation.build_timeout)
@@ -104,7 +108,9 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
     )
     with tarfile.open(fileobj=bundle.archive(suite, {"config.json": configuration})) as tar:
         tar.extractall(directory)
-    _drive(directory, evaluation.timeout + _GRACE_S, submission.scratch)
+    note_suite(submission, evaluation)
+    with watched(of_directory(directory / "out"), submission.reporter):
+        _drive(directory, evaluation.timeout + _GRACE_S, submission.scratch)
     for name in ("collected.json", "results.xml"):
         if (directory / "out" / name).is_file():
             shutil.copyfile(directory / "out" / name, submission.scratch / name)

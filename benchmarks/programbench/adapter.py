@@ -16,6 +16,7 @@ from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.variants import instruction, language_name, variants_of, with_variants
 from benchmarks.task.task import Named, Row, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, Kind
+from environments.reporting import Reporter
 from trajectories.record.events import Limits, Skipped
 from trajectories.record.verdict import Verdict
 from trajectories.writing import excerpts
@@ -170,16 +171,17 @@ class ProgramBench:
         execution = environment.execute(script, deadline_s=_PREPARE_S, cwd="/")
         return tuple(execution.output.decode(errors="replace").splitlines())
 
-    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+    def evaluate(
+        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+    ) -> Verdict:
         """Score an exported workspace with the official evaluator; see `evaluator.evaluate`."""
         from benchmarks.programbench.official import evaluator
 
         if kind != _KIND:
             raise TaskError(f"{task.id} is evaluated in docker only, not in {kind}")
         ablation = [f"{task.id} was solved as its variant {task.variant}"] if task.variant else []
-        return evaluator.evaluate(
-            instances.instance(task.id.partition("/")[2]), workspace, scratch, unofficial=ablation
-        )
+        instance = instances.instance(task.id.partition("/")[2])
+        return evaluator.evaluate(instance, workspace, scratch, unofficial=ablation, reporter=reporter)
 
 
 _WRONG = "it is not a clean-room image of the benchmark; remove it with `docker rmi` to pull the right one"

@@ -13,6 +13,7 @@ from benchmarks.task import tree
 from benchmarks.task.directory import put
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError, no_variants
 from environments.protocol import WORKSPACE, Environment, EnvironmentSpec, Kind
+from environments.reporting import Reporter
 from trajectories.record.events import Skipped, TaskRef
 from trajectories.record.verdict import Evaluator, Verdict
 
@@ -107,7 +108,9 @@ class AdHoc:
         """Return nothing: nothing is evaluated."""
         return ()
 
-    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+    def evaluate(
+        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+    ) -> Verdict:
         """Return a verdict with status "error", because the task has no tests."""
         return Verdict(
             status="error",

@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants, row
 from environments.protocol import Environment, Kind
+from environments.reporting import Reporter
 from trajectories.record.events import Skipped
 from trajectories.record.verdict import Verdict
 
@@ -70,11 +71,13 @@ class TaskDirectories:
 
         return suite.lacking(task, environment)
 
-    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+    def evaluate(
+        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+    ) -> Verdict:
         """Judge an exported workspace with the hidden suite; see `suite.evaluate`."""
         from benchmarks.judging import suite
 
-        return suite.evaluate(task, workspace, kind, scratch)
+        return suite.evaluate(task, workspace, kind, scratch, reporter=reporter)
 
 
 def put(files: tree.Tree, environment: Environment, *, plain_modes: bool) -> tuple[Skipped, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from environments.protocol import Environment, EnvironmentSpec, Kind
+from environments.reporting import Reporter
 from trajectories.record.events import Limits, Skipped
 from trajectories.record.verdict import Verdict
 
@@ -123,12 +124,15 @@ class Benchmark(Protocol):
         Raises: EnvironmentLost.
         """
 
-    def evaluate(self, task: Task, workspace: Path, kind: Kind, scratch: Path) -> Verdict:
+    def evaluate(
+        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+    ) -> Verdict:
         """Score an exported workspace (tar.zst) in a fresh environment of this kind.
 
         A failure of the evaluator is a verdict with status "error", never an exception. `scratch` is a directory for
         logs; files left there are kept with the trial. It is empty, or holds the files of an earlier evaluation of
-        this very workspace that did not reach a score: continue from them, or remove them.
+        this very workspace that did not reach a score: continue from them, or remove them. `reporter` shows a person
+        how far the evaluation is: a line for each phase, and a count of its tests or branches now and then.
         """
 
 

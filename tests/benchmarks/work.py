@@ -24,6 +24,16 @@ PASSES = "def test(candidate):\n    assert candidate().stdout == b'yes'\n"
 SOLUTION = "printf '#!/bin/sh\\nprintf yes' > executable; chmod +x executable"
 
 
+class Notes:
+    """A reporter that keeps its lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, line: str) -> None:
+        self.lines.append(line)
+
+
 class Maker:
     """Writes a task directory and loads it."""
 

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.judging import progress
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
 from benchmarks.programbench.official import evaluator
 from environments.leftovers import owner
+from tests.benchmarks.work import Notes
 from tests.programbench import clean_room
 from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
 from tests.programbench.conftest import Files
@@ -33,9 +35,19 @@ def statuses(verdict: Verdict) -> dict[str, str]:
 
 
 def test_a_correct_program_is_resolved_and_the_verdict_has_its_inputs(
-    judge: Callable[..., Verdict], tmp_path: Path, calculator_image: clean_room.CleanRoom
+    judge: Callable[..., Verdict],
+    tmp_path: Path,
+    calculator_image: clean_room.CleanRoom,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    verdict = judge(calculator())
+    monkeypatch.setattr(progress, "EVERY_S", 0.05)
+    notes = Notes()
+    verdict = judge(calculator(), reporter=notes)
+    assert notes.lines == [
+        "evaluation: building in the clean-room image, at most 900 s",
+        "evaluation: the official evaluator builds",
+        "evaluation: branch 1 of 1, 0 of 3 tests have run",
+    ]
     assert (verdict.status, verdict.passed, verdict.quality) == ("scored", True, 1.0)
     assert verdict.metrics == {"resolved": 1.0, "almost": 1.0, "tests": 3.0}
     assert {case.group for case in verdict.cases} == {CALCULATOR_BRANCH}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.programbench.instances import Instance
-from benchmarks.programbench.official import hidden_tests, results
+from benchmarks.programbench.official import facts, hidden_tests, results
 from benchmarks.programbench.official.log_errors import last_error
 from tests.programbench.clean_room import CALCULATOR, CALCULATOR_BRANCH
 
@@ -190,3 +190,10 @@ def test_an_archive_without_its_runner_is_an_error_of_the_evaluator(
     archive.write_bytes(archive.read_bytes()[:20])
     with pytest.raises(hidden_tests.NoTests, match=r"is no whole tar\.gz"):
         hidden_tests.find(instances.instance(CALCULATOR), tmp_path / "log")
+
+
+def test_the_branch_that_is_tested_is_told_with_the_tests_before_it(tmp_path: Path) -> None:
+    progress, sizes = tmp_path / "progress", {"first": 1200, "second": 300, "third": 5}
+    assert facts.how_far(progress, sizes) == ""
+    progress.write_text("first\nsecond\nnonsense\n")
+    assert facts.how_far(progress, sizes) == "evaluation: branch 2 of 3, 1,200 of 1,505 tests have run"

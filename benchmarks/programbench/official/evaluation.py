@@ -13,6 +13,7 @@ from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official.preparation import Preparation
 from benchmarks.programbench.tampering.verdict import NOBODY_LOOKED, Changes
 from environments.protocol import EnvironmentLost, EnvironmentUnavailable
+from environments.reporting import LogReporter, Reporter
 from trajectories.record.verdict import Case, Evaluator, Verdict, VerdictCause
 
 NAME = "programbench"
@@ -37,6 +38,8 @@ class Evaluation:
     """CPUs of each container, or None for the usual number."""
     unofficial: list[str]
     """Reasons why the leaderboard would not give this score."""
+    reporter: Reporter = field(default_factory=LogReporter)
+    """Shows how far the evaluation is."""
     inputs: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)

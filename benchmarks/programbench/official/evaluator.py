@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.judging.progress import watched
 from benchmarks.judging.submission import EvaluatorFailed, Fault, SubmissionFailed
 from benchmarks.programbench import check
 from benchmarks.programbench.handover import HandOverError, Unsubmittable
@@ -27,6 +28,7 @@ from benchmarks.task.task import TaskError
 from environments.docker import daemon
 from environments.leftovers import owner
 from environments.protocol import EnvironmentFault
+from environments.reporting import LogReporter, Reporter
 from trajectories.record.verdict import Verdict, VerdictCause
 from trajectories.writing import excerpts
 
@@ -55,6 +57,7 @@ def evaluate(
     check_s: float = check.COMPILE_S,
     cpus: int | None = None,
     unofficial: Sequence[str] = (),
+    reporter: Reporter | None = None,
 ) -> Verdict:
     """Score an exported workspace (tar.zst) with `programbench eval`, exactly as the leaderboard does.
 
@@ -62,6 +65,7 @@ def evaluate(
     changes of the build in its container). If it holds files of an earlier evaluation of the same workspace, this one
     continues from them: only branches without a result run again.
     `cpus`: of each container. The default is PROGRAMBENCH_DOCKER_CPUS or 10, but never more than the daemon has.
+    `reporter` shows how far the evaluation is.
     `unofficial`: reasons, known in advance, why the leaderboard would not give this score.
 
     A submission that does not build scores 0, with every case missing, if the official evaluator reports that. A build
@@ -70,7 +74,7 @@ def evaluate(
     leaderboard counts an instance without a result as 0. Everything else without a complete result is a failure of the
     evaluator or the machine: a verdict with status "error", never a score.
     """
-    evaluation = Evaluation(instance, workspace, scratch, check_s, cpus, list(unofficial))
+    evaluation = Evaluation(instance, workspace, scratch, check_s, cpus, list(unofficial), reporter or LogReporter())
     try:
         scratch.mkdir(parents=True, exist_ok=True)
         return _evaluate(evaluation)
@@ -88,6 +92,7 @@ def _evaluate(evaluation: Evaluation) -> Verdict:
     if not tests.official:
         evaluation.unofficial.append("the hidden tests are not from the benchmark's dataset")
     wanted_cpus = evaluation.cpus or _cpus_wanted()
+    evaluation.reporter.note(f"evaluation: building in the clean-room image, at most {evaluation.check_s:g} s")
     preparation = prepare(
         evaluation.instance,
         evaluation.workspace,
@@ -127,6 +132,8 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepar
         run.mkdir()
         # The evaluator writes its result beside the submission: so both are directly where they are kept.
         (run / instance.id).symlink_to(evaluation.scratch.absolute())
+        progress = Path(name, "progress")
+        sizes = {branch: len(tests.active) for branch, tests in instance.branches().items()}
         organization, _, image = instance.image.rpartition("/")
         arguments = ["eval", str(run), "--docker-cpus", str(cpus), "--image-tag", image.rpartition(":")[2]]
         variables = {
@@ -136,13 +143,16 @@ def _run(evaluation: Evaluation, tests: HiddenTests, cpus: int, prepared: Prepar
             CPUS_VARIABLE: str(cpus),
             "HF_HUB_OFFLINE": "1",
             "PROGRAMBENCH_DOCKER_RUN_TIMEOUT": str(_DOCKER_S),
+            facts.PROGRESS: str(progress),
             facts.FACTS: str(Path(name, "facts")),
             facts.FAILURE: str(Path(name, "failure.json")),
             facts.MEMORY: str(_MEMORY_BYTES),
             facts.RESULT_BLOCKS: str(_RESULTS_BYTES // 512),
             **({facts.NETWORK: "none"} if evaluation.own else {}),
         }
-        command = running.run(arguments, log, timeout_s, variables)
+        evaluation.reporter.note("evaluation: the official evaluator builds")
+        with watched(lambda: facts.how_far(progress, sizes), evaluation.reporter):
+            command = running.run(arguments, log, timeout_s, variables)
         facts_of_run = facts.read(Path(name, "facts"), Path(name, "failure.json"))
     if command.left:
         evaluation.notes.append(f"{command.left} containers or images that the evaluator left were removed")

@@ -7,6 +7,7 @@ raised. Texts that a container may have printed decide nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ MEMORY = "RETRACE_MEMORY_BYTES"
 """Variable with the largest address space of the evaluator."""
 NETWORK = "RETRACE_TEST_NETWORK"
 """Variable with the network of the containers in which tests run, if it is not the evaluator's own choice."""
+PROGRESS = "RETRACE_PROGRESS"
+"""Variable with the file in which `package.py` names each branch when its tests begin."""
 RESULT_BLOCKS = "RETRACE_RESULT_BLOCKS"
 """Variable with the largest size of a branch's results, in blocks of 512 bytes."""
 
@@ -66,6 +69,18 @@ def read(facts: Path, failure: Path) -> Facts:
         killed=any(line.startswith("killed") for line in lines),
         written_bytes=max(sizes, default=0),
     )
+
+
+def how_far(progress: Path, branches: Mapping[str, int]) -> str:
+    """Return in one line which branch is tested; `branches` has the number of tests of each. Empty before the first."""
+    try:
+        begun = [name for name in progress.read_text("utf-8", "replace").splitlines() if name in branches]
+    except OSError:
+        return ""
+    if not begun:
+        return ""
+    tests, every = sum(branches[name] for name in begun[:-1]), sum(branches.values())
+    return f"evaluation: branch {len(begun)} of {len(branches)}, {tests:,} of {every:,} tests have run"
 
 
 def _failure(path: Path) -> Failure | None:

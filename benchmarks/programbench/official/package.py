@@ -5,7 +5,8 @@ counts. With RETRACE_EVALUATION, standard input is a pipe from the harness: when
 is killed, and `sweep.py` removes the containers that were running.
 
 RETRACE_MEMORY_BYTES limits the address space: what a submission prints is read into memory whole. RETRACE_FAILURE names
-a file for the error that the evaluator raises over an instance; the evaluator itself only logs it.
+a file for the error that the evaluator raises over an instance; the evaluator itself only logs it. RETRACE_PROGRESS
+names a file for the branches whose tests have begun; the evaluator names none before the end.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ def main() -> None:
     own = [Path(part) for part in os.environ.get("RETRACE_PROGRAMBENCH_TASKS", "").split(os.pathsep) if part]
     if own:
         _add(own)
+    progress = os.environ.get("RETRACE_PROGRESS")
+    if progress:
+        _report_branches(Path(progress))
     from programbench.cli.main import app
 
     app(prog_name="programbench")
@@ -64,6 +68,25 @@ class _Failures(logging.Handler):
             functions = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
             content = {"error": type(error).__name__, "functions": functions, "message": str(error)[:2000]}
             self._file.write_text(json.dumps(content))
+
+
+def _report_branches(file: Path) -> None:
+    """Write the name of each branch to a file when its tests begin; a package without such a step reports none."""
+    from programbench.eval.eval import Evaluator
+
+    evaluate = getattr(Evaluator, "_evaluate_branch", None)
+    if evaluate is None:
+        return
+
+    def reported(self: Evaluator, branch: str, image: str) -> None:
+        try:
+            with file.open("a", encoding="utf-8") as names:
+                names.write(f"{branch}\n")
+        except OSError:
+            pass  # a full disk; only the progress is lost
+        evaluate(self, branch, image)
+
+    Evaluator._evaluate_branch = reported  # type: ignore[method-assign]
 
 
 def _add(directories: list[Path]) -> None:
