@@ -19,12 +19,15 @@ _PIECE = 1 << 20
 _TYPE = re.compile(rb'\{"seq":\d+,"t":"[^"\\]*","mono_s":[-+.0-9eE]+,"type":"(\w+)"')
 
 
-def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def complete_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield the number (from 1) and the text of each complete line. What follows the last newline is skipped.
+
+    With `start`, begin with the line that begins at this byte of the unpacked record, and count from there.
 
     Raises: RecordError for a line that is longer than LINE_BYTES, and for a packed record that is damaged.
     """
     with open_record(path) as file:
+        file.seek(start)
         number = 0
         while True:
             number += 1

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
-from trajectories.reading.reader import read_events
+from trajectories.reading.step_index import read_index
+from trajectories.reading.steps import read_step
 from trajectories.record.events import ActionFinished, Output
 from trajectories.record.layout import TrialFolder
 
@@ -21,20 +22,20 @@ def recorded_output(trial: Path, name: str) -> Output:
     Raises: RecordError.
     """
     action = name.removesuffix(STDERR)
-    last = ""
-    for event in read_events(trial):
-        if not isinstance(event, ActionFinished):
-            continue
-        if event.action != action:
-            last = event.action
-        elif not name.endswith(STDERR):
-            return event.output
-        elif event.stderr is None:
-            raise RecordError(f"{trial}: the standard error of command {action} is in its output: --output {action}")
-        else:
-            return event.stderr
-    hint = f"the last is {last}" if last else "it has no finished command"
-    raise RecordError(f"{trial}: there is no finished command {action!r}; {hint}")
+    index = read_index(trial)
+    step = action.partition(".")[0]
+    events = read_step(trial, int(step)) if step in {str(row.step) for row in index.rows} else []
+    ends = (event for event in events if isinstance(event, ActionFinished) and event.action == action)
+    event = next(ends, None)
+    if event is None:
+        finished = [command.action for row in index.rows for command in row.commands if command.ended is not None]
+        hint = f"the last is {finished[-1]}" if finished else "it has no finished command"
+        raise RecordError(f"{trial}: there is no finished command {action!r}; {hint}")
+    if not name.endswith(STDERR):
+        return event.output
+    if event.stderr is None:
+        raise RecordError(f"{trial}: the standard error of command {action} is in its output: --output {action}")
+    return event.stderr
 
 
 def output_bytes(trial: Path, output: Output) -> Iterator[bytes]:

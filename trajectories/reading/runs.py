@@ -65,6 +65,17 @@ def listed(directory: Path) -> Listed:
         return Listed(directory, None, str(error))
 
 
+def current_summary(directory: Path) -> Summary:
+    """Return the summary of a trial, from `trial.json` if that fits to the events, otherwise from the events.
+
+    Raises: RecordError if the record cannot be read.
+    """
+    row = listed(directory)
+    if row.summary is None:
+        raise RecordError(row.problem)
+    return row.summary
+
+
 def batch_folder(runs: Path, name: str) -> Path:
     """Return the folder of a batch below `runs`.
 

@@ -6,12 +6,14 @@ belong to no step, unless the trial was resumed after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from trajectories.errors import RecordError
-from trajectories.reading.reader import first_event, read_events
+from trajectories.reading.step_index import IndexMisfit, StepIndex, read_index
 from trajectories.record.events import CallStarted, Event, Exited, Resumed
+
+T = TypeVar("T")
 
 
 def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
@@ -33,32 +35,37 @@ def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
 
 
 def read_step(trial: Path, step: int) -> list[Event]:
-    """Return the events of one step of a trial.
+    """Return the events of one step of a trial. Only they are parsed.
 
     Raises: RecordError, also for a step that the trial does not have.
     """
-    first_event(trial)
-    numbered = list(_with_steps(read_events(trial)))
-    last = max(current for current, _ in numbered)
-    if not 0 <= step <= last:
-        raise RecordError(f"{trial}: there is no step {step}; the last is {last}")
-    return [event for current, event in numbered if current == step]
+    return _by_index(trial, lambda index: [event for row in index.of_step(step) for event in index.events(row)])
+
+
+def events_from_step(trial: Path, step: int) -> Iterator[Event]:
+    """Return the events from the beginning of a step on, to the end of the record. Only they are parsed.
+
+    Raises: RecordError for a step that the trial does not have.
+    """
+    return _by_index(trial, lambda index: index.events_from(index.since(step)))
+
+
+def events_of_last(trial: Path, count: int) -> Iterator[Event]:
+    """Return the events of the last `count` steps and all that follow. Only they are parsed.
+
+    Raises: RecordError if the events cannot be read.
+    """
+    return _by_index(trial, lambda index: index.events_from(index.since(max(0, index.steps - count + 1))))
+
+
+def _by_index(trial: Path, read: Callable[[StepIndex], T]) -> T:
+    """Read with the index of steps, which is made again if it does not fit."""
+    try:
+        return read(read_index(trial))
+    except IndexMisfit:
+        return read(read_index(trial, rebuild=True))
 
 
 def until_step(events: Iterable[Event], step: int) -> list[Event]:
     """Return the events up to the end of a step, its snapshot and checkpoint included."""
     return [event for current, event in _with_steps(events) if current <= step]
-
-
-def from_step(trial: Path, events: Sequence[Event], step: int) -> Sequence[Event]:
-    """Return the events from the beginning of a step on, to the end of the record.
-
-    Raises: RecordError for a step that the trial does not have.
-    """
-    last = 0
-    for index, event in enumerate(events):
-        if isinstance(event, CallStarted):
-            last = event.step
-        if last >= step:
-            return events[index:]
-    raise RecordError(f"{trial}: there is no step {step}; the last is {last}")

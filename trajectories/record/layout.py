@@ -21,6 +21,7 @@ POOL = ".pool"
 SUMMARY = "trial.json"
 VERDICT = "verdict.json"
 SCORE = "score.json"
+STEPS = "steps.jsonl"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,11 @@ class TrialFolder:
     def score(self) -> Path:
         """The derived quality and cost."""
         return self.path / SCORE
+
+    @property
+    def steps(self) -> Path:
+        """The derived index of steps."""
+        return self.path / STEPS
 
     def is_trial(self) -> bool:
         """Return True if the folder holds a record."""

@@ -5,16 +5,15 @@ Only complete lines are read. Reading ends when no process owns the trial any mo
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from trajectories.plain_files import open_plain
+from trajectories.reading.live import is_live
 from trajectories.reading.packed import open_record
 from trajectories.reading.reader import EventParser, events_file
 from trajectories.record.events import Event
-from trajectories.record.layout import TrialFolder
 
 _POLL_S = 0.2
 
@@ -28,7 +27,7 @@ def follow(trial: Path) -> Iterator[Event]:
     parser = EventParser()
     number, at, live = 0, 0, True
     while live:  # a packed record is unpacked by the process that continues it: it is opened again for each look
-        live = _is_live(path.parent)
+        live = is_live(path.parent)
         with open_record(path) as file:
             file.seek(at)
             while (line := file.readline()).endswith(b"\n"):
@@ -37,15 +36,3 @@ def follow(trial: Path) -> Iterator[Event]:
                 yield from parser.events(line, f"{path}:{number}")
         if live:
             time.sleep(_POLL_S)
-
-
-def _is_live(directory: Path) -> bool:
-    try:
-        with open_plain(TrialFolder(directory).lock) as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    except OSError:  # there is none, or it is not a file
-        pass
-    return False

@@ -5,6 +5,8 @@ Text from a model or a command is made printable first, since a record may hold 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -17,6 +19,7 @@ from trajectories.record.events import (
     CallFinished,
     EnvStarted,
     Evaluated,
+    Event,
     Exited,
     InheritedReply,
     Message,
@@ -88,6 +91,12 @@ class TrialView:
                 )
             case Voted():
                 self._vote(event)
+
+    def passing(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield the events, each after it was printed."""
+        for event in events:
+            self.show(event)
+            yield event
 
     def _head(self, event: TrialStarted) -> None:
         self._rule(Rule(Text(printable(event.trial), "bold")))

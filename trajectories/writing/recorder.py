@@ -29,6 +29,7 @@ from trajectories.record.layout import TrialFolder
 from trajectories.record.text import FIRST_CUT, Cut, ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
 from trajectories.writing.packing import unpack
+from trajectories.writing.step_rows import RowWriter
 
 _RESERVE_BYTES = 256 << 10
 """Size of the reserve for the last events of a trial whose disk is full."""
@@ -92,6 +93,7 @@ class Recorder:
             os.ftruncate(self._fd, whole)
             os.lseek(self._fd, whole, os.SEEK_SET)
         self._make_reserve()
+        self._row_writer = RowWriter(directory, continued=after is not None)
         sync_directory(directory)
 
     @property
@@ -112,6 +114,7 @@ class Recorder:
         with held():
             full = self._write(line + b"\n")
             self._seq += 1
+            self._row_writer.feed(event, line + b"\n")
         if isinstance(event, CallFinished):
             self.steps = event.step
         if full is not None:
@@ -213,6 +216,7 @@ class Recorder:
         finally:
             os.close(self._fd)
             self._fd = -1
+            self._row_writer.close()
             self._folder.reserve.unlink(missing_ok=True)
 
     def _write(self, line: bytes) -> RecordFull | None:

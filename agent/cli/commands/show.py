@@ -105,24 +105,33 @@ def _overview_json(directory: Path) -> None:
 
 
 def _overview(directory: Path, first: int | None, tail: int | None) -> None:
-    """Print the steps from `first` on, or the last `tail` ones, or all, and the summary."""
+    """Print the steps from `first` on, or the last `tail` ones, or all, and the summary.
+
+    Events are parsed as they are printed: the first screen of a long trial waits for nothing.
+    """
     from agent.cli.output import paged
     from trajectories.reading.family import family
     from trajectories.reading.reader import read_events
-    from trajectories.reading.steps import from_step
+    from trajectories.reading.runs import current_summary
+    from trajectories.reading.steps import events_from_step, events_of_last
     from trajectories.reading.summary import summarize
     from trajectories.views.family import family_tree
     from trajectories.views.summary import summary_table
     from trajectories.views.trial import TrialView
 
-    events = list(read_events(directory))
-    summary = summarize(directory, events)
+    part = None
     if tail is not None:
-        first = max(0, summary.steps - tail + 1)
+        part = events_of_last(directory, tail)
+    elif first is not None:
+        part = events_from_step(directory, first)
     with paged() as console:
         view = TrialView(console)
-        for event in events if first is None else from_step(directory, events, first):
-            view.show(event)
+        if part is None:
+            summary = summarize(directory, view.passing(read_events(directory)))
+        else:
+            for event in part:
+                view.show(event)
+            summary = current_summary(directory)
         console.print(summary_table(summary))
         root, member = family(directory)
         if root.children:
