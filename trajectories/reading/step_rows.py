@@ -192,7 +192,7 @@ class _Step:
             case CallFinished():
                 self._latency_s = event.latency_s
             case ActionStarted():
-                self._commands[event.action] = CommandRow(action=event.action, script=event.shown[:CUT])
+                self._commands[event.action] = CommandRow(action=event.action, script=event.command[:CUT])
             case ActionFinished():
                 started = self._commands.get(event.action) or CommandRow(action=event.action, script="")
                 stderr = 0 if event.stderr is None else event.stderr.bytes
