@@ -37,6 +37,7 @@ from trajectories.record.exits import Exit
 from trajectories.record.usage import Costs, Usage
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker
+from trajectories.writing.packing import pack
 from trajectories.writing.recorder import Recorder
 
 RECORDS = sorted(path.parent for path in Path(__file__).parents[1].glob("records/v*/*/*/events.jsonl"))
@@ -295,6 +296,20 @@ def test_reading_a_part_parses_only_that_part(trial: Path) -> None:
         with parsed_lines() as counted:
             assert read()
         assert counted[0] < lines / 8
+
+
+def test_the_index_finds_steps_in_a_packed_record(trial: Path) -> None:
+    expected = [read_step(trial, number) for number in (0, 20, 40)]
+    with TrialLock(trial):
+        pack(trial)
+    for present in (True, False):
+        if not present:
+            index_file(trial).unlink()
+        with parsed_lines() as counted:
+            assert read_step(trial, 20) == expected[1]
+        assert (counted[0] < 20) == present
+        assert list(events_of_last(trial, 1))[: len(expected[2])] == expected[2]
+        assert read_index(trial).rows == rows_of(trial).rows
 
 
 def test_a_part_that_a_trial_does_not_have_is_named(trial: Path) -> None:

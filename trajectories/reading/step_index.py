@@ -127,7 +127,7 @@ def read_index(trial: Path, *, rebuild: bool = False) -> StepIndex:
     Raises: RecordError if the events cannot be read.
     """
     stored, rows = _rows(events_file(trial), rebuild=rebuild)
-    if rows.rows[-1:] != stored[-1:] and not is_live(events_file(trial).parent):
+    if (rebuild or rows.rows[-1:] != stored[-1:]) and not is_live(events_file(trial).parent):
         store_rows(events_file(trial).parent, rows.rows)
     return StepIndex(trial, rows.all())
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from trajectories.plain_files import open_plain
 from trajectories.reading.live import is_live
 from trajectories.reading.packed import open_record
 from trajectories.reading.reader import EventParser, events_file

@@ -56,9 +56,11 @@ def show(
         raise UserError("--failed selects tests of a verdict: use it with --verdict")
     directory = find_trial(trial, runs_dir(runs))
     if rebuild:
+        from trajectories.reading.step_index import read_index
         from trajectories.writing.derived import write_conveniences
 
         write_conveniences(directory)
+        read_index(directory, rebuild=True)
     if output is not None:
         _output(directory, output)
     elif verdict:
