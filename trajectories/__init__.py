@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from trajectories.errors import RecordError as RecordError
     from trajectories.reading.reader import read_events as read_events
     from trajectories.reading.runs import find_trial as find_trial, trial_directories as trial_directories
-    from trajectories.reading.step_index import StepIndex as StepIndex, read_index as read_index
-    from trajectories.reading.step_rows import StepRow as StepRow
+    from trajectories.reading.steps.index import StepIndex as StepIndex, read_index as read_index
+    from trajectories.reading.steps.rows import StepRow as StepRow
     from trajectories.reading.summary import Summary as Summary, summarize as summarize
     from trajectories.record.events import Event as Event
     from trajectories.record.exits import Exit as Exit
@@ -27,8 +27,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "errors": ["RecordError"],
         "reading.reader": ["read_events"],
         "reading.runs": ["find_trial", "trial_directories"],
-        "reading.step_index": ["StepIndex", "read_index"],
-        "reading.step_rows": ["StepRow"],
+        "reading.steps.index": ["StepIndex", "read_index"],
+        "reading.steps.rows": ["StepRow"],
         "reading.summary": ["Summary", "summarize"],
         "record.events": ["Event"],
         "record.exits": ["Exit"],

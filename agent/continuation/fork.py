@@ -25,7 +25,7 @@ from agent.trial.start import Opening
 from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
-from trajectories.reading.steps import until_step
+from trajectories.reading.steps.events import until_step
 from trajectories.record.events import BaseEvent, CallFinished, Parent, TextRef, TrialStarted, Warned
 from trajectories.record.identity import sha256_of
 from trajectories.workspace.states import state_at

@@ -20,8 +20,8 @@ from trajectories.errors import RecordError
 from trajectories.reading import reader
 from trajectories.reading.outputs import recorded_output
 from trajectories.reading.reader import read_events
-from trajectories.reading.step_index import IndexMisfit, read_index, rows_of
-from trajectories.reading.steps import events_from_step, events_of_last, read_step, until_step
+from trajectories.reading.steps.events import events_from_step, events_of_last, read_step, until_step
+from trajectories.reading.steps.index import IndexMisfit, read_index, rows_of
 from trajectories.reading.summary import summarize
 from trajectories.record.events import (
     ActionFinished,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
-from trajectories.reading.step_index import read_index
-from trajectories.reading.steps import read_step
+from trajectories.reading.steps.events import read_step
+from trajectories.reading.steps.index import read_index
 from trajectories.record.events import ActionFinished, Output
 from trajectories.record.layout import TrialFolder
 

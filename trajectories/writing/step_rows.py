@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from trajectories.errors import RecordError
-from trajectories.reading.step_index import row_line, rows_so_far, store_rows
-from trajectories.reading.step_rows import StepRows
+from trajectories.reading.steps.index import row_line, rows_so_far, store_rows
+from trajectories.reading.steps.rows import StepRows
 from trajectories.record.base import BaseEvent
 from trajectories.record.layout import TrialFolder
 

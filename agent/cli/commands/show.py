@@ -56,7 +56,7 @@ def show(
         raise UserError("--failed selects tests of a verdict: use it with --verdict")
     directory = find_trial(trial, runs_dir(runs))
     if rebuild:
-        from trajectories.reading.step_index import read_index
+        from trajectories.reading.steps.index import read_index
         from trajectories.writing.derived import write_conveniences
 
         write_conveniences(directory)
@@ -79,7 +79,7 @@ def show(
 
 def _step(directory: Path, step: int, *, as_json: bool) -> None:
     from agent.cli.output import emit_json, paged
-    from trajectories.reading.steps import read_step
+    from trajectories.reading.steps.events import read_step
     from trajectories.views.trial import TrialView
 
     events = read_step(directory, step)
@@ -115,7 +115,7 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
     from trajectories.reading.family import family
     from trajectories.reading.reader import read_events
     from trajectories.reading.runs import current_summary
-    from trajectories.reading.steps import events_from_step, events_of_last
+    from trajectories.reading.steps.events import events_from_step, events_of_last
     from trajectories.reading.summary import summarize
     from trajectories.views.family import family_tree
     from trajectories.views.summary import summary_table

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from trajectories.reading.step_index import IndexMisfit, StepIndex, read_index
+from trajectories.reading.steps.index import IndexMisfit, StepIndex, read_index
 from trajectories.record.events import CallStarted, Event, Exited, Resumed
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from trajectories.reading.lines import complete_lines
 from trajectories.reading.live import is_live
 from trajectories.reading.packed import open_record, record_state
 from trajectories.reading.reader import EventParser, events_file
-from trajectories.reading.step_rows import DIGITS, Digest, StepRow, StepRows
+from trajectories.reading.steps.rows import DIGITS, Digest, StepRow, StepRows
 from trajectories.record.events import CallStarted, Event
 from trajectories.record.layout import TrialFolder
 
