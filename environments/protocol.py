@@ -130,6 +130,10 @@ class MachineLacks(EnvironmentUnavailable):
     """A program that an environment needs is missing or does not answer: a daemon, bubblewrap."""
 
 
+class ImageUnusable(EnvironmentUnavailable):
+    """The image cannot be built or pulled, or nothing can run in it. The same order would fail again."""
+
+
 class EnvironmentLost(EnvironmentFault):
     """The environment died or no longer answers; the trial cannot continue."""
 

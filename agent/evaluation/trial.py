@@ -21,7 +21,7 @@ from agent.trial.verdict import evaluate
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
 from trajectories.interrupts import interruptible
-from trajectories.record.events import BaseEvent, Evaluated, EvaluationStarted, Exited, Warned
+from trajectories.record.events import BaseEvent, Evaluated, EvaluationStarted, Exited, Snapshot, Warned
 from trajectories.record.layout import TrialFolder
 from trajectories.writing.recorder import Observer
 
@@ -66,9 +66,11 @@ def evaluate_trial(
 def _not_ended(directory: Path, events: Sequence[BaseEvent]) -> str:
     exit = next((event.exit for event in reversed(events) if isinstance(event, Exited)), None)
     state = "has not ended" if exit is None else f"was ended by {exit.reason} ({exit.cause})"
+    otherwise = ", or evaluate a copy of its workspace (agent checkout) by itself"
+    has_workspace = any(isinstance(event, Snapshot) for event in events)
     return (
-        f"{directory.name} {state}, so it is not scored; continue it with agent resume, or evaluate a copy of its "
-        "workspace (agent checkout) by itself"
+        f"{directory.name} {state}, so it is not scored; continue it with agent resume"
+        f"{otherwise if has_workspace else ''}"
     )
 
 

@@ -32,6 +32,6 @@ def export(recorder: Recorder, environment: Environment, outcome: Outcome) -> Wo
             )
         )
     path.unlink(missing_ok=True)
-    if outcome.exit.cause != "environment_lost":  # the exit says why
+    if outcome.exit.cause not in ("environment_lost", "image_unusable"):  # the exit says why
         recorder.append(Warned(kind="no_workspace", text=f"the workspace was not exported: {reason}"))
     return None

@@ -23,7 +23,7 @@ from agent.trial.verdict import evaluate
 from agent.trial.worker import Worker
 from agent.trial.workplace import Lease, start_environment
 from benchmarks.task.task import TaskError
-from environments.protocol import DiskFull, EnvironmentFault
+from environments.protocol import DiskFull, EnvironmentFault, ImageUnusable
 from trajectories.errors import RecordFull
 from trajectories.interrupts import interruptible
 from trajectories.reading.summary import Summary
@@ -91,6 +91,8 @@ def work(
         outcome.exit, outcome.interrupted = Exit.of("interrupted"), True
     except (RecordFull, DiskFull) as error:
         outcome.exit = Exit.of("disk_full", str(error))
+    except ImageUnusable as error:
+        outcome.exit = Exit.of("image_unusable", str(error))
     except (EnvironmentFault, TaskError) as error:
         outcome.exit = Exit.of("environment_lost", str(error))
     except Exception as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.trial.order import Order
 from benchmarks.task.task import TaskError
-from environments.protocol import Environment, EnvironmentLost, Started
+from environments.protocol import Environment, EnvironmentLost, ImageUnusable, Started
 from environments.reporting import Reporter
 from trajectories.record.events import EnvStarted, Warned
 from trajectories.writing.recorder import Recorder
@@ -99,10 +99,11 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
     lease.started = started
     if order.evaluate and (missing := order.benchmark.lacking(order.task, lease.environment)):
         where = started.image or started.kind
-        raise TaskError(
+        text = (
             f"{order.task.id} could not be evaluated: the image {where} has no {' and no '.join(missing)}; add that to "
             "the image, or use --no-evaluate"
         )
+        raise ImageUnusable(text) if started.image else TaskError(text)
     return Workplace(order, recorder, lease)
 
 

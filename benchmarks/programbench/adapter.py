@@ -15,7 +15,7 @@ from benchmarks.programbench.counts import TestCounts
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.variants import instruction, language_name, variants_of, with_variants
 from benchmarks.task.task import Named, Row, Task, TaskError
-from environments.protocol import Environment, EnvironmentSpec, Kind
+from environments.protocol import Environment, EnvironmentSpec, ImageUnusable, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import Limits, Skipped
 from trajectories.record.verdict import Verdict
@@ -135,7 +135,7 @@ class ProgramBench:
         The reference runner writes the committer into the workspace's own `.git/config`. Here it is a setting of the
         user: the workspace stays unchanged, and a model that recreates the repository can still commit.
 
-        Raises: EnvironmentLost, TaskError.
+        Raises: EnvironmentLost, ImageUnusable.
         """
         name, email = COMMITTER
         script = (
@@ -146,12 +146,14 @@ class ProgramBench:
         execution = environment.execute(script, deadline_s=_PREPARE_S, cwd=str(WORKDIR))
         image = f"{task.id}: the image {task.spec.image}"
         if execution.exit_code == 3:
-            raise TaskError(f"{image} has no program {WORKDIR / EXECUTABLE} that {task.spec.user} can run; {_WRONG}")
+            raise ImageUnusable(
+                f"{image} has no program {WORKDIR / EXECUTABLE} that {task.spec.user} can run; {_WRONG}"
+            )
         if execution.exit_code == 4:
-            raise TaskError(f"{image} has no git; {_WRONG}")
+            raise ImageUnusable(f"{image} has no git; {_WRONG}")
         if execution.exit_code != 0:
             output = excerpts.on_one_line(bytes(execution.output).decode(errors="replace"))[-300:]
-            raise TaskError(f"{image}: git's committer cannot be set ({output or execution.ended})")
+            raise ImageUnusable(f"{image}: git's committer cannot be set ({output or execution.ended})")
         return ()
 
     def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:

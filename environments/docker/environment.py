@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import posixpath
+import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +23,14 @@ from environments.docker import container_state, control_group, daemon, images, 
 from environments.leftovers import owner
 from environments.link import AttachLink, Closing
 from environments.promises import SHARED_USER, Promise, supervised
-from environments.protocol import EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Execution, Started
+from environments.protocol import (
+    EnvironmentLost,
+    EnvironmentSpec,
+    EnvironmentUnavailable,
+    Execution,
+    ImageUnusable,
+    Started,
+)
 from environments.reporting import LogReporter, Reporter
 from environments.supervised import START_S, Supervised
 from environments.wire.channel import Channel, Ready
@@ -47,6 +56,27 @@ OOM_S = 0.5
 """Seconds that an `oom` event may come after the action that it belongs to."""
 
 _log = logging.getLogger(__name__)
+
+
+_NO_PROGRAM = re.compile(
+    r"executable file not found|no such file or directory|exec format error|permission denied", re.I
+)
+"""Errors of a runtime that cannot start the first program of a container: the image lacks it, or has another one."""
+
+
+@contextmanager
+def _reported_of_image(doing: str) -> Iterator[None]:
+    """Turn the SDK's errors into ours, and tell a fault of the image apart.
+
+    Raises: ImageUnusable, EnvironmentUnavailable, DiskFull.
+    """
+    try:
+        with daemon.reported(doing):
+            yield
+    except EnvironmentUnavailable as error:
+        if "bash" in str(error).removeprefix(doing) and _NO_PROGRAM.search(str(error)):
+            raise ImageUnusable(f"{error}; add bash to the image, or choose another image") from error
+        raise
 
 
 class DockerEnvironment(Supervised):
@@ -104,7 +134,10 @@ class DockerEnvironment(Supervised):
                 if self._container is not None:
                     self._remove_container(api)
                 self._name = _new_name()
-        return channel.ready(START_S)
+        try:
+            return channel.ready(START_S)
+        except EnvironmentUnavailable as error:  # the supervisor runs, and lacks something in the image
+            raise ImageUnusable(str(error)) from None
 
     def _launch(self, api: APIClient, image: images.Image, channel: Channel, text: bytes) -> None:
         self._container = None
@@ -114,7 +147,7 @@ class DockerEnvironment(Supervised):
         self._link = AttachLink(getattr(streams, "_sock", streams), streams)
         self._heard = watch.watch(api, self._container, self._link.wake)
         channel.send_text(self._link, text)
-        with daemon.reported(f"starting a container of {image.reference} (it needs bash)"):
+        with _reported_of_image(f"starting a container of {image.reference} (it needs bash)"):
             api.start(self._container)
 
     def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:

@@ -22,7 +22,7 @@ from environments.docker.stored_images import (
     pull as pull,
 )
 from environments.leftovers import owner
-from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
+from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable, ImageUnusable, MachineLacks
 from environments.reporting import Reporter
 
 if TYPE_CHECKING:
@@ -35,8 +35,19 @@ BUILT = "retrace-build"
 def make_available(api: APIClient, spec: EnvironmentSpec, reporter: Reporter) -> Image:
     """Return the image that a spec requests, after pulling or building it if necessary.
 
-    Raises: EnvironmentUnavailable, DiskFull.
+    Raises: ImageUnusable, EnvironmentUnavailable if the daemon no longer answers, DiskFull.
     """
+    try:
+        return _available(api, spec, reporter)
+    except MachineLacks:
+        raise
+    except EnvironmentUnavailable as error:
+        if not daemon.answers(api):
+            raise
+        raise ImageUnusable(str(error)) from error
+
+
+def _available(api: APIClient, spec: EnvironmentSpec, reporter: Reporter) -> Image:
     if spec.build is not None:
         return _built(api, spec, spec.build, reporter)
     assert spec.image is not None
@@ -89,7 +100,7 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
             decode=True,
         ):
             if "error" in line:
-                raise OSError("; ".join([*output[-2:], line["error"].strip()]))
+                raise OSError("; ".join([*output[-2:], line["error"].strip()]) + "; mend it and start again")
             for text in line.get("stream", "").splitlines():
                 if text.strip() and not text.startswith((" ---> ", "Removing intermediate container")):
                     output.append(text.strip())

@@ -10,7 +10,7 @@ import pytest
 
 from environments.docker import base_image, daemon, images
 from environments.promises import SHARED_USER
-from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable
+from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable, ImageUnusable
 from environments.reporting import LogReporter
 from tests.environments.notes import Notes
 
@@ -87,18 +87,18 @@ def test_two_processes_that_want_the_same_image_build_it_once(tmp_path: Path) ->
 
 
 def test_a_failed_build_reports_the_daemon_s_own_message(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentUnavailable) as caught:
+    with pytest.raises(ImageUnusable) as caught:
         available(context(tmp_path / "c", DOCKERFILE + "RUN echo to be seen && false\n"))
     assert "\n" not in str(caught.value)
     assert "to be seen" in str(caught.value)
     assert "returned a non-zero code: 1" in str(caught.value)
-    with pytest.raises(EnvironmentUnavailable, match="no Dockerfile in"):
+    with pytest.raises(ImageUnusable, match="no Dockerfile in"):
         available(tmp_path)
 
 
 def test_an_image_that_is_not_available() -> None:
     made = environment("docker", build=None, image="retrace.invalid/no/such:image")
-    with pytest.raises(EnvironmentUnavailable) as caught:
+    with pytest.raises(ImageUnusable) as caught:
         made.start()
     made.stop()
     assert "retrace.invalid/no/such:image" in str(caught.value)
@@ -109,7 +109,7 @@ def test_an_image_that_is_not_available() -> None:
 def test_an_image_without_bash(tmp_path: Path) -> None:
     made, _ = available(context(tmp_path / "c", "FROM scratch\nCOPY Dockerfile /\n"))
     bare = environment("docker", build=None, image=made.reference)
-    with pytest.raises(EnvironmentUnavailable, match="needs bash"):
+    with pytest.raises(ImageUnusable, match=r"needs bash.*choose another image"):
         bare.start()
     bare.stop()
     remove(made)

@@ -26,7 +26,7 @@ from trajectories.record.usage import Costs, Usage
 
 FFMPEG, JQ = IDS
 LIMITS = ("steps", "time", "tokens", "cost", "context")
-NOT_DONE = ("model_unavailable", "environment_lost", "disk_full", "harness_defect", "interrupted")
+NOT_DONE = ("model_unavailable", "environment_lost", "image_unusable", "disk_full", "harness_defect", "interrupted")
 
 
 def official(*argv: str) -> subprocess.CompletedProcess[str]:

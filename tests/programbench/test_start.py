@@ -166,13 +166,13 @@ def test_the_error_for_a_failed_pull_quotes_the_daemon(tmp_path: Path) -> None:
     assert "connection refused" in daemon_error
     assert result.status == 1
     (line,) = [line for line in result.err.splitlines() if line.startswith("exit: ")]
-    assert line.startswith(f"exit: infrastructure: environment_lost (pulling {image} failed: ")
+    assert line.startswith(f"exit: infrastructure: image_unusable (pulling {image} failed: ")
     assert "connection refused" in line
 
 
 def test_an_own_image_without_the_evaluators_modules_is_refused_before_the_model_is_asked(instance: Instance) -> None:
     model = script(instance.folder, "echo hello", SUBMIT)
     result = instance.agent("solve", "--task", instance.id, "--model", model, "--json")
-    assert (result.status, result.json["exit"]["cause"]) == (1, "environment_lost"), result.err
+    assert (result.status, result.json["exit"]["cause"]) == (1, "image_unusable"), result.err
     assert "has no xdist for python3 and no pytest_timeout for python3" in result.json["exit"]["detail"]
     assert not any(isinstance(event, CallStarted) for event in result.events)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def solve(work: Path, directory: Path, *options: str) -> CommandResult:
 
 
 def assert_ended_before_the_model(result: CommandResult, reason: str) -> None:
-    assert (result.status, result.json["exit"]["cause"]) == (1, "environment_lost"), result.err
+    assert (result.status, result.json["exit"]["cause"]) == (1, "image_unusable"), result.err
     assert reason in result.json["exit"]["detail"]
     assert not any(isinstance(event, CallStarted) for event in result.events)
 
@@ -159,3 +160,34 @@ def test_the_directory_of_the_image_is_that_of_forks_replays_and_checkpoints(
     replay = agent(tmp_path, "replay", str(parent.trial), "--json")
     assert (replay.json["outputs_identical"], replay.json["workspace_equal"]) == (2, True), replay.out
     docker("rmi", "-f", *{event.image for event in parent.events if isinstance(event, Checkpoint)})
+
+
+def test_a_trial_whose_image_is_missing_costs_nothing_and_goes_on_once_the_image_is_there(
+    tmp_path: Path, workbench_image: str
+) -> None:
+    missing = f"retrace.invalid/{uuid.uuid4().hex[:12]}:v1"
+    model = script(tmp_path, "echo hello", SUBMIT)
+    place = ("--instruction", "Work.", "--image", missing, "--env", "docker", "--no-evaluate")
+    result = agent(tmp_path, "solve", *place, "--model", model)
+    assert result.status == 1
+    (exit,) = [line for line in result.out.splitlines() if line.startswith("exit ")]
+    assert "infrastructure: image_unusable" in exit
+    shown = " ".join(result.out.split())
+    assert "docker load" in shown
+    assert "tokens none, because no model was called cost none" in shown
+    assert "unknown" not in shown
+    (trial,) = (path.parent for path in tmp_path.glob("runs/*/*/events.jsonl"))
+    evaluated = agent(tmp_path, "evaluate", str(trial))
+    assert (evaluated.status, evaluated.err.count("\n")) == (2, 1)
+    assert "was ended by infrastructure (image_unusable)" in evaluated.err
+    assert "agent resume" in evaluated.err
+    assert "agent checkout" not in evaluated.err, "there is no workspace"
+    again = agent(tmp_path, "resume", str(trial), "--json")
+    assert (again.status, again.json["exit"]["cause"]) == (1, "image_unusable")
+    try:
+        subprocess.run(["docker", "tag", workbench_image, missing], check=True)
+        resumed = agent(tmp_path, "resume", str(trial), "--json")
+    finally:
+        subprocess.run(["docker", "rmi", missing], check=False, capture_output=True)
+    assert (resumed.status, resumed.json["exit"]["cause"], resumed.json["commands"]) == (0, "submitted", 1), resumed.err
+    assert agent(tmp_path, "show", str(trial), "--check").status == 0

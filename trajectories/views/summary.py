@@ -18,15 +18,15 @@ def summary_table(summary: Summary) -> Table:
     if summary.exit and summary.exit.detail:
         exit += f" ({summary.exit.detail})"
     usage, cost = summary.usage, summary.cost_usd
+    no_call = not (summary.steps or summary.failed_calls or summary.unmetered_calls)
+    tokens = f"input {_tokens(usage.input)}, cache read {_tokens(usage.cache_read)}, output {_tokens(usage.output)}"
+    costs = f"billed {_usd(cost.billed)}, computed {_usd(cost.computed)}, list {_usd(cost.list)}"
     rows = [
         ("trial", summary.trial),
         ("exit", exit),
         ("steps", f"{summary.steps} ({summary.commands} commands, {summary.failed_calls} failed calls)"),
-        (
-            "tokens",
-            f"input {_tokens(usage.input)}, cache read {_tokens(usage.cache_read)}, output {_tokens(usage.output)}",
-        ),
-        ("cost", f"billed {_usd(cost.billed)}, computed {_usd(cost.computed)}, list {_usd(cost.list)}"),
+        ("tokens", "none, because no model was called" if no_call else tokens),
+        ("cost", "none" if no_call else costs),
         ("time", f"{_seconds(summary.wall_s)}, {_seconds(summary.working_s)} of it working"),
     ]
     for name, value in rows:
