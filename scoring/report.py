@@ -24,6 +24,7 @@ from scoring.statistics.passes import Passes
 from scoring.statistics.rank_correlation import Agreement
 
 NoteKind = Literal[
+    "selection",
     "tasks",
     "tiers",
     "profile",

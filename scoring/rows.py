@@ -14,7 +14,7 @@ from scoring.choices import CostKind
 from scoring.errors import ScoringError
 from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
-from trajectories.reading.runs import listed
+from trajectories.reading.runs import Listed, listed
 from trajectories.reading.summary import Summary
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore
@@ -135,14 +135,18 @@ def read_rows(
 
     A trial with a fresh `trial.json` takes 0.1 ms.
     """
+    return rows_of(map(listed, directories), cost=cost)
+
+
+def rows_of(trials: Iterable[Listed], *, cost: CostKind = CostKind.COMPUTED) -> tuple[list[TrialRow], list[Unreadable]]:
+    """Return the rows of these trials in this order, and those that cannot be read."""
     rows: list[TrialRow] = []
     unreadable: list[Unreadable] = []
-    for directory in directories:
-        listing = listed(directory)
-        if listing.summary is None:
-            unreadable.append(Unreadable(directory, listing.problem))
+    for trial in trials:
+        if trial.summary is None:
+            unreadable.append(Unreadable(trial.directory, trial.problem))
         else:
-            rows.append(_row(listing.summary, directory, cost))
+            rows.append(_row(trial.summary, trial.directory, cost))
     return rows, unreadable
 
 

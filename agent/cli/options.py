@@ -15,6 +15,7 @@ from agent.cli import completion
 from scoring.choices import PlotFormat
 
 TASK, MODEL, LIMITS, ENVIRONMENT, OUTPUT = "Task", "Model", "Limits", "Environment", "Output"
+SELECTION = "Selection of trials"
 """Headings of options in the help."""
 
 TrialArgument = Annotated[
@@ -28,9 +29,76 @@ TrialsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="TRIAL",
-        help="Trials (directories or beginnings of ids), or directories of batches.",
+        help="Trials (directories or beginnings of ids), batches, or patterns such as 'batch-*'.",
         autocompletion=completion.trials,
     ),
+]
+
+SelectedTrialsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[TRIAL]...",
+        help="Trials (directories or beginnings of ids), batches, or patterns such as 'batch-*' [all below --runs].",
+        autocompletion=completion.trials,
+        show_default=False,
+    ),
+]
+
+TaskFilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--task",
+        metavar="PATTERN",
+        help="Only trials of this task, such as ledger or 'jq*'; repeatable.",
+        autocompletion=completion.tasks,
+        rich_help_panel=SELECTION,
+    ),
+]
+
+ModelFilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="PATTERN",
+        help="Only trials of this model, such as opus or 'gpt-*'; repeatable.",
+        autocompletion=completion.aliases,
+        rich_help_panel=SELECTION,
+    ),
+]
+
+BenchmarkFilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--benchmark",
+        metavar="NAME",
+        help="Only trials of this benchmark; repeatable.",
+        autocompletion=completion.benchmarks,
+        rich_help_panel=SELECTION,
+    ),
+]
+
+LabelFilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="PATTERN",
+        help="Only trials with this label of agent solve; repeatable.",
+        rich_help_panel=SELECTION,
+    ),
+]
+
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Only trials begun since a date (2026-11-01) or time (2026-11-01T09:00Z), or in the last 2d, 3h or 45m.",
+        rich_help_panel=SELECTION,
+    ),
+]
+
+LimitOption = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Only the newest N of these trials.", rich_help_panel=SELECTION),
 ]
 
 RunsOption = Annotated[

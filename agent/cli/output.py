@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console
 
-_PIPE_WIDTH = 1000
-"""Columns of an output that is not a terminal: wide enough that no line is broken."""
-
 
 def emit_json(content: BaseModel | Mapping[str, Any]) -> None:
     """Write the one JSON object of `--json`."""
@@ -45,8 +42,14 @@ def stdout() -> Console:
     """Return the console for results."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
-    return Console(highlight=False, markup=False, emoji=False, width=width)
+    return Console(highlight=False, markup=False, emoji=False, width=width())
+
+
+def width() -> int:
+    """Return the number of columns of standard output: those of the terminal or of `COLUMNS`, otherwise no limit."""
+    from trajectories.views.tables import UNLIMITED
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else UNLIMITED
 
 
 @contextmanager

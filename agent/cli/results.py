@@ -35,7 +35,7 @@ def print_results(
 
     console = stdout()
     for outcome, summary in results:
-        console.print(summary_table(summary))
+        summary_table(summary).print(console)
         if outcome.verdict is not None:
             folder = TrialFolder(outcome.directory)
             print_verdict(console, outcome.verdict, logs=folder.evaluation, trial=outcome.directory)

@@ -23,6 +23,10 @@ class Files:
     plots: Path | None = None
     formats: tuple[PlotFormat, ...] = ()
 
+    def options(self) -> list[str]:
+        """Return the options that request files."""
+        return ["--output"] * bool(self.outputs) + ["--plots"] * (self.plots is not None)
+
     def check(self) -> None:
         """Check that the files can be written, before anything is computed.
 

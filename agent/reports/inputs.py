@@ -12,30 +12,71 @@ from scoring.choices import UnreadableRule
 from scoring.errors import ScoringError
 from scoring.families.defaults import published_tiers
 from scoring.report import UnreadableTrial
-from scoring.rows import TrialRow, read_rows
+from scoring.rows import TrialRow, Unreadable, rows_of
 from scoring.statistics.denominators import Denominator, denominator
-from trajectories.reading.runs import directories_named
+from trajectories.reading.runs import directories_named, listed, newest_first
+from trajectories.reading.selection import EVERY, Selection, TrialFilter
 from trajectories.record.layout import TrialFolder
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """Trials of one benchmark that a caller named and selected."""
+
+    benchmark: str
+    rows: list[TrialRow]
+    unreadable: list[UnreadableTrial]
+    """Trials that cannot be read; their benchmark is unknown."""
+    source: str
+    """Names that the caller gave."""
+    wanted: TrialFilter
+    note: str
+    """Sentence about the selection; empty if all named trials are selected."""
+
+
+def read_inputs(
+    names: Sequence[str], runs: Path, unreadable: UnreadableRule, wanted: TrialFilter = EVERY
+) -> list[Inputs]:
+    """Read the rows of trials and batches that `wanted` selects, for each benchmark.
+
+    Raises: RecordError (ScoringError) as `read_trials` does, and if no trial is selected.
+    """
+    rows, broken, note = read_trials(names, runs, unreadable, wanted)
+    benchmarks: dict[str, list[TrialRow]] = {}
+    for row in rows:
+        benchmarks.setdefault(row.benchmark, []).append(row)
+    source = ", ".join(names) or str(runs)
+    return [Inputs(name, members, broken, source, wanted, note) for name, members in sorted(benchmarks.items())]
+
+
 def read_trials(
-    names: Sequence[str], runs: Path, unreadable: UnreadableRule
-) -> tuple[list[TrialRow], list[UnreadableTrial]]:
-    """Read the rows of trials and batches, and list the trials of batches whose records cannot be read.
+    names: Sequence[str], runs: Path, unreadable: UnreadableRule, wanted: TrialFilter = EVERY
+) -> tuple[list[TrialRow], list[UnreadableTrial], str]:
+    """Read the rows of trials and batches that `wanted` selects, and list the trials that cannot be read.
+
+    The third value is a sentence about the selection, or empty.
 
     Raises: RecordError (ScoringError), naming the trial, for a record that cannot be read, unless the trial is part of
-    a batch and `unreadable` excludes it.
+    a batch and `unreadable` excludes it; and if no trial is selected.
     """
     directories, of_batches = directories_named(names, runs)
-    rows, broken = read_rows(directories)
+    selection = Selection(wanted)
+    in_order = newest_first(directories) if wanted.limit is not None else directories
+    rows, broken = rows_of(selection.of(map(listed, in_order)))
+    broken += [Unreadable(trial.directory, trial.problem) for trial in selection.unreadable]
     for trial in broken:
         if trial.directory not in of_batches:
             raise ScoringError(f"{trial.directory}: {trial.problem}")
         if unreadable == UnreadableRule.REFUSE:
             raise ScoringError(f"{trial.directory}: {trial.problem} (--unreadable exclude scores the others)")
+    if not rows and wanted.has_conditions:
+        raise ScoringError(selection.nothing())
     if not rows:
         raise ScoringError(f"none of {len(broken)} trials can be read; the first: {broken[0].problem}")
-    return rows, [UnreadableTrial(trial=str(trial.directory), problem=trial.problem) for trial in broken]
+    if wanted.limit is not None:
+        rows.sort(key=lambda row: row.directory)
+    note = f"{len(rows)} of {len(directories)} trials were selected by {wanted}" if wanted != EVERY else ""
+    return rows, [UnreadableTrial(trial=str(trial.directory), problem=trial.problem) for trial in broken], note
 
 
 @dataclass(frozen=True)
@@ -49,18 +90,21 @@ class ReferenceBatch:
 
 
 def read_reference(
-    against: str | None, rows: Sequence[TrialRow], runs: Path, unreadable: UnreadableRule
+    against: str | None, inputs: Inputs, runs: Path, unreadable: UnreadableRule
 ) -> ReferenceBatch | None:
-    """Read the trial or batch that the scored `rows` are compared with; None if `against` names a configuration.
+    """Read the trial or batch that the scored trials are compared with; None if `against` names a configuration.
 
-    A setup is compared with the same setup, or with the only one of the other batch.
+    A setup is compared with the same setup, or with the only one of the other batch. Conditions on benchmark and task
+    hold for both.
 
     Raises: UserError if a trial is in both batches, if the batches are of different benchmarks, or if no setup has a
     counterpart; RecordError as `read_trials` does.
     """
     if against is None or not _names_trials(against, runs):
         return None
-    others, unreadable_trials = read_trials([against], runs, unreadable)
+    rows, wanted = inputs.rows, inputs.wanted
+    same = TrialFilter(benchmarks=wanted.benchmarks, tasks=wanted.tasks)
+    others, unreadable_trials, _ = read_trials([against], runs, unreadable, same)
     if both := {row.directory for row in rows} & {row.directory for row in others}:
         raise UserError(f"--against {against}: {min(both)} is also among the scored trials")
     if others[0].benchmark != rows[0].benchmark:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import UserError
-from agent.reports.inputs import find_tasks, find_tiers, read_reference, read_trials
+from agent.reports.inputs import Inputs, find_tasks, find_tiers, read_reference
 from agent.reports.profiles import find_profile
 from scoring import rankings
 from scoring.agentmeter.profiles import Profile, fit
@@ -64,6 +64,16 @@ class Choices:
     seed: int = SEED
     replicates: int = REPLICATES
 
+    def of_one_benchmark(self) -> list[str]:
+        """Return the options that were chosen and apply to a single benchmark."""
+        chosen = {
+            "--tasks": self.tasks not in (None, "tried"),
+            "--tiers": self.tiers not in ("published", "recorded", "calibrate"),
+            "--fit-profile": self.fit_profile is not None,
+            "--against": self.against is not None,
+        }
+        return [option for option, is_chosen in chosen.items() if is_chosen]
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -74,16 +84,16 @@ class Scored:
 
 
 def score_trials(
-    names: Sequence[str], runs: Path, choices: Choices, say: Callable[[str], None] = lambda line: None
+    inputs: Inputs, runs: Path, choices: Choices, say: Callable[[str], None] = lambda line: None
 ) -> Scored:
-    """Score trials by name, directory or batch. `say` gets a line before something that may take long.
+    """Score the trials of one benchmark. `say` gets a line before something that may take long.
 
     Raises: RecordError (ScoringError) and UserError, naming the trial, file or option and the way out.
     """
     if choices.fit_profile is not None and choices.profiles:
         raise UserError("--fit-profile makes the profile that is used; leave out --profile")
-    recorded, unreadable = read_trials(names, runs, choices.unreadable)
-    reference = read_reference(choices.against, recorded, runs, choices.unreadable)
+    recorded, unreadable = inputs.rows, inputs.unreadable
+    reference = read_reference(choices.against, inputs, runs, choices.unreadable)
     if reference is not None:
         recorded, unreadable = recorded + reference.rows, unreadable + reference.unreadable
     recorded, integrity_note = _examined(recorded, choices, say)
@@ -99,13 +109,13 @@ def score_trials(
         if given is None
         else _within_tasks(given, denominator.tasks, choices, selected)
     )
-    notes = [*integrity_note, *_notes_about_inputs(denominator.note, choices)]
+    notes = [*integrity_note, *_notes_about_inputs(inputs.note, denominator.note, choices)]
     benchmark = rows[0].benchmark
     profile = find_profile(choices.profiles[0]) if choices.profiles else profile_of(benchmark)
     if choices.fit_profile is not None:
         references = set(reference.setups.values()) if reference is not None else set()
         scored = [row for row in selected if row.setup not in references]
-        profile = _fitted(choices.fit_profile, scored, tiers, names)
+        profile = _fitted(choices.fit_profile, scored, tiers, inputs.source)
         text = f"the profile {profile.name} was fitted from these trials, and stored before they were scored"
         notes.append(Note(text, "profile"))
     scoring = _Scoring(
@@ -228,16 +238,18 @@ def _priced(
     return repriced_rows.price_rows(rows, kind, find_prices(prices[0]))
 
 
-def _fitted(name: str, rows: Sequence[TrialRow], tiers: Mapping[str, Tier], names: Sequence[str]) -> Profile:
+def _fitted(name: str, rows: Sequence[TrialRow], tiers: Mapping[str, Tier], trials: str) -> Profile:
     from agent.reports.profiles import new_profile_name, store_profile
 
-    source = f"fitted from {len(rows)} trials of {rows[0].benchmark if rows else '?'} ({', '.join(names)[:200]})"
+    source = f"fitted from {len(rows)} trials of {rows[0].benchmark if rows else '?'} ({trials[:200]})"
     profile = fit(rows, tiers, name=new_profile_name(name), source=source)
     store_profile(profile, name)
     return profile
 
 
-def _notes_about_inputs(tasks_note: str, choices: Choices) -> Iterator[Note]:
+def _notes_about_inputs(selection_note: str, tasks_note: str, choices: Choices) -> Iterator[Note]:
+    if selection_note:
+        yield Note(selection_note, "selection")
     if tasks_note:
         yield Note(tasks_note, "tasks")
     if choices.tiers == "calibrate":

@@ -7,9 +7,10 @@ hold the raw value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeVar
 
+from scoring.report import Report
 from scoring.statistics.intervals import Estimate
 
 Kind = Literal["text", "count", "share", "usd", "score", "difference", "points", "number", "seconds"]
@@ -17,7 +18,7 @@ Kind = Literal["text", "count", "share", "usd", "score", "difference", "points",
 percentage points. `score` and `points` (a difference of scores) are AMS, from 0 to 1. `seconds` are printed in
 minutes."""
 Cell = str | int | float | None | Estimate
-Item = TypeVar("Item")
+Item = TypeVar("Item", contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Column:
     title: str
     """Heading of the column for people."""
     kind: Kind
+    is_minor: bool = field(default=False, kw_only=True)
+    """True for a column that a narrow terminal leaves out before the intervals of others."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,19 @@ class ReportColumn(Column, Generic[Item]):
     """A column with the function that takes its cell from an item of the report."""
 
     cell: Callable[[Item], Cell]
+
+
+class Labeled(Protocol):
+    """An item about one configuration."""
+
+    @property
+    def label(self) -> str:
+        """Name of the configuration."""
+        ...
+
+
+CONFIGURATION: ReportColumn[Labeled] = ReportColumn("configuration", "configuration", "text", lambda row: row.label)
+"""First column of a table with lines about configurations."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,21 @@ class ReportTable:
     title: str
     columns: tuple[Column, ...]
     rows: tuple[Mapping[str, Cell], ...]
+
+
+@dataclass(frozen=True)
+class TableDesign(Generic[Item]):
+    """A table of a report: its columns, and the items that it has a row for."""
+
+    name: str
+    title: str | Callable[[Report], str]
+    columns: Sequence[ReportColumn[Item]]
+    items: Callable[[Report], Iterable[Item]]
+
+    def of(self, report: Report) -> ReportTable:
+        """Return the table of this report."""
+        title = self.title if isinstance(self.title, str) else self.title(report)
+        return tabulate(self.name, title, self.columns, self.items(report))
 
 
 def tabulate(name: str, title: str, columns: Sequence[ReportColumn[Item]], items: Iterable[Item]) -> ReportTable:
@@ -59,13 +90,21 @@ def text(cell: Cell, kind: Kind) -> str:
     undefined value."""
     if not isinstance(cell, Estimate):
         return "-" if cell is None else _value_text(cell, kind)
+    value, interval, trials = estimate_texts(cell, kind)
+    return f"{value} {f'{interval} ' if interval else ''}n={trials}"
+
+
+def estimate_texts(cell: Cell, kind: Kind) -> tuple[str, str, str]:
+    """Return the value, the interval and the number of trials of an estimate; of another cell only the value."""
+    if not isinstance(cell, Estimate):
+        return text(cell, kind), "", ""
     if cell.value is None:
-        return f"- n={cell.trials}"
+        return "-", "", str(cell.trials)
     interval = ""
     if cell.low is not None and cell.high is not None:
         low, high = (_value_text(bound, kind).rstrip("%").lstrip("$") for bound in (cell.low, cell.high))
-        interval = f" [{low}, {high}]"
-    return f"{_value_text(cell.value, kind)}{interval} n={cell.trials}"
+        interval = f"[{low}, {high}]"
+    return _value_text(cell.value, kind), interval, str(cell.trials)
 
 
 def _value_text(value: str | int | float, kind: Kind) -> str:

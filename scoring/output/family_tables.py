@@ -7,57 +7,59 @@ from dataclasses import dataclass
 
 from scoring.families import clitool, longcli
 from scoring.families.clitool import SuiteLine
-from scoring.output.cells import ReportColumn, ReportTable, tabulate
-from scoring.report import LongCliRow, ModesRow, Report
+from scoring.output.cells import CONFIGURATION, ReportColumn, TableDesign
+from scoring.report import LongCliRow, ModesRow
 
-_MODES: tuple[ReportColumn[ModesRow], ...] = (
-    ReportColumn("model", "model", "text", lambda row: row.model),
-    ReportColumn("harness", "harness", "text", lambda row: row.harness),
-    ReportColumn("mode", "mode", "text", lambda row: row.mode.mode),
-    ReportColumn("tasks", "tasks", "count", lambda row: row.mode.tasks),
-    ReportColumn("attempts", "attempts", "count", lambda row: row.mode.attempts),
-    ReportColumn("pass_rate", "passed", "share", lambda row: row.mode.pass_rate),
-    ReportColumn("f2p_step", "F2P step", "share", lambda row: row.mode.f2p_step),
-    ReportColumn("minutes", "minutes", "number", lambda row: row.mode.minutes),
-    ReportColumn("interventions", "interventions", "number", lambda row: row.mode.interventions),
+MODES: TableDesign[ModesRow] = TableDesign(
+    "modes",
+    "Modes of collaboration (LongCLI-Bench, Table 4)",
+    (
+        ReportColumn("model", "model", "text", lambda row: row.model),
+        ReportColumn("harness", "harness", "text", lambda row: row.harness),
+        ReportColumn("mode", "mode", "text", lambda row: row.mode.mode),
+        ReportColumn("tasks", "tasks", "count", lambda row: row.mode.tasks),
+        ReportColumn("attempts", "attempts", "count", lambda row: row.mode.attempts),
+        ReportColumn("pass_rate", "passed", "share", lambda row: row.mode.pass_rate),
+        ReportColumn("f2p_step", "F2P step", "share", lambda row: row.mode.f2p_step),
+        ReportColumn("minutes", "minutes", "number", lambda row: row.mode.minutes),
+        ReportColumn("interventions", "interventions", "number", lambda row: row.mode.interventions),
+    ),
+    lambda report: report.modes,
 )
-
-
-def longcli_modes(report: Report) -> ReportTable:
-    """Return LongCLI-Bench's Table 4."""
-    return tabulate("modes", "Modes of collaboration (LongCLI-Bench, Table 4)", _MODES, report.modes)
+"""LongCLI-Bench's Table 4."""
 
 
 def _bucket(number: int, name: str) -> ReportColumn[LongCliRow]:
     return ReportColumn(f"f2p_step_{number}", f"F2P step {name}", "count", lambda row: row.f2p_steps[name])
 
 
-_ATTEMPTS: tuple[ReportColumn[LongCliRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("tasks", "tasks", "count", lambda row: row.main.tasks),
-    ReportColumn("attempts", "attempts", "count", lambda row: row.main.attempts),
-    ReportColumn("pass_rate", "pass@1", "share", lambda row: row.main.pass_rate),
-    ReportColumn("pass_at_3", "pass@3", "share", lambda row: row.main.pass_at_3),
-    ReportColumn("pass_at_3_paper", "pass@3 (paper)", "share", lambda row: row.main.pass_at_3_paper),
-    ReportColumn("f2p_pass", "F2P", "share", lambda row: row.main.f2p_pass),
-    ReportColumn("p2p_pass", "P2P", "share", lambda row: row.main.p2p_pass),
-    ReportColumn("f2p_step", "F2P step", "share", lambda row: row.main.f2p_step),
-    ReportColumn("p2p_step", "P2P step", "share", lambda row: row.main.p2p_step),
-    ReportColumn("minutes", "minutes", "number", lambda row: row.main.minutes),
-    *(_bucket(number, name) for number, name in enumerate(longcli.BUCKET_NAMES)),
+ATTEMPTS: TableDesign[LongCliRow] = TableDesign(
+    "longcli",
+    "LongCLI-Bench, first turns (Tables 1 and 2)",
+    (
+        CONFIGURATION,
+        ReportColumn("tasks", "tasks", "count", lambda row: row.main.tasks),
+        ReportColumn("attempts", "attempts", "count", lambda row: row.main.attempts),
+        ReportColumn("pass_rate", "pass@1", "share", lambda row: row.main.pass_rate),
+        ReportColumn("pass_at_3", "pass@3", "share", lambda row: row.main.pass_at_3),
+        ReportColumn("pass_at_3_paper", "pass@3 (paper)", "share", lambda row: row.main.pass_at_3_paper),
+        ReportColumn("f2p_pass", "F2P", "share", lambda row: row.main.f2p_pass),
+        ReportColumn("p2p_pass", "P2P", "share", lambda row: row.main.p2p_pass),
+        ReportColumn("f2p_step", "F2P step", "share", lambda row: row.main.f2p_step),
+        ReportColumn("p2p_step", "P2P step", "share", lambda row: row.main.p2p_step),
+        ReportColumn("minutes", "minutes", "number", lambda row: row.main.minutes),
+        *(_bucket(number, name) for number, name in enumerate(longcli.BUCKET_NAMES)),
+    ),
+    lambda report: report.longcli,
 )
-
-
-def longcli_attempts(report: Report) -> ReportTable:
-    """Return LongCLI-Bench's Tables 1 and 2 in one."""
-    return tabulate("longcli", "LongCLI-Bench, first turns (Tables 1 and 2)", _ATTEMPTS, report.longcli)
+"""LongCLI-Bench's Tables 1 and 2 in one."""
 
 
 @dataclass(frozen=True)
 class _TurnLine:
     """A line of Table 3: the state at a turn, or the difference between two turns."""
 
-    configuration: str
+    label: str
     turn: str
     pass_rate: float | None
     step: float | None
@@ -67,30 +69,28 @@ class _TurnLine:
     p2p_pass: float | None = None
 
 
-_TURNS: tuple[ReportColumn[_TurnLine], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda line: line.configuration),
-    ReportColumn("turn", "turn", "text", lambda line: line.turn),
-    ReportColumn("tasks", "tasks", "count", lambda line: line.tasks),
-    ReportColumn("attempts", "attempts", "count", lambda line: line.attempts),
-    ReportColumn("pass_rate", "passed", "share", lambda line: line.pass_rate),
-    ReportColumn("f2p_pass", "F2P", "share", lambda line: line.f2p_pass),
-    ReportColumn("p2p_pass", "P2P", "share", lambda line: line.p2p_pass),
-    ReportColumn("step", "step", "share", lambda line: line.step),
+TURNS: TableDesign[_TurnLine] = TableDesign(
+    "turns",
+    "State after each turn of self-correction (LongCLI-Bench, Table 3)",
+    (
+        CONFIGURATION,
+        ReportColumn("turn", "turn", "text", lambda line: line.turn),
+        ReportColumn("tasks", "tasks", "count", lambda line: line.tasks),
+        ReportColumn("attempts", "attempts", "count", lambda line: line.attempts),
+        ReportColumn("pass_rate", "passed", "share", lambda line: line.pass_rate),
+        ReportColumn("f2p_pass", "F2P", "share", lambda line: line.f2p_pass),
+        ReportColumn("p2p_pass", "P2P", "share", lambda line: line.p2p_pass),
+        ReportColumn("step", "step", "share", lambda line: line.step),
+    ),
+    lambda report: (line for row in report.longcli if len(row.turns) > 1 for line in _turn_lines(row)),
 )
-
-
-def longcli_turns(report: Report) -> ReportTable:
-    """Return LongCLI-Bench's Table 3, with a line for each turn and each difference of configurations that have
-    several turns."""
-    title = "State after each turn of self-correction (LongCLI-Bench, Table 3)"
-    lines = (line for row in report.longcli if len(row.turns) > 1 for line in _turn_lines(row))
-    return tabulate("turns", title, _TURNS, lines)
+"""LongCLI-Bench's Table 3, with a line for each turn and each difference of configurations that have several turns."""
 
 
 def _turn_lines(row: LongCliRow) -> Iterator[_TurnLine]:
     for state in row.turns:
         yield _TurnLine(
-            configuration=row.label,
+            label=row.label,
             turn=str(state.turn),
             pass_rate=state.pass_rate,
             step=state.step,
@@ -101,7 +101,7 @@ def _turn_lines(row: LongCliRow) -> Iterator[_TurnLine]:
         )
     for change in row.differences:
         yield _TurnLine(
-            configuration=row.label,
+            label=row.label,
             turn=f"{change.before} to {change.after}",
             pass_rate=change.pass_rate,
             step=change.step,
@@ -124,14 +124,14 @@ def _metric_columns(metric: str) -> list[ReportColumn[_LabeledLine]]:
     ]
 
 
-_SUITES: tuple[ReportColumn[_LabeledLine], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda line: line[0]),
-    ReportColumn("group", "repositories", "text", lambda line: line[1].group),
-    *(column for metric in clitool.METRICS for column in _metric_columns(metric)),
+SUITES: TableDesign[_LabeledLine] = TableDesign(
+    "suites",
+    "CLI-Tool-Bench (90 % intervals, as its paper has them)",
+    (
+        ReportColumn("configuration", "configuration", "text", lambda line: line[0]),
+        ReportColumn("group", "repositories", "text", lambda line: line[1].group),
+        *(column for metric in clitool.METRICS for column in _metric_columns(metric)),
+    ),
+    lambda report: ((row.label, line) for row in report.suites for line in row.lines),
 )
-
-
-def clitool_suites(report: Report) -> ReportTable:
-    """Return CLI-Tool-Bench's table."""
-    lines = ((row.label, line) for row in report.suites for line in row.lines)
-    return tabulate("suites", "CLI-Tool-Bench (90 % intervals, as its paper has them)", _SUITES, lines)
+"""CLI-Tool-Bench's table."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from scoring.output import family_tables
-from scoring.output.cells import Cell, ReportColumn, ReportTable, tabulate
+from scoring.output.cells import CONFIGURATION, Cell, ReportColumn, ReportTable, TableDesign
 from scoring.report import (
     Comparison,
     Configuration,
@@ -25,7 +25,7 @@ from trajectories.record.text import quantity
 
 def tables(report: Report) -> list[ReportTable]:
     """Return all tables of a report that have a row, in reading order."""
-    return [table for table in (make(report) for make in _TABLES.values()) if table.rows]
+    return [table for table in (of(report) for of in _TABLES.values()) if table.rows]
 
 
 def table_named(report: Report, name: str) -> ReportTable:
@@ -45,194 +45,201 @@ def _word(answer: bool | None) -> str | None:
     return {True: "yes", False: "no", None: None}[answer]
 
 
-_CONFIGURATIONS: tuple[ReportColumn[Configuration], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("trials", "trials", "count", lambda row: row.trials),
-    ReportColumn("tasks", "tasks", "count", lambda row: row.tasks),
-    ReportColumn("missing_tasks", "missing", "count", lambda row: row.missing_tasks),
-    ReportColumn("infrastructure", "infra", "count", lambda row: row.infrastructure),
-    ReportColumn("flagged", "flagged", "count", lambda row: row.flagged),
-    ReportColumn("pass_rate", "passed", "share", lambda row: row.passed.pass_rate),
-    ReportColumn("quality", "quality", "share", lambda row: row.passed.quality),
-    ReportColumn("ams", "AMS", "score", lambda row: row.ams),
-    ReportColumn("gap", "gap", "points", lambda row: -row.gap if row.gap else row.gap),
+_CONFIGURATIONS: TableDesign[Configuration] = TableDesign(
+    "configurations",
+    "Configurations",
+    (
+        CONFIGURATION,
+        ReportColumn("trials", "trials", "count", lambda row: row.trials),
+        ReportColumn("tasks", "tasks", "count", lambda row: row.tasks),
+        ReportColumn("missing_tasks", "missing", "count", lambda row: row.missing_tasks, is_minor=True),
+        ReportColumn("infrastructure", "infra", "count", lambda row: row.infrastructure, is_minor=True),
+        ReportColumn("flagged", "flagged", "count", lambda row: row.flagged, is_minor=True),
+        ReportColumn("pass_rate", "passed", "share", lambda row: row.passed.pass_rate),
+        ReportColumn("quality", "quality", "share", lambda row: row.passed.quality),
+        ReportColumn("ams", "AMS", "score", lambda row: row.ams),
+        ReportColumn("gap", "gap", "points", lambda row: -row.gap if row.gap else row.gap, is_minor=True),
+    ),
+    lambda report: report.configurations,
 )
 
 
-def _configurations(report: Report) -> ReportTable:
-    return tabulate("configurations", "Configurations", _CONFIGURATIONS, report.configurations)
-
-
-_COSTS: tuple[ReportColumn[Configuration], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("passes", "passes", "count", lambda row: row.passed.passes),
-    ReportColumn("cost_usd", "USD per task", "usd", lambda row: row.passed.cost),
-    ReportColumn("total_usd", "total USD", "usd", lambda row: row.passed.usd.value),
-    ReportColumn("known_usd", "known USD", "usd", lambda row: row.passed.usd.known),
-    ReportColumn("unknown_cost", "unknown", "count", lambda row: row.passed.usd.unknown),
-    ReportColumn("usd_per_pass", "USD/pass", "usd", lambda row: row.passed.usd_per_pass),
-    ReportColumn("tokens_per_pass", "tokens/pass", "number", lambda row: row.passed.tokens_per_pass),
-    ReportColumn("pareto", "Pareto", "text", lambda row: "front" if row.pareto else ""),
+_COSTS: TableDesign[Configuration] = TableDesign(
+    "costs",
+    lambda report: f"Costs ({report.cost or 'as given'}, US dollars)",
+    (
+        CONFIGURATION,
+        ReportColumn("passes", "passes", "count", lambda row: row.passed.passes),
+        ReportColumn("cost_usd", "USD per task", "usd", lambda row: row.passed.cost),
+        ReportColumn("total_usd", "total USD", "usd", lambda row: row.passed.usd.value),
+        ReportColumn("known_usd", "known USD", "usd", lambda row: row.passed.usd.known, is_minor=True),
+        ReportColumn("unknown_cost", "unknown", "count", lambda row: row.passed.usd.unknown, is_minor=True),
+        ReportColumn("usd_per_pass", "USD/pass", "usd", lambda row: row.passed.usd_per_pass),
+        ReportColumn("tokens_per_pass", "tokens/pass", "number", lambda row: row.passed.tokens_per_pass),
+        ReportColumn("pareto", "Pareto", "text", lambda row: "front" if row.pareto else ""),
+    ),
+    lambda report: report.configurations,
 )
 
 
-def _costs(report: Report) -> ReportTable:
-    title = f"Costs ({report.cost or 'as given'}, US dollars)"
-    return tabulate("costs", title, _COSTS, report.configurations)
-
-
-_HEADLINES: tuple[ReportColumn[HeadlineRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("tasks", "tasks", "count", lambda row: row.headline.mean.tasks),
-    ReportColumn("missing_tasks", "missing", "count", lambda row: row.headline.mean.missing),
-    ReportColumn("resolved", "resolved", "share", lambda row: row.headline.resolved),
-    ReportColumn("almost", "almost", "share", lambda row: row.headline.almost),
-    ReportColumn("mean", "mean", "share", lambda row: row.headline.mean),
+_HEADLINES: TableDesign[HeadlineRow] = TableDesign(
+    "headlines",
+    lambda report: f"Headlines over {quantity(report.counts.tasks, 'task')}",
+    (
+        CONFIGURATION,
+        ReportColumn("tasks", "tasks", "count", lambda row: row.headline.mean.tasks),
+        ReportColumn("missing_tasks", "missing", "count", lambda row: row.headline.mean.missing, is_minor=True),
+        ReportColumn("resolved", "resolved", "share", lambda row: row.headline.resolved),
+        ReportColumn("almost", "almost", "share", lambda row: row.headline.almost),
+        ReportColumn("mean", "mean", "share", lambda row: row.headline.mean),
+    ),
+    lambda report: report.headlines,
 )
 
 
-def _headlines(report: Report) -> ReportTable:
-    title = f"Headlines over {quantity(report.counts.tasks, 'task')}"
-    return tabulate("headlines", title, _HEADLINES, report.headlines)
-
-
-_VIOLATIONS: tuple[ReportColumn[ViolationsRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("trials", "trials", "count", lambda row: row.trials),
-    ReportColumn("examined", "examined", "count", lambda row: row.examined),
-    ReportColumn("flagged", "flagged", "share", lambda row: row.flagged),
-    *(ReportColumn(kind, kind.replace("_", " "), "share", partial(_share_of_kind, kind)) for kind in KINDS),
-    ReportColumn("tampered", "tampered", "count", lambda row: row.tampered),
-    ReportColumn("panels", "panels", "count", lambda row: row.panels),
-    ReportColumn("disagreement", "disagree", "share", lambda row: row.disagreement),
-    ReportColumn("resolved", "resolved", "share", lambda row: row.resolved),
-    ReportColumn("resolved_unflagged", "not flagged", "share", lambda row: row.resolved_unflagged),
+_VIOLATIONS: TableDesign[ViolationsRow] = TableDesign(
+    "violations",
+    "Violations of the benchmark's rules (ProgramBench, Table 3)",
+    (
+        CONFIGURATION,
+        ReportColumn("trials", "trials", "count", lambda row: row.trials),
+        ReportColumn("examined", "examined", "count", lambda row: row.examined),
+        ReportColumn("flagged", "flagged", "share", lambda row: row.flagged),
+        *(ReportColumn(kind, kind.replace("_", " "), "share", partial(_share_of_kind, kind)) for kind in KINDS),
+        ReportColumn("tampered", "tampered", "count", lambda row: row.tampered),
+        ReportColumn("panels", "panels", "count", lambda row: row.panels),
+        ReportColumn("disagreement", "disagree", "share", lambda row: row.disagreement),
+        ReportColumn("resolved", "resolved", "share", lambda row: row.resolved),
+        ReportColumn("resolved_unflagged", "not flagged", "share", lambda row: row.resolved_unflagged),
+    ),
+    lambda report: report.violations,
 )
 
 
-def _violations(report: Report) -> ReportTable:
-    title = "Violations of the benchmark's rules (ProgramBench, Table 3)"
-    return tabulate("violations", title, _VIOLATIONS, report.violations)
-
-
-_PANELS: tuple[ReportColumn[PanelRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("task", "task", "text", lambda row: row.task),
-    ReportColumn("trial", "trial", "text", lambda row: row.trial),
-    ReportColumn("judges", "judges", "count", lambda row: row.judges),
-    ReportColumn("valid", "valid", "count", lambda row: row.valid),
-    ReportColumn("violated", "any violation", "count", lambda row: row.violated),
-    *(ReportColumn(kind, kind.replace("_", " "), "count", partial(_judges_of_kind, kind)) for kind in KINDS),
-    ReportColumn("unanimous", "unanimous", "text", lambda row: _word(row.unanimous)),
-    ReportColumn("panel", "panel", "text", lambda row: _word(row.panel_flagged)),
-    ReportColumn("rules", "rules", "text", lambda row: _word(row.rules_flagged)),
-    ReportColumn("tampered", "tampered", "text", lambda row: _word(row.tampered)),
-    ReportColumn("flagged", "flagged", "text", lambda row: _word(row.flagged)),
+_PANELS: TableDesign[PanelRow] = TableDesign(
+    "panels",
+    "Judges who see a violation, by trial",
+    (
+        CONFIGURATION,
+        ReportColumn("task", "task", "text", lambda row: row.task),
+        ReportColumn("trial", "trial", "text", lambda row: row.trial),
+        ReportColumn("judges", "judges", "count", lambda row: row.judges),
+        ReportColumn("valid", "valid", "count", lambda row: row.valid),
+        ReportColumn("violated", "any violation", "count", lambda row: row.violated),
+        *(ReportColumn(kind, kind.replace("_", " "), "count", partial(_judges_of_kind, kind)) for kind in KINDS),
+        ReportColumn("unanimous", "unanimous", "text", lambda row: _word(row.unanimous)),
+        ReportColumn("panel", "panel", "text", lambda row: _word(row.panel_flagged)),
+        ReportColumn("rules", "rules", "text", lambda row: _word(row.rules_flagged)),
+        ReportColumn("tampered", "tampered", "text", lambda row: _word(row.tampered)),
+        ReportColumn("flagged", "flagged", "text", lambda row: _word(row.flagged)),
+    ),
+    lambda report: report.panels,
 )
 
 
-def _panels(report: Report) -> ReportTable:
-    return tabulate("panels", "Judges who see a violation, by trial", _PANELS, report.panels)
-
-
-_TIERS: tuple[ReportColumn[TierRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("tier", "tier", "text", lambda row: row.score.tier),
-    ReportColumn("tasks", "tasks", "count", lambda row: row.score.tasks),
-    ReportColumn("missing_tasks", "missing", "count", lambda row: row.score.missing),
-    ReportColumn("unknown_cost", "unknown cost", "count", lambda row: row.score.unknown_cost),
-    ReportColumn("success_rate", "SR", "share", lambda row: row.score.success_rate),
-    ReportColumn("cost_aubqc", "CostAUBQC", "score", lambda row: row.score.cost_aubqc),
-    ReportColumn("expensive_failure_rate", "EFR", "share", lambda row: row.score.expensive_failure_rate),
-    ReportColumn("tier_score", "score", "score", lambda row: row.score.score),
+_TIERS: TableDesign[TierRow] = TableDesign(
+    "tiers",
+    lambda report: f"Tiers (budgets: {report.profile.name})",
+    (
+        CONFIGURATION,
+        ReportColumn("tier", "tier", "text", lambda row: row.score.tier),
+        ReportColumn("tasks", "tasks", "count", lambda row: row.score.tasks),
+        ReportColumn("missing_tasks", "missing", "count", lambda row: row.score.missing, is_minor=True),
+        ReportColumn("unknown_cost", "unknown cost", "count", lambda row: row.score.unknown_cost, is_minor=True),
+        ReportColumn("success_rate", "SR", "share", lambda row: row.score.success_rate),
+        ReportColumn("cost_aubqc", "CostAUBQC", "score", lambda row: row.score.cost_aubqc),
+        ReportColumn("expensive_failure_rate", "EFR", "share", lambda row: row.score.expensive_failure_rate),
+        ReportColumn("tier_score", "score", "score", lambda row: row.score.score),
+    ),
+    lambda report: report.tiers,
 )
 
 
-def _tiers(report: Report) -> ReportTable:
-    return tabulate("tiers", f"Tiers (budgets: {report.profile.name})", _TIERS, report.tiers)
-
-
-_EFFORT: tuple[ReportColumn[EffortRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("tier", "tier", "text", lambda row: row.effort.tier),
-    ReportColumn("outcome", "outcome", "text", lambda row: "passed" if row.effort.passed else "failed"),
-    ReportColumn("trials", "trials", "count", lambda row: row.effort.trials),
-    ReportColumn("steps_median", "steps", "number", lambda row: row.effort.steps.median),
-    ReportColumn("steps_mean", "mean", "number", lambda row: row.effort.steps.mean),
-    ReportColumn("commands_median", "commands", "number", lambda row: row.effort.commands.median),
-    ReportColumn("commands_mean", "mean", "number", lambda row: row.effort.commands.mean),
-    ReportColumn("tokens_median", "tokens", "number", lambda row: row.effort.tokens.median),
-    ReportColumn("tokens_mean", "mean", "number", lambda row: row.effort.tokens.mean),
-    ReportColumn("cost_usd_median", "USD", "usd", lambda row: row.effort.cost_usd.median),
-    ReportColumn("cost_usd_mean", "mean", "usd", lambda row: row.effort.cost_usd.mean),
-    ReportColumn("wall_s_median", "minutes", "seconds", lambda row: row.effort.wall_s.median),
-    ReportColumn("wall_s_mean", "mean", "seconds", lambda row: row.effort.wall_s.mean),
+_EFFORT: TableDesign[EffortRow] = TableDesign(
+    "effort",
+    "Effort of passed and failed trials (median, mean)",
+    (
+        CONFIGURATION,
+        ReportColumn("tier", "tier", "text", lambda row: row.effort.tier),
+        ReportColumn("outcome", "outcome", "text", lambda row: "passed" if row.effort.passed else "failed"),
+        ReportColumn("trials", "trials", "count", lambda row: row.effort.trials),
+        ReportColumn("steps_median", "steps", "number", lambda row: row.effort.steps.median),
+        ReportColumn("steps_mean", "mean", "number", lambda row: row.effort.steps.mean),
+        ReportColumn("commands_median", "commands", "number", lambda row: row.effort.commands.median),
+        ReportColumn("commands_mean", "mean", "number", lambda row: row.effort.commands.mean),
+        ReportColumn("tokens_median", "tokens", "number", lambda row: row.effort.tokens.median),
+        ReportColumn("tokens_mean", "mean", "number", lambda row: row.effort.tokens.mean),
+        ReportColumn("cost_usd_median", "USD", "usd", lambda row: row.effort.cost_usd.median),
+        ReportColumn("cost_usd_mean", "mean", "usd", lambda row: row.effort.cost_usd.mean),
+        ReportColumn("wall_s_median", "minutes", "seconds", lambda row: row.effort.wall_s.median),
+        ReportColumn("wall_s_mean", "mean", "seconds", lambda row: row.effort.wall_s.mean),
+    ),
+    lambda report: report.effort,
 )
 
 
-def _effort(report: Report) -> ReportTable:
-    return tabulate("effort", "Effort of passed and failed trials (median, mean)", _EFFORT, report.effort)
-
-
-_PASSES: tuple[ReportColumn[PassesRow], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("k", "k", "count", lambda row: row.passes.k),
-    ReportColumn("pass_at_k", "pass@k", "share", lambda row: row.passes.pass_at_k),
-    ReportColumn("pass_hat_k", "pass^k", "share", lambda row: row.passes.pass_hat_k),
-    ReportColumn("tasks", "tasks", "count", lambda row: row.passes.tasks),
-    ReportColumn("missing_tasks", "too few attempts", "count", lambda row: row.passes.missing),
+_PASSES: TableDesign[PassesRow] = TableDesign(
+    "passes",
+    "Several attempts",
+    (
+        CONFIGURATION,
+        ReportColumn("k", "k", "count", lambda row: row.passes.k),
+        ReportColumn("pass_at_k", "pass@k", "share", lambda row: row.passes.pass_at_k),
+        ReportColumn("pass_hat_k", "pass^k", "share", lambda row: row.passes.pass_hat_k),
+        ReportColumn("tasks", "tasks", "count", lambda row: row.passes.tasks),
+        ReportColumn("missing_tasks", "too few attempts", "count", lambda row: row.passes.missing, is_minor=True),
+    ),
+    lambda report: report.passes,
 )
 
 
-def _passes(report: Report) -> ReportTable:
-    return tabulate("passes", "Several attempts", _PASSES, report.passes)
-
-
-_COMPARISONS: tuple[ReportColumn[Comparison], ...] = (
-    ReportColumn("configuration", "configuration", "text", lambda row: row.label),
-    ReportColumn("against", "less", "text", lambda row: row.against_label),
-    ReportColumn("tasks", "tasks of both", "count", lambda row: row.quality.tasks),
-    ReportColumn("missing_tasks", "of one", "count", lambda row: row.quality.missing),
-    ReportColumn("pass_rate", "passed", "difference", lambda row: row.pass_rate),
-    ReportColumn("quality", "quality", "difference", lambda row: row.quality),
-    ReportColumn("ams", "AMS", "points", lambda row: row.ams),
+_COMPARISONS: TableDesign[Comparison] = TableDesign(
+    "comparisons",
+    "Differences, paired by task (shares in percentage points)",
+    (
+        CONFIGURATION,
+        ReportColumn("against", "less", "text", lambda row: row.against_label),
+        ReportColumn("tasks", "tasks of both", "count", lambda row: row.quality.tasks),
+        ReportColumn("missing_tasks", "of one", "count", lambda row: row.quality.missing, is_minor=True),
+        ReportColumn("pass_rate", "passed", "difference", lambda row: row.pass_rate),
+        ReportColumn("quality", "quality", "difference", lambda row: row.quality),
+        ReportColumn("ams", "AMS", "points", lambda row: row.ams),
+    ),
+    lambda report: report.comparisons,
 )
 
 
-def _comparisons(report: Report) -> ReportTable:
-    title = "Differences, paired by task (shares in percentage points)"
-    return tabulate("comparisons", title, _COMPARISONS, report.comparisons)
-
-
-_RANKINGS: tuple[ReportColumn[RankingRow], ...] = (
-    ReportColumn("first", "ranking by", "text", lambda row: row.first),
-    ReportColumn("second", "and by", "text", lambda row: row.second),
-    ReportColumn("configurations", "configurations", "count", lambda row: row.agreement.configurations),
-    ReportColumn("spearman", "Spearman", "points", lambda row: row.agreement.spearman),
-    ReportColumn("kendall_tau_b", "Kendall tau-b", "points", lambda row: row.agreement.kendall_tau_b),
-    ReportColumn("score_mae", "score MAE", "score", lambda row: row.agreement.score_mae),
-    ReportColumn("rank_mae", "rank MAE", "score", lambda row: row.agreement.rank_mae),
+_RANKINGS: TableDesign[RankingRow] = TableDesign(
+    "rankings",
+    "Agreement of rankings",
+    (
+        ReportColumn("first", "ranking by", "text", lambda row: row.first),
+        ReportColumn("second", "and by", "text", lambda row: row.second),
+        ReportColumn("configurations", "configurations", "count", lambda row: row.agreement.configurations),
+        ReportColumn("spearman", "Spearman", "points", lambda row: row.agreement.spearman),
+        ReportColumn("kendall_tau_b", "Kendall tau-b", "points", lambda row: row.agreement.kendall_tau_b),
+        ReportColumn("score_mae", "score MAE", "score", lambda row: row.agreement.score_mae),
+        ReportColumn("rank_mae", "rank MAE", "score", lambda row: row.agreement.rank_mae),
+    ),
+    lambda report: report.rankings,
 )
 
 
-def _rankings(report: Report) -> ReportTable:
-    return tabulate("rankings", "Agreement of rankings", _RANKINGS, report.rankings)
-
-
-_TABLES: dict[str, Callable[[Report], ReportTable]] = {
-    "configurations": _configurations,
-    "costs": _costs,
-    "headlines": _headlines,
-    "violations": _violations,
-    "panels": _panels,
-    "tiers": _tiers,
-    "passes": _passes,
-    "comparisons": _comparisons,
-    "rankings": _rankings,
-    "longcli": family_tables.longcli_attempts,
-    "turns": family_tables.longcli_turns,
-    "modes": family_tables.longcli_modes,
-    "suites": family_tables.clitool_suites,
-    "effort": _effort,
-}
+_DESIGNS = (
+    _CONFIGURATIONS,
+    _COSTS,
+    _HEADLINES,
+    _VIOLATIONS,
+    _PANELS,
+    _TIERS,
+    _PASSES,
+    _COMPARISONS,
+    _RANKINGS,
+    family_tables.ATTEMPTS,
+    family_tables.TURNS,
+    family_tables.MODES,
+    family_tables.SUITES,
+    _EFFORT,
+)
+_TABLES: dict[str, Callable[[Report], ReportTable]] = {design.name: design.of for design in _DESIGNS}
 NAMES = tuple(_TABLES)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from scoring.notes import basis
-from scoring.output.cells import Cell, Column, ReportTable, text
+from scoring.output.cells import ReportTable, estimate_texts, text
 from scoring.output.tables import tables
 from scoring.report import Report
 from scoring.statistics.intervals import Estimate
 from trajectories.record.text import printable, quantity
+from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
 _FEW = 4
 """The table of effort is not printed for more configurations than these: it has eight lines for each."""
 _MANY_PANELS = 20
 """The table of panels is not printed if it has more lines than these."""
-_NARROWEST_TEXT = 16
-"""Minimum width of a text column, in characters."""
-_GAP = 2
-"""Space between columns, in characters."""
+_VALUE, _INTERVAL, _MINOR, _TRIALS = 1, 2, 3, 4
+"""Ranks of columns; the highest is left out first."""
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -51,7 +49,7 @@ def print_report(console: Console, report: Report) -> None:
         if table.name == "passes" and all(row.passes.k == 1 for row in report.passes):
             continue  # pass@1 is the pass rate
         console.print()
-        _print(console, table)
+        text_table(table, report.level).print(console)
     console.print()
     notes = [
         *basis(report),
@@ -62,47 +60,25 @@ def print_report(console: Console, report: Report) -> None:
         console.print(Text(printable(f"- {note}")), soft_wrap=True)
 
 
-def _print(console: Console, table: ReportTable) -> None:
-    """Print a table. On a narrow terminal intervals move below their values and text is folded; numbers are never
-    cut."""
-    columns = [column for column in table.columns if _has_value(table, column)]
-    cells = [[printable(text(row[column.key], column.kind)) for column in columns] for row in table.rows]
-    widths = _widths(columns, cells)
-    if _total(widths) > console.width:
-        cells = [[cell.replace(" [", "\n[") for cell in row] for row in cells]
-        widths = _widths(columns, cells)
-    text_columns = [number for number, column in enumerate(columns) if column.kind == "text"]
-    for number in sorted(text_columns, key=lambda number: -widths[number]):
-        excess = max(0, _total(widths) - console.width)
-        widths[number] -= min(excess, max(0, widths[number] - _NARROWEST_TEXT))
-    grid = Table(box=None, pad_edge=False, title=table.title, title_justify="left", title_style="bold")
-    for column, width in zip(columns, widths, strict=True):
-        grid.add_column(
-            column.title, justify="left" if column.kind == "text" else "right", overflow="fold", width=width
-        )
-    for row in cells:
-        grid.add_row(*map(Text, row))
-    terminal_width = console.width
-    console.width = max(terminal_width, _total(widths))  # rich would fold numbers to keep within it
-    console.print(grid)
-    console.width = terminal_width
+def text_table(table: ReportTable, level: float) -> TextTable:
+    """Return a table as text. An estimate takes three columns: its value, its interval and its number of trials.
 
-
-def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
-    headed = [[column.title for column in columns], *cells]
-    return [
-        max(cell_len(line) for words in column for line in words.split("\n")) for column in zip(*headed, strict=True)
-    ]
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _has_value(table: ReportTable, column: Column) -> bool:
-    """Return True if any row has a value in this column."""
-    return any(_is_known(row[column.key]) for row in table.rows)
-
-
-def _is_known(cell: Cell) -> bool:
-    return cell.value is not None if isinstance(cell, Estimate) else cell not in (None, "")
+    A narrow terminal leaves out the numbers of trials first, then minor columns, then the intervals.
+    """
+    titles = Counter(column.title for column in table.columns)
+    columns: list[TextColumn] = []
+    cells: list[Sequence[str]] = []
+    for place, column in enumerate(table.columns):
+        values = [row[column.key] for row in table.rows]
+        rank = ALWAYS if place == 0 else _MINOR if column.is_minor else _VALUE
+        name = column.title if titles[column.title] == 1 else column.key.replace("_", " ")
+        columns.append(TextColumn(column.title, right=column.kind != "text", rank=rank, name=name))
+        if not any(isinstance(value, Estimate) for value in values):
+            cells.append([text(value, column.kind) for value in values])
+            continue
+        interval, trials = f"{name} {level:.0%}", f"{name} n"
+        columns.append(TextColumn(f"{level:.0%}", right=True, rank=max(rank, _INTERVAL), name=interval))
+        columns.append(TextColumn("n", right=True, rank=_TRIALS, name=trials))
+        parts = [estimate_texts(value, column.kind) for value in values]
+        cells += list(zip(*parts, strict=True))
+    return TextTable(columns, list(zip(*cells, strict=True)), table.title)

@@ -11,12 +11,11 @@ from rich.console import Console
 
 from tests.analysis.trials import Did, Step, record
 from trajectories.reading.runs import Listed, listed
-from trajectories.views.listing import _PART, Listing
+from trajectories.views.listing import Listing
+from trajectories.views.tables import UNLIMITED
 from trajectories.writing.derived import write_conveniences
 
 MODEL = "a-long-name-of-a-model-with-46-characters-in-it"
-LEAST = 16
-"""Least width to which the column of the model is cut."""
 
 
 @pytest.fixture
@@ -29,8 +28,7 @@ def trial(tmp_path: Path) -> Listed:
 
 def lines(trial: Listed, width: int) -> list[str]:
     out = io.StringIO()
-    for table in Listing([trial]).tables(width):
-        Console(file=out, width=width).print(table)
+    Listing([trial]).print(Console(file=out, width=width))
     return out.getvalue().splitlines()
 
 
@@ -45,20 +43,31 @@ def test_a_copied_trial_is_listed_where_it_is(trial: Listed, tmp_path: Path) -> 
 
 def test_a_row_has_the_values_of_the_trial_below_their_names(trial: Listed) -> None:
     names, row = lines(trial, 200)
-    assert names.split() == ["trial", "task", "model", "exit", "steps", "cost", "time", "quality", "started"]
+    assert names.split() == ["trial", "task", "model", "exit", "steps", "cost", "time", "started"]
     for name, value in (("trial", "t.m.0.1"), ("task", "demo/x"), ("model", MODEL), ("exit", "submitted")):
         assert row[names.index(name) :].startswith(value)
     assert row[: names.index("steps") + len("steps")].endswith(" 1")
 
 
-def test_a_column_is_only_cut_and_then_left_out_if_the_terminal_is_too_narrow(trial: Listed) -> None:
-    names, row = lines(trial, 200)
-    whole = len(row)
-    assert lines(trial, whole)[1] == row
-    assert "…" in lines(trial, whole - 1)[1]
-    narrowest = whole - (len(MODEL) - LEAST)
-    assert lines(trial, narrowest)[0].split() == names.split()
-    assert lines(trial, narrowest - 1)[0].split() == [name for name in names.split() if name != "time"]
+def test_a_narrow_terminal_has_fewer_columns_and_a_note(trial: Listed) -> None:
+    names, row, *note = lines(trial, 80)
+    assert names.split() == ["trial", "task", "exit", "steps", "cost", "time", "started"]
+    assert row.startswith("t.m.0.1  demo/x  submitted")
+    assert " ".join(note) == "not shown in 80 columns: model (a wider terminal or a pipe shows all)"
+
+
+def test_an_id_is_whole_in_the_narrowest_terminal(trial: Listed) -> None:
+    names, row, *_ = lines(trial, 30)
+    assert names.split() == ["trial", "exit", "steps"]
+    assert row.split()[0] == "t.m.0.1"
+
+
+def test_a_pipe_gets_every_column_without_padding(trial: Listed) -> None:
+    names, row = lines(trial, UNLIMITED)
+    cells = dict(zip(names.split("\t"), row.split("\t"), strict=True))
+    assert cells["trial"] == "t.m.0.1"
+    assert cells["model"] == MODEL
+    assert cells["fork of"] == ""
 
 
 def test_an_unreadable_trial_is_a_row(tmp_path: Path) -> None:
@@ -68,8 +77,7 @@ def test_an_unreadable_trial_is_a_row(tmp_path: Path) -> None:
 
 def test_a_long_list_is_one_table_with_one_heading(trial: Listed) -> None:
     out = io.StringIO()
-    for table in Listing([trial] * (2 * _PART + 1)).tables(200):
-        Console(file=out, width=200).print(table)
+    Listing([trial] * 500).print(Console(file=out, width=200))
     heading, *rows = out.getvalue().splitlines()
     assert heading.startswith("trial")
-    assert rows == [rows[0]] * (2 * _PART + 1)
+    assert rows == [rows[0]] * 500

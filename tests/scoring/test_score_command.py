@@ -53,13 +53,17 @@ def test_infrastructure_failures_count_on_request(work: Path) -> None:
 def test_tables_have_figures_intervals_and_numbers_of_trials(work: Path) -> None:
     result = agent(work, "score", "one")
     assert result.status == 0, result.err
-    assert "66.7% [20.8, 93.9] n=3" in result.out
-    assert "0.533 n=3" in result.out
+    assert " 66.7%  [20.8, 93.9]  3 " in result.out
+    assert " 0.533  3 " in result.out
     assert "infra" in result.out
     assert "\x1b" not in result.out
     assert "4 trials of 5 count" in result.out
     narrow = agent(work, "score", "one", COLUMNS="60")
-    assert "[20.8, 93.9] n=3" in narrow.out
+    assert "[20.8, 93.9]" in narrow.out
+    table = narrow.out.partition("Configurations\n")[2].partition("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= 60
+    assert table[0].split()[:4] == ["configuration", "trials", "tasks", "passed"]
+    assert "not shown in 60 columns: missing, infra, passed n, quality n, AMS n, gap" in " ".join(table)
 
 
 def test_one_trial_is_enough(work: Path) -> None:

@@ -1,4 +1,4 @@
-"""Finds the trials below a runs directory, and one trial by its directory or the beginning of its id.
+"""Finds the trials below a runs directory: all of them, one by the beginning of its id, or those that a pattern fits.
 
 A trial is a directory with an `events.jsonl`, packed or not. A runs directory holds batches, and a batch holds trials.
 """
@@ -6,8 +6,11 @@ A trial is a directory with an `events.jsonl`, packed or not. A runs directory h
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -18,6 +21,9 @@ from trajectories.reading.packed import record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, lacks_the_panel, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, PACKED, TrialFolder
+
+_PATTERN = re.compile(r"[*?\[]")
+"""A character that makes a pattern of a name."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,17 @@ class Listed:
 
 def trial_directories(runs: Path) -> list[Path]:
     """Return all trials below `runs`, newest first by the last write to their events."""
+    return newest_first(trial for batch in _folders(runs) for trial in _folders(batch))
+
+
+def newest_first(directories: Iterable[Path]) -> list[Path]:
+    """Return the directories that are trials, newest first by the last write to their events."""
     trials: list[tuple[float, Path]] = []
-    for batch in _folders(runs):
-        for trial in _folders(batch):
-            try:
-                trials.append((TrialFolder(trial).record.stat().st_mtime, trial))
-            except OSError:
-                continue
+    for directory in directories:
+        try:
+            trials.append((TrialFolder(directory).record.stat().st_mtime, directory))
+        except OSError:
+            continue
     return [path for _, path in sorted(trials, key=lambda item: (-item[0], str(item[1])))]
 
 
@@ -110,24 +120,59 @@ def find_trial(name: str, runs: Path) -> Path:
     raise RecordError(f"{name!r} fits {len(matches)} trials: {some}; write more of the id, or the directory")
 
 
-def directories_named(names: Iterable[str], runs: Path) -> tuple[list[Path], set[Path]]:
-    """Return the trials that are named, each by itself or through its batch, and those that were named by a batch.
+def directories_named(names: Sequence[str], runs: Path) -> tuple[list[Path], set[Path]]:
+    """Return the trials that are named, and those of them that were named together with others.
 
-    Raises: RecordError if a name is neither a trial nor a batch.
+    A name is a trial, a batch, a directory of batches, or a pattern (`*`, `?`, `[...]`) for ids of trials, names of
+    batches or `BATCH/ID`. No name at all stands for all trials below `runs`.
+
+    Raises: RecordError if a name is none of them, or there is no trial.
     """
-    trials: list[Path] = []
-    of_batches: set[Path] = set()
+    trials: list[Path] = [] if names else sorted(trial_directories(runs))
+    together = set(trials)
     for name in names:
         path = next((folder for folder in (Path(name), runs / name) if folder.is_dir()), Path(name))
         if path.is_dir() and not TrialFolder(path).is_trial():
-            batch = sorted(entry for entry in path.glob("*") if TrialFolder(entry).is_trial())
-            if not batch:
-                raise RecordError(f"{name}: neither a trial nor a batch (no {EVENTS} in it or in its folders)")
-            of_batches |= set(batch)
-            trials += batch
+            several = sorted(entry for entry in path.glob("*") if TrialFolder(entry).is_trial())
+            several = several or sorted(trial_directories(path))
+            if not several:
+                raise RecordError(
+                    f"{name}: neither a trial nor a batch (no {EVENTS} in it, in its folders or in theirs)"
+                )
+        elif not path.exists() and _PATTERN.search(name):
+            several = _matching(name, runs)
         else:
             trials.append(find_trial(name, runs))
-    return list(dict.fromkeys(trials)), of_batches
+            continue
+        together |= set(several)
+        trials += several
+    if not trials:
+        raise RecordError(f"no trials under {runs}; name the directory of your trials with --runs")
+    return list(dict.fromkeys(trials)), together
+
+
+def _matching(pattern: str, runs: Path) -> list[Path]:
+    """Return the trials whose id, batch or `BATCH/ID` the pattern fits.
+
+    Raises: RecordError if there is none, with the batches that there are.
+    """
+    plain = pattern.removeprefix(f"{runs}/").rstrip("/")
+    trials = sorted(trial_directories(runs))
+    matches = [
+        trial
+        for trial in trials
+        if any(
+            fnmatchcase(text, plain) for text in (trial.name, trial.parent.name, f"{trial.parent.name}/{trial.name}")
+        )
+    ]
+    if matches:
+        return matches
+    batches = Counter(trial.parent.name for trial in trials)
+    there = ", ".join(f"{batch} ({count})" for batch, count in batches.most_common(8)) + ", ..." * (len(batches) > 8)
+    raise RecordError(
+        f"{pattern!r} matches no trial and no batch below {runs}; the batches, with their numbers of trials: "
+        f"{there or 'none'}"
+    )
 
 
 def _folders(parent: Path) -> list[Path]:

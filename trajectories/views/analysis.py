@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from trajectories.analysis.aggregate import Analysis, Cell, row
 from trajectories.analysis.report import TrialAnalysis
 from trajectories.record.text import printable
+from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
 _COLUMNS = 4
 """Largest number of trials with a column each; more are shown as median and range."""
@@ -24,7 +24,8 @@ _CUT = 90
 def print_analysis(console: Console, analysis: Analysis) -> None:
     """Print the table of figures and, for few trials, the remarkable facts about each."""
     single = len(analysis.trials) <= _COLUMNS
-    console.print(_by_trial(analysis.trials) if single else _summary_of_all(analysis))
+    table = _by_trial(analysis.trials) if single else _summary_of_all(analysis)
+    table.print(console)
     for trial in analysis.trials if single else ():
         for line in _remarkable(trial):
             console.print(Text(printable(line)), soft_wrap=True)
@@ -32,27 +33,32 @@ def print_analysis(console: Console, analysis: Analysis) -> None:
         console.print(Text(printable(f"unreadable: {broken.problem}"), "red"), soft_wrap=True)
 
 
-def _by_trial(trials: Sequence[TrialAnalysis]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for trial in trials:
-        table.add_column(Text(printable(Path(trial.trial).name)), justify="right", overflow="fold")
-    rows = [row(trial) for trial in trials]
-    for name in rows[0]:
-        if name != "trial":
-            cells = (Text(printable(_cell(name, row_of_trial[name]))) for row_of_trial in rows)
-            table.add_row(name.replace("_", " "), *cells)
-    return table
+def _by_trial(trials: Sequence[TrialAnalysis]) -> TextTable:
+    """Return a table with a column for each trial; several ones are numbered, since their ids are long."""
+    ids = [Path(trial.trial).name for trial in trials]
+    headings = ids if len(ids) == 1 else [str(number) for number in range(1, len(ids) + 1)]
+    columns = [
+        TextColumn("", rank=ALWAYS, name="figure"),
+        *(TextColumn(heading, right=True, name=id) for heading, id in zip(headings, ids, strict=True)),
+    ]
+    figures = [row(trial) for trial in trials]
+    rows = [
+        (name.replace("_", " "), *(_cell(name, of_trial[name]) for of_trial in figures))
+        for name in figures[0]
+        if name != "trial"
+    ]
+    title = "" if len(ids) == 1 else "\n".join(f"{heading}: {id}" for heading, id in zip(headings, ids, strict=True))
+    return TextTable(columns, rows, printable(title))
 
 
-def _summary_of_all(analysis: Analysis) -> Table:
-    table = Table(box=None, pad_edge=False, title=f"{len(analysis.trials)} trials", title_justify="left")
-    for name in ("", "median", "mean", "min", "max", "known"):
-        table.add_column(name, justify="right" if name else "left")
+def _summary_of_all(analysis: Analysis) -> TextTable:
+    columns = [TextColumn("", rank=ALWAYS, name="figure")]
+    columns += [TextColumn(name, right=True) for name in ("median", "mean", "min", "max", "known")]
+    rows = []
     for name, spread in analysis.aggregate.spreads.items():
         cells = (_cell(name, value) for value in (spread.median, spread.mean, spread.min, spread.max))
-        table.add_row(name.replace("_", " "), *cells, str(spread.known))
-    return table
+        rows.append((name.replace("_", " "), *cells, str(spread.known)))
+    return TextTable(columns, rows, f"{len(analysis.trials)} trials")
 
 
 def _remarkable(trial: TrialAnalysis) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from trajectories.analysis.integrity.language import SubmissionLanguage
@@ -14,7 +13,13 @@ from trajectories.analysis.integrity.panels import Decision, Panel
 from trajectories.analysis.integrity.report import Agreement, IntegrityAnalysis, TrialIntegrity
 from trajectories.record.panel import KINDS, Kind
 from trajectories.record.text import printable, quantity
+from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
+_COLUMNS = (
+    TextColumn("trial", rank=ALWAYS),
+    *(TextColumn(kind.replace("_", " "), right=True) for kind in KINDS),
+    TextColumn("judges", right=True, rank=2),
+)
 _EVIDENCE = 100
 _REASON = 160
 """Number of characters of evidence and of a judge's reason that are shown."""
@@ -24,17 +29,7 @@ _LISTED = 20
 
 def print_integrity(console: Console, analysis: IntegrityAnalysis) -> None:
     """Print a row for each trial, then findings, votes and agreement."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("trial", overflow="fold")
-    for kind in KINDS:
-        table.add_column(kind.replace("_", " "), justify="right")
-    table.add_column("judges", justify="right")
-    for trial in analysis.trials:
-        panel = trial.panels[-1] if trial.panels else None
-        cells = (_cell(trial, panel, kind) for kind in KINDS)
-        judges = f"{panel.valid} of {panel.judges} valid" if panel else "-"
-        table.add_row(Text(printable(Path(trial.trial).name)), *cells, judges)
-    console.print(table)
+    TextTable(_COLUMNS, [_row(trial) for trial in analysis.trials]).print(console)
     for trial in analysis.trials:
         for line in _lines(trial):
             console.print(Text(printable(line)), soft_wrap=True)
@@ -46,13 +41,19 @@ def print_integrity(console: Console, analysis: IntegrityAnalysis) -> None:
         console.print(Text(printable(f"unreadable: {broken.problem}"), "red"), soft_wrap=True)
 
 
-def _cell(trial: TrialIntegrity, panel: Panel | None, kind: Kind) -> Text:
+def _row(trial: TrialIntegrity) -> list[str]:
+    panel = trial.panels[-1] if trial.panels else None
+    judges = f"{panel.valid} of {panel.judges} valid" if panel else "-"
+    return [Path(trial.trial).name, *(_cell(trial, panel, kind) for kind in KINDS), judges]
+
+
+def _cell(trial: TrialIntegrity, panel: Panel | None, kind: Kind) -> str:
     findings = [finding for finding in trial.findings if finding.kind == kind]
     hints = sum(not finding.sure for finding in findings)
     words = f"{len(findings)}" + (f" ({hints} hints)" if hints else "")
     if panel is not None:
         words += f", {_decided(panel.decisions[kind])}"
-    return Text(words, "red" if len(findings) > hints else "")
+    return words
 
 
 def _decided(decision: Decision) -> str:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from sys import intern
-
-from rich.cells import cell_len
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from trajectories.reading.runs import Listed
-from trajectories.record.text import printable
+from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
-_NAMES = ("trial", "task", "model", "exit", "steps", "cost", "time", "quality", "started", "fork of")
-_NUMBERS = ("steps", "cost", "time", "quality")
-_CUT = ("task", "model", "fork of")
-"""Columns that may be cut. An id stays whole, so that it can be copied."""
-_LEAST = 16
-"""Least width to which a column is cut."""
-_PART = 200
-"""Rows that are printed at a time."""
-_LEFT_OUT = ("fork of", "time", "task", "started", "model", "cost")
-"""Columns that are left out if the terminal is too narrow, in this order."""
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLUMNS = (
+    TextColumn("trial", rank=ALWAYS),
+    TextColumn("task", rank=7),
+    TextColumn("model", rank=5),
+    TextColumn("exit", rank=1),
+    TextColumn("steps", right=True, rank=3),
+    TextColumn("cost", right=True, rank=4),
+    TextColumn("time", right=True, rank=9),
+    TextColumn("quality", right=True, rank=2),
+    TextColumn("started", rank=6),
+    TextColumn("fork of", rank=10),
+)
 
 
 class Listing:
@@ -36,55 +38,14 @@ class Listing:
             if row.problem:
                 self.problems.append((row.directory, row.problem))
 
-    def tables(self, width: int) -> Iterator[Table]:
-        """Yield the parts of one table with the columns that fit into `width`.
-
-        Printed as a whole, 10,000 rows take 150 MB.
-        """
-        widths = {
-            name: max(map(cell_len, (name, *column)))
-            for name, column in zip(_NAMES, zip(*self.rows, strict=True), strict=True)
-            if name != "fork of" or any(column)
-        }
-        _fit(widths, width)
-        shown = [_NAMES.index(name) for name in widths]
-        for start in range(0, len(self.rows), _PART):
-            table = Table(box=None, pad_edge=False, show_header=start == 0)
-            for name, wide in widths.items():
-                table.add_column(
-                    name,
-                    justify="right" if name in _NUMBERS else "left",
-                    overflow="ellipsis" if name in _CUT else "fold",
-                    no_wrap=name != "trial",
-                    width=wide,
-                )
-            for row in self.rows[start : start + _PART]:
-                table.add_row(*(Text(row[index]) for index in shown))
-            yield table
-
-
-def _fit(widths: dict[str, int], width: int) -> None:
-    """Leave out columns and make others narrower until all fit."""
-    least = {name: min(wide, _LEAST) if name in _CUT else wide for name, wide in widths.items()}
-    for name in _LEFT_OUT:
-        if _total(least) > width and name in widths:
-            del least[name], widths[name]
-    spare = width - _total(least)
-    for name in _CUT:
-        if name in widths:
-            widths[name] = least[name] + min(widths[name] - least[name], max(0, spare))
-            spare -= widths[name] - least[name]
-    if spare < 0:
-        widths["trial"] = max(_LEAST, widths["trial"] + spare)
-
-
-def _total(widths: dict[str, int]) -> int:
-    return sum(widths.values()) + 2 * (len(widths) - 1)
+    def print(self, console: Console) -> None:
+        """Print the table, line by line."""
+        TextTable(_COLUMNS, self.rows).print(console)
 
 
 def _cells(row: Listed) -> Iterator[str]:
     """Return the cells of a row in the order of the columns."""
-    cells = dict.fromkeys(_NAMES, "") | {"trial": row.directory.name}
+    cells = dict.fromkeys((column.title for column in _COLUMNS), "") | {"trial": row.directory.name}
     summary = row.summary
     if summary is None:
         cells["exit"] = "unreadable"
@@ -104,4 +65,4 @@ def _cells(row: Listed) -> Iterator[str]:
             cells["quality"] = verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
         if summary.parent is not None:
             cells["fork of"] = f"{summary.parent.trial} at {summary.parent.step}"
-    return map(printable, cells.values())
+    return iter(cells.values())

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
-
 from trajectories.reading.summary import Summary
-from trajectories.record.text import printable
+from trajectories.views.tables import TextTable, facts_table
 
 
-def summary_table(summary: Summary) -> Table:
+def summary_table(summary: Summary) -> TextTable:
     """Return the table of a trial's figures, which `agent solve` shows last."""
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column()
     exit = f"{summary.exit.reason}: {summary.exit.cause}" if summary.exit else "not closed"
     if summary.exit and summary.exit.detail:
         exit += f" ({summary.exit.detail})"
@@ -29,9 +23,7 @@ def summary_table(summary: Summary) -> Table:
         ("cost", "none" if no_call else costs),
         ("time", f"{_seconds(summary.wall_s)}, {_seconds(summary.working_s)} of it working"),
     ]
-    for name, value in rows:
-        table.add_row(name, Text(printable(value), overflow="fold"))
-    return table
+    return facts_table(rows)
 
 
 def _tokens(count: int | None) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 from shlex import quote
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from trajectories.reading.verdict_report import failed_cases
 from trajectories.record.text import cut_middle, printable, quantity
 from trajectories.record.verdict import Case, SystemChange, Verdict
+from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
+_GROUPS = (TextColumn("group", rank=ALWAYS), TextColumn("passed", right=True), TextColumn("total", right=True))
 _NOTE = 600
 """Number of characters of a note that are shown."""
 _EXAMPLES = 5
@@ -36,13 +37,8 @@ def print_verdict(console: Console, verdict: Verdict, *, logs: Path | None = Non
         return
     word = "passed" if verdict.passed else "not passed"
     console.print(Text(f"verdict: {word}, quality {verdict.quality:.3f}", "bold"))
-    table = Table(box=None, pad_edge=False)
-    table.add_column("group")
-    table.add_column("passed", justify="right")
-    table.add_column("total", justify="right")
-    for name, group in verdict.groups.items():
-        table.add_row(Text(printable(name)), str(group.passed), str(group.total))
-    console.print(table)
+    groups = [(name, str(group.passed), str(group.total)) for name, group in verdict.groups.items()]
+    TextTable(_GROUPS, groups).print(console)
     _print_failures(console, failed_cases(verdict))
     _print_notes(console, verdict)
     _print_places(console, verdict, logs, trial)

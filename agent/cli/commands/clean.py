@@ -56,9 +56,9 @@ def _fact(leftover: Leftover) -> dict[str, Any]:
 
 
 def _print(cleaned: Cleaned, dry_run: bool) -> None:
-    from rich.table import Table
-
     from agent.cli.output import stdout
+    from agent.cli.tables import print_table
+    from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
     rows = [(leftover, "would be removed" if dry_run else "removed") for leftover in cleaned.removed]
     rows += [(leftover, "kept (--kept removes it)") for leftover in cleaned.kept]
@@ -67,11 +67,26 @@ def _print(cleaned: Cleaned, dry_run: bool) -> None:
     if not rows:
         stdout().print("nothing was left behind")
         return
-    table = Table("kind", "name", "size", "owner", "age", "outcome", box=None, pad_edge=False)
-    for leftover, outcome in rows:
-        owner = f"process {leftover.owner.pid}" if leftover.owner else "nobody"
-        table.add_row(leftover.kind, leftover.name, _size(leftover.bytes), owner, _age(leftover.age_s), outcome)
-    stdout().print(table)
+    columns = (
+        TextColumn("kind", rank=2),
+        TextColumn("name", rank=ALWAYS),
+        TextColumn("size", right=True, rank=4),
+        TextColumn("owner", rank=5),
+        TextColumn("age", right=True, rank=3),
+        TextColumn("outcome"),
+    )
+    cells = [
+        (
+            leftover.kind,
+            leftover.name,
+            _size(leftover.bytes),
+            f"process {leftover.owner.pid}" if leftover.owner else "nobody",
+            _age(leftover.age_s),
+            outcome,
+        )
+        for leftover, outcome in rows
+    ]
+    print_table(TextTable(columns, cells))
     for leftover in cleaned.unknown:
         stdout().print(f"{leftover.name}: {leftover.why}", soft_wrap=True)
 

@@ -33,9 +33,11 @@ def doctor(
 
     With a trial, list its commands that may not reproduce instead.
     """
-    from agent.cli.output import emit_json, readable, stdout
+    from agent.cli.output import emit_json, readable
+    from agent.cli.tables import print_table
     from agent.config import runs_dir
     from agent.doctor import examine
+    from trajectories.views.tables import facts_table
 
     if trial is not None:
         _trial(trial, runs_dir(runs), as_json=json)
@@ -44,13 +46,11 @@ def doctor(
     if json:
         emit_json(facts)
         return
-    console = stdout()
-    for kind, state in facts.pop("environments").items():
-        console.print(f"{kind:16} {_state(**state)}", soft_wrap=True)
+    rows = [(kind, _state(**state)) for kind, state in facts.pop("environments").items()]
     if facts["leftovers"]:
         facts["leftovers"] = f"{facts['leftovers']} of ended processes; agent clean removes them"
-    for name, value in facts.items():
-        console.print(f"{name:16} {readable(value)}", soft_wrap=True)
+    rows += [(name, readable(value)) for name, value in facts.items()]
+    print_table(facts_table(rows))
 
 
 def _state(*, works: bool, answers: bool, trouble: str | None) -> str:
@@ -60,7 +60,8 @@ def _state(*, works: bool, answers: bool, trouble: str | None) -> str:
 
 
 def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
-    from agent.cli.output import emit_json, stdout
+    from agent.cli.output import emit_json
+    from agent.cli.tables import print_table
     from trajectories.comparison.repeatability import report
     from trajectories.reading.runs import find_trial
 
@@ -71,5 +72,5 @@ def _trial(trial: str, runs: Path, *, as_json: bool) -> None:
     from trajectories.views.repeatability import findings_table
 
     if repeatability.findings:
-        stdout().print(findings_table(repeatability))
+        print_table(findings_table(repeatability))
     typer.echo(repeatability.line, err=not repeatability.findings)

@@ -13,8 +13,8 @@ app = command_group("List models with their prices and keys.")
 @app.command("list", cls=HelpedCommand)
 def list_models(json: JsonOption = False) -> None:
     """List the aliases of models, their prices, and whether a key is set."""
-    from agent.cli.output import emit_json, stdout
-    from agent.cli.tables import rows_table
+    from agent.cli.output import emit_json
+    from agent.cli.tables import print_table, rows_table
     from agent.models.choose import FREE_MODELS
     from agent.models.listing import model_rows
 
@@ -22,7 +22,8 @@ def list_models(json: JsonOption = False) -> None:
     if json:
         emit_json({"models": rows, "free": FREE_MODELS})
         return
-    stdout().print(rows_table(rows, text=("alias", "model", "key")))
+    columns = ("alias", "model", "input", "cache_read", "output", "key")
+    print_table(rows_table(columns, rows, text=("alias", "model", "key"), first_out=("cache_read", "model")))
     typer.echo("prices in US dollars per million tokens", err=True)
     free = "; ".join(f"{name}: {description}" for name, description in FREE_MODELS.items())
     typer.echo(f"also, at no cost: {free}", err=True)

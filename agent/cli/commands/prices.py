@@ -23,6 +23,7 @@ _MODELS = Annotated[
 ]
 
 _TEXT_COLUMNS = ("name", "model", "source", "problem", "date", "rate", "tier", "sha256")
+_FIRST_OUT = ("sha256", "source", "tier")
 
 
 @app.command("list", cls=HelpedCommand)
@@ -42,8 +43,8 @@ def list_prices(
     """List all price tables, or the rates in one of them."""
     from dataclasses import asdict
 
-    from agent.cli.output import emit_json, stdout
-    from agent.cli.tables import rows_table
+    from agent.cli.output import emit_json
+    from agent.cli.tables import print_table, rows_table
     from agent.errors import UserError
     from agent.reports.price_tables import list_tables, price_lines
 
@@ -61,7 +62,8 @@ def list_prices(
     if json:
         emit_json(content)
         return
-    stdout().print(rows_table(shown, text=_TEXT_COLUMNS, unbroken=("name", "model"), missing=""))
+    columns = tuple(shown[0]) if shown else ()
+    print_table(rows_table(columns, shown, text=_TEXT_COLUMNS, first_out=_FIRST_OUT, missing=""))
     if name is not None:
         typer.echo("US dollars per million tokens; above: rates for prompts with more tokens than this", err=True)
 
@@ -144,22 +146,21 @@ def diff(
     """Compare two tables: models that were added or removed, rates that changed."""
     from dataclasses import asdict
 
-    from agent.cli.output import emit_json, stdout
-    from agent.cli.tables import rows_table
+    from agent.cli.output import emit_json
+    from agent.cli.tables import print_table, rows_table
     from agent.reports.price_tables import compare
-    from trajectories.record.text import quantity
+    from trajectories.record.text import printable, quantity
 
     difference = compare(old, new)
     if json:
         emit_json(asdict(difference))
         return
-    console = stdout()
     for mark, models in (("+", difference.added), ("-", difference.removed)):
         for model in models:
-            console.print(f"{mark} {model}")
+            typer.echo(printable(f"{mark} {model}"))
     if difference.changed:
         rows = [asdict(change) for change in difference.changed]
-        console.print(rows_table(rows, text=_TEXT_COLUMNS, unbroken=("name", "model")))
+        print_table(rows_table(tuple(rows[0]), rows, text=_TEXT_COLUMNS))
     typer.echo(
         f"{len(difference.added)} added, {len(difference.removed)} removed, {len(difference.changed)} rates changed, "
         f"{quantity(difference.same, 'model')} the same; US dollars per million tokens",

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import PlotFormatOption, PlotsOption, QuietOption, RunsOption, TrialsArgument
+from agent.cli.options import (
+    BenchmarkFilterOption,
+    LabelFilterOption,
+    LimitOption,
+    ModelFilterOption,
+    PlotFormatOption,
+    PlotsOption,
+    QuietOption,
+    RunsOption,
+    SelectedTrialsArgument,
+    SinceOption,
+    TaskFilterOption,
+)
 from scoring.choices import (
     AttemptRule,
     CostKind,
@@ -18,9 +31,18 @@ from scoring.choices import (
     UnreadableRule,
 )
 
+if TYPE_CHECKING:
+    from agent.reports.inputs import Inputs
+
 
 def score(
-    trials: TrialsArgument,
+    trials: SelectedTrialsArgument = None,
+    task: TaskFilterOption = None,
+    model: ModelFilterOption = None,
+    benchmark: BenchmarkFilterOption = None,
+    label: LabelFilterOption = None,
+    since: SinceOption = None,
+    limit: LimitOption = None,
     prices: Annotated[
         list[str] | None,
         typer.Option(
@@ -124,15 +146,21 @@ def score(
     runs: RunsOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole report as one JSON object.")] = False,
     quiet: QuietOption = False,
-) -> None:
+) -> int:
     """Score trials from their records.
 
-    The report has pass rates, AMS, costs, intervals and comparisons.
+    The report has pass rates, AMS, costs, intervals and comparisons. Trials of several benchmarks make several reports.
     """
     from agent.cli.output import emit_json, progress_lines, stdout
+    from agent.cli.selecting import trial_filter
     from agent.config import runs_dir
+    from agent.errors import UserError
     from agent.reports.files import Files
+    from agent.reports.inputs import read_inputs
     from agent.reports.score import Choices, score_trials
+    from scoring.output.terminal import print_report
+    from trajectories.errors import RecordError
+    from trajectories.record.text import printable
 
     choices = Choices(
         prices=tuple(prices or ()),
@@ -152,14 +180,40 @@ def score(
         seed=seed,
         replicates=replicates,
     )
+    wanted = trial_filter(task=task, model=model, benchmark=benchmark, label=label, since=since, limit=limit)
     files = Files(tuple(output or ()), table, plots, tuple(format or ()))
     files.check()
-    scored = score_trials(trials, runs_dir(runs), choices, progress_lines(quiet=quiet))
-    for path in files.write(scored):
-        typer.echo(path, err=True)
-    if json:
-        emit_json(scored.report)
-        return
-    from scoring.output.terminal import print_report
+    runs = runs_dir(runs, must_exist=not trials)
+    inputs = read_inputs(trials or (), runs, unreadable, wanted)
+    _check_number(inputs, [*["--json"] * json, *files.options(), *choices.of_one_benchmark()])
+    status = 0
+    for number, of_one in enumerate(inputs):
+        try:
+            scored = score_trials(of_one, runs, choices, progress_lines(quiet=quiet))
+        except (RecordError, UserError) as error:
+            if len(inputs) == 1:
+                raise
+            typer.echo(printable(f"agent: {of_one.benchmark}: {' '.join(str(error).split())}"), err=True)
+            status = 2
+            continue
+        for path in files.write(scored):
+            typer.echo(path, err=True)
+        if json:
+            emit_json(scored.report)
+            continue
+        typer.echo("\n" * bool(number), nl=False)
+        print_report(stdout(), scored.report)
+    return status
 
-    print_report(stdout(), scored.report)
+
+def _check_number(inputs: Sequence[Inputs], options: Sequence[str]) -> None:
+    """Check that the trials are of one benchmark, if options apply to one only.
+
+    Raises: UserError.
+    """
+    from agent.errors import UserError
+    from trajectories.record.text import quantity
+
+    if len(inputs) > 1 and options:
+        there = ", ".join(f"{of_one.benchmark} ({quantity(len(of_one.rows), 'trial')})" for of_one in inputs)
+        raise UserError(f"{options[0]} needs trials of one benchmark; choose it with --benchmark NAME: {there}")

@@ -134,7 +134,7 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
             for event in part:
                 view.show(event)
             summary = current_summary(directory)
-        console.print(summary_table(summary))
+        summary_table(summary).print(console)
         root, member = family(directory)
         if root.children:
             console.print(family_tree(root, member))

@@ -13,6 +13,9 @@ from scoring.choices import Tier
 
 app = command_group("List and show tasks.")
 
+_TEXT_COLUMNS = ("id", "title", "kind", "repository", "language", "environments", "difficulty")
+_FIRST_OUT = ("environments", "repository", "title", "kind")
+
 
 @app.command("list", cls=HelpedCommand)
 def list_tasks(
@@ -44,7 +47,7 @@ def list_tasks(
 ) -> None:
     """List the tasks of all benchmarks."""
     from agent.cli.output import emit_json
-    from agent.cli.tables import plain_table
+    from agent.cli.tables import print_table, rows_table
     from agent.errors import UserError
     from benchmarks.task.registry import task_lists
     from benchmarks.task.task import TaskError
@@ -59,7 +62,8 @@ def list_tasks(
     if not lists:
         typer.echo(f"no task matches; {_wider(benchmark, tier)}", err=True)
     for number, tasks in enumerate(lists):
-        typer.echo("\n" * bool(number) + plain_table(tasks.columns, tasks.rows))
+        typer.echo("\n" * bool(number), nl=False)
+        print_table(rows_table(tasks.columns, tasks.rows, text=_TEXT_COLUMNS, first_out=_FIRST_OUT, missing=""))
 
 
 @app.command("show", cls=HelpedCommand)
