@@ -50,6 +50,8 @@ class TrialRow:
     plan: bool = False
     turn: int | None = None
     attempt: int = 1
+    trial_label: str | None = None
+    """Label that the user gave to the trial."""
     tier: str | None = None
     facts: Mapping[str, str] = field(default_factory=lambda: _NO_FACTS)
     """Facts about the task that a caller knows (lines, dependencies, difficulty, language)."""
@@ -150,6 +152,11 @@ def rows_of(trials: Iterable[Listed], *, cost: CostKind = CostKind.COMPUTED) -> 
     return rows, unreadable
 
 
+def benchmark_of(summary: Summary) -> str:
+    """Return the benchmark in whose score a trial belongs."""
+    return scored_benchmark(summary.entry.benchmark, summary.task)
+
+
 def with_cost(row: TrialRow, kind: CostKind) -> TrialRow:
     """Return the row with the cost of this kind as its `cost_usd`."""
     return replace(row, cost_usd=_cost(row, kind))
@@ -196,7 +203,8 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         trial=entry.id or directory.name,
         directory=str(directory),
         batch=directory.parent.name,
-        benchmark=scored_benchmark(entry.benchmark, summary.task),
+        benchmark=benchmark_of(summary),
+        trial_label=summary.label,
         task=summary.task,
         model_asked=summary.model,
         model=entry.model,

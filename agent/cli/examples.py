@@ -42,6 +42,8 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "trials": (
         ("list all trials", "agent trials"),
+        ("list those of one model of the last two days", "agent trials --model opus --since 2d"),
+        ("list the newest five of a task", "agent trials --task ledger --limit 5"),
         ("list those in another directory", "agent trials --runs studies/june"),
     ),
     "show": (
@@ -57,6 +59,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "score": (
         ("score all trials of a folder", "agent score runs/single"),
+        ("score the trials of one benchmark", "agent score --benchmark demo --since 2026-11-01"),
         ("write the report as a page of Markdown", "agent score single --output report.md"),
     ),
     "analyze": (

@@ -49,7 +49,7 @@ TaskFilterOption = Annotated[
     typer.Option(
         "--task",
         metavar="PATTERN",
-        help="Only trials of this task, such as ledger or 'jq*'; repeatable.",
+        help="Select trials of this task, such as ledger or 'jq*'; repeatable.",
         autocompletion=completion.tasks,
         rich_help_panel=SELECTION,
     ),
@@ -60,7 +60,7 @@ ModelFilterOption = Annotated[
     typer.Option(
         "--model",
         metavar="PATTERN",
-        help="Only trials of this model, such as opus or 'gpt-*'; repeatable.",
+        help="Select trials of this model, such as opus or 'gpt-*'; repeatable.",
         autocompletion=completion.aliases,
         rich_help_panel=SELECTION,
     ),
@@ -71,7 +71,7 @@ BenchmarkFilterOption = Annotated[
     typer.Option(
         "--benchmark",
         metavar="NAME",
-        help="Only trials of this benchmark; repeatable.",
+        help="Select trials of this benchmark; repeatable.",
         autocompletion=completion.benchmarks,
         rich_help_panel=SELECTION,
     ),
@@ -82,7 +82,7 @@ LabelFilterOption = Annotated[
     typer.Option(
         "--label",
         metavar="PATTERN",
-        help="Only trials with this label of agent solve; repeatable.",
+        help="Select trials with this label of agent solve; repeatable.",
         rich_help_panel=SELECTION,
     ),
 ]
@@ -91,14 +91,14 @@ SinceOption = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Only trials begun since a date (2026-11-01) or time (2026-11-01T09:00Z), or in the last 2d, 3h or 45m.",
+        help="Select trials begun since a date (2026-11-01) or time (2026-11-01T09:00Z), or in the last 2d, 3h or 45m.",
         rich_help_panel=SELECTION,
     ),
 ]
 
 LimitOption = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Only the newest N of these trials.", rich_help_panel=SELECTION),
+    typer.Option(min=1, metavar="N", help="Take the newest N of the selected trials.", rich_help_panel=SELECTION),
 ]
 
 RunsOption = Annotated[

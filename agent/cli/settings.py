@@ -12,7 +12,10 @@ from agent.errors import UserError
 from agent.trial.options import LimitChanges, OptionChanges, Options
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
+from trajectories.reading.runs import batch_folder
 
+_LONGEST_LABEL = 100
+"""Largest number of characters of a label."""
 Number = TypeVar("Number", int, float)
 
 
@@ -30,6 +33,8 @@ def parse_options(
     keep: bool,
     evaluate: bool,
     runs: Path | None,
+    batch: str | None,
+    label: str | None,
 ) -> Options:
     """Return the options of `agent solve`; those in `typed` that are not set come from the user's defaults.
 
@@ -57,6 +62,8 @@ def parse_options(
         prices=chosen.prices,
         evaluate=evaluate,
         runs=runs_dir(runs),
+        batch=_batch(runs_dir(runs), batch),
+        label=_label(label),
         **limits(chosen),
     )
 
@@ -111,6 +118,23 @@ def environment_kind(env: str | None) -> Kind | None:
         if env == kind:
             return kind
     raise UserError(f"--env {env!r} is not one of {', '.join(KINDS)}")
+
+
+def _batch(runs: Path, typed: str | None) -> str:
+    from trajectories.record.layout import TrialFolder
+
+    if typed is None:
+        return Options.batch
+    folder = batch_folder(runs, typed)
+    if TrialFolder(folder).is_trial() or (folder.exists() and not folder.is_dir()):
+        raise UserError(f"--batch {typed}: {folder} is not a folder of trials; choose another name")
+    return typed
+
+
+def _label(typed: str | None) -> str | None:
+    if typed is not None and not (typed.strip() and typed.isprintable() and len(typed) <= _LONGEST_LABEL):
+        raise UserError(f"--label {typed!r}: write one line of 1 to {_LONGEST_LABEL} printable characters")
+    return typed
 
 
 def _shell(typed: str | None) -> Shell:

@@ -12,7 +12,7 @@ from scoring.choices import UnreadableRule
 from scoring.errors import ScoringError
 from scoring.families.defaults import published_tiers
 from scoring.report import UnreadableTrial
-from scoring.rows import TrialRow, Unreadable, rows_of
+from scoring.rows import TrialRow, Unreadable, benchmark_of, rows_of
 from scoring.statistics.denominators import Denominator, denominator
 from trajectories.reading.runs import directories_named, listed, newest_first
 from trajectories.reading.selection import EVERY, Selection, TrialFilter
@@ -60,7 +60,7 @@ def read_trials(
     a batch and `unreadable` excludes it; and if no trial is selected.
     """
     directories, of_batches = directories_named(names, runs)
-    selection = Selection(wanted)
+    selection = Selection(wanted, benchmark_of)
     in_order = newest_first(directories) if wanted.limit is not None else directories
     rows, broken = rows_of(selection.of(map(listed, in_order)))
     broken += [Unreadable(trial.directory, trial.problem) for trial in selection.unreadable]

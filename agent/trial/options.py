@@ -42,6 +42,9 @@ class Options:
     evaluate: bool = True
     runs: Path = Path("runs")
     batch: str = "single"
+    """Folder below `runs` into which the trial is written."""
+    label: str | None = None
+    """Name for the trial, to find it again; never part of its identity."""
 
     def recorded(self) -> dict[str, Any]:
         """Return the options that are set, as JSON with absolute paths.
@@ -51,7 +54,7 @@ class Options:
         options = {
             key: value
             for key, value in asdict(self).items()
-            if value not in (None, {}, ()) and key not in ("runs", "batch", "keep", "plan")
+            if value not in (None, {}, ()) and key not in ("runs", "batch", "label", "keep", "plan")
         }
         if self.workspace is not None:
             options["workspace"] = str(self.workspace.resolve())

@@ -67,6 +67,7 @@ class Order:
             versions={**_versions(), **model.versions},
             prices=self.prices.ref(model.ref.name) if model.free is None else None,
             options=self.options.recorded(),
+            label=self.options.label,
         )
 
     @property

@@ -71,7 +71,7 @@ def test_an_exchange_rate_of_zero_in_an_edited_snapshot_is_reported(work: Path) 
     [
         (("empty",), "empty: neither a trial nor a batch"),
         (("nothing",), "no trial 'nothing'"),
-        (("one", "other"), "score one benchmark at a time"),
+        (("one", "other", "--json"), "--json needs trials of one benchmark; choose it with --benchmark NAME: "),
         (("odd",), "unknown tier 'silly'"),
         (("one", "--prices", "none"), "--prices none: there is no snapshot of that name"),
         (("one", "--profile", "none"), "--profile none: there is no profile of that name"),

@@ -12,6 +12,7 @@ from agent.cli.selecting import moment
 from agent.errors import UserError
 from tests.records.compared import ReadOnlyResult, read_only
 from tests.scoring.records import record
+from tests.solve.command import agent
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -155,3 +156,48 @@ def test_an_unreadable_trial_is_not_selected_away(tmp_path: Path) -> None:
     assert json.loads(excluded.out)["counts"]["counted"] == 1
     listed = read_only("trials", "--runs", str(tmp_path / "runs"), "--task", "ledger")
     assert "1 unreadable trial left out" in listed.err
+
+
+def test_a_label_and_a_batch_are_no_part_of_an_identity(tmp_path: Path) -> None:
+    (tmp_path / "start").mkdir()
+    adhoc = ("--instruction", "Say hello.", "--workspace", "start", "--env", "local", "--model", "nop", "--json")
+    plain = agent(tmp_path, "solve", *adhoc)
+    assert plain.status == 0, plain.err
+    named = agent(tmp_path, "solve", *adhoc, "--batch", "june", "--label", "second try")
+    assert named.status == 0, named.err
+    assert named.trial.parent == tmp_path / "runs" / "june"
+    assert (plain.json["label"], named.json["label"]) == (None, "second try")
+    assert plain.events[0].identity == named.events[0].identity
+    assert plain.json["entry"]["setup"] == named.json["entry"]["setup"]
+    assert trials(tmp_path / "runs", "--label", "second*") == [named.trial.name]
+    fork = agent(tmp_path, "show", str(named.trial), "--json")
+    assert fork.json["label"] == "second try"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("--label", ""), "--label '': write one line of 1 to 100 printable characters"),
+        (("--label", "a\nb"), r"--label 'a\nb': write one line"),
+        (("--label", "x" * 101), "write one line of 1 to 100"),
+        (("--batch", "a/b"), "'a/b' cannot name a batch"),
+        (("--batch", ".pool"), "'.pool' cannot name a batch"),
+        (("--batch", "mixed/../x"), "cannot name a batch"),
+    ],
+)
+def test_a_bad_label_or_batch_is_the_users_error(tmp_path: Path, argv: tuple[str, ...], message: str) -> None:
+    result = read_only("solve", "--task", "demo/ledger", "--model", "nop", "--runs", str(tmp_path), "--dry-run", *argv)
+    assert (result.status, result.out) == (2, b"")
+    assert message in result.err
+
+
+def test_a_trial_or_a_file_is_no_batch(tmp_path: Path) -> None:
+    record(tmp_path, "ledger")
+    (tmp_path / "notes").touch()
+    for name in ("ledger.m.1", "notes"):
+        result = read_only(
+            *("solve", "--task", "demo/ledger", "--model", "nop", "--runs", str(tmp_path), "--dry-run"),
+            *("--batch", name),
+        )
+        assert result.status == 2
+        assert f"--batch {name}: {tmp_path / name} is not a folder of trials" in result.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -64,8 +64,12 @@ def fits(pattern: str, name: str) -> bool:
 class Selection:
     """Selects trials one at a time, and remembers what there was: a message for a selection that matches nothing."""
 
-    def __init__(self, wanted: TrialFilter) -> None:
+    def __init__(
+        self, wanted: TrialFilter, benchmark: Callable[[Summary], str] = lambda summary: summary.entry.benchmark
+    ) -> None:
+        """`benchmark` returns the benchmark that a trial belongs to."""
         self._wanted = wanted
+        self._benchmark = benchmark
         self._patterns = wanted.patterns
         self._every: dict[str, Counter[str]] = {name: Counter() for name in self._patterns}
         """By property, the values of all trials."""
@@ -96,7 +100,12 @@ class Selection:
                     return
 
     def _meets(self, summary: Summary) -> bool:
-        names = _names(summary)
+        names = {
+            "task": (summary.task,),
+            "model": (summary.model, summary.entry.model),  # the first one is shown in messages
+            "benchmark": (self._benchmark(summary),),
+            "label": () if summary.label is None else (summary.label,),
+        }
         failed = {
             name
             for name, patterns in self._patterns.items()
@@ -124,16 +133,6 @@ class Selection:
             if values:
                 return f"{asked}; with the other conditions {_there_are(name, values)}"
         return f"{asked}, although each of them matches some trials"
-
-
-def _names(summary: Summary) -> Mapping[str, tuple[str, ...]]:
-    """Return the values that patterns are compared with, by property; the first one is shown in messages."""
-    return {
-        "task": (summary.task,),
-        "model": (summary.model, summary.entry.model),
-        "benchmark": (summary.entry.benchmark,),
-        "label": (),
-    }
 
 
 def _there_are(name: str, values: Counter[str]) -> str:

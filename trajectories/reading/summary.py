@@ -85,6 +85,8 @@ class Summary(BaseModel):
     """Directory of the trial."""
     task: str
     """Id of the task."""
+    label: str | None = None
+    """Label that the user gave to the trial."""
     variant: str | None = None
     """Variants of the task, joined with `+`. None is the task as its benchmark defines it."""
     model: str
@@ -175,6 +177,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         trial=str(directory),
         task=start.task.id,
         model=start.model.asked,
+        label=start.label,
         variant=start.variant,
         attempt=start.attempt,
         environment=start.environment,

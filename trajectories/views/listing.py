@@ -17,6 +17,7 @@ _COLUMNS = (
     TextColumn("trial", rank=ALWAYS),
     TextColumn("task", rank=7),
     TextColumn("model", rank=5),
+    TextColumn("label", rank=8),
     TextColumn("exit", rank=1),
     TextColumn("steps", right=True, rank=3),
     TextColumn("cost", right=True, rank=4),
@@ -55,6 +56,7 @@ def _cells(row: Listed) -> Iterator[str]:
         cells |= {
             "task": summary.task,
             "model": summary.model,
+            "label": summary.label or "",
             "exit": summary.exit.cause if summary.exit else "not closed",
             "steps": str(summary.steps),
             "cost": "unknown" if cost is None else f"${cost:.2f}",

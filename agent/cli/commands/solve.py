@@ -120,6 +120,22 @@ def solve(
         typer.Option("--dry-run", help="Resolve and check all options, and start nothing.", rich_help_panel=OUTPUT),
     ] = False,
     runs: RunsOption = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Folder below --runs into which the trials are written [single].",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Name for the trials, for agent trials --label; it does not change what they are [none].",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -161,6 +177,8 @@ def solve(
         keep=keep,
         evaluate=not no_evaluate,
         runs=runs,
+        batch=batch,
+        label=label,
     )
     if dry_run:
         _dry_run(options, as_json=json)

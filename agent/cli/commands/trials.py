@@ -32,6 +32,7 @@ def trials(
     from agent.cli.output import emit_json_list, stdout
     from agent.cli.selecting import trial_filter
     from agent.config import runs_dir
+    from scoring.rows import benchmark_of
     from trajectories.reading.runs import directories_named, listed, newest_first, trial_directories
     from trajectories.reading.selection import Selection
     from trajectories.record.text import printable, quantity
@@ -39,7 +40,7 @@ def trials(
     wanted = trial_filter(task=task, model=model, benchmark=benchmark, label=label, since=since, limit=limit)
     runs = runs_dir(runs, must_exist=runs is not None)
     directories = newest_first(directories_named(trials, runs)[0]) if trials else trial_directories(runs)
-    selection = Selection(wanted)
+    selection = Selection(wanted, benchmark_of)
     rows = selection.of(map(listed, directories))  # one at a time: all summaries of a large study need much memory
     if json:
         emit_json_list(
