@@ -49,6 +49,7 @@ class TrialRow:
     variant: str | None = None
     plan: bool = False
     turn: int | None = None
+    mode: str = "base"
     attempt: int = 1
     trial_label: str | None = None
     """Label that the user gave to the trial."""
@@ -216,6 +217,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         variant=entry.variant,
         plan=entry.plan,
         turn=entry.turn,
+        mode=entry.mode,
         attempt=summary.attempt,
         tier=entry.tier,
         started=summary.started,

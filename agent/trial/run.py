@@ -29,7 +29,8 @@ from trajectories.interrupts import interruptible
 from trajectories.reading.summary import Summary
 from trajectories.record.events import Exited
 from trajectories.record.exits import Exit
-from trajectories.record.identity import configuration_hash, sha256_of
+from trajectories.record.identity import configuration_hash, identity_of
+from trajectories.record.modes import mode_of
 from trajectories.writing.claim import claim_directory
 from trajectories.writing.recorder import Observer, Recorder
 
@@ -43,8 +44,9 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
     configuration = configuration_hash(first)
     model = first.model.name if ":" in first.model.asked else first.model.asked  # a path does not fit into a name
     directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
-    identity = sha256_of([configuration, attempt])
-    first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "identity": identity})
+    mode = mode_of(chain=first.turn is not None, plan=first.plan is not None)
+    first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "mode": mode})
+    first = first.model_copy(update={"identity": identity_of(first)})
     with locked_record(directory) as record:
         try:
             with record.recorder(after=None, observer=observer) as recorder:

@@ -11,15 +11,15 @@ from scoring.families import clitool, longcli, longcli_modes
 from scoring.report import LongCliRow, ModesRow, SuiteRow
 from scoring.rows import TrialRow
 from scoring.selection import latest_completed
+from trajectories.record.modes import BASE
 
 Members = Mapping[str, Sequence[TrialRow]]
 """By setup, its trials."""
 
 
 def mode_rows(rows: Sequence[TrialRow]) -> list[ModesRow]:
-    """Return a line for each mode, model and harness, if a trial records a turn, a plan, or a variant that names a
-    mode."""
-    if not any(row.turn or row.plan or longcli_modes.mode_of(row) in longcli_modes.MODES[1:] for row in rows):
+    """Return a line for each mode, model and harness, if a trial has another mode than `base`."""
+    if all(row.mode == BASE for row in rows):
         return []
     pairs = sorted({(row.model, row.harness) for row in rows})
     return [

@@ -12,7 +12,6 @@ from scoring.families.longcli import Turn, mean_over_tasks, minutes, turns_by_ta
 from scoring.rows import TrialRow
 
 MODES = ("base", "self-correction", "plan", "interactive", "plan-and-interactive")
-_PARTS = ("self-correction", "plan", "interactive")
 
 
 class Mode(BaseModel):
@@ -30,25 +29,14 @@ class Mode(BaseModel):
     """Mean number per task; None in modes without a person."""
 
 
-def mode_of(row: TrialRow, *, turns: int = 1) -> str:
-    """Return the mode of a trial, from its variant, its plan and the number of turns of its configuration."""
-    parts = {part for part in (row.variant or "").split("+") if part}
-    if row.plan:
-        parts.add("plan")
-    if turns > 1:
-        parts.add("self-correction")
-    ordered = [part for part in _PARTS if part in parts] + sorted(parts.difference(_PARTS))
-    return "-and-".join(ordered) or "base"
-
-
 def modes(rows: Sequence[TrialRow]) -> list[Mode]:
-    """Return Table 4 for trials of one harness and model, the modes of the paper first."""
-    turns: defaultdict[str, int] = defaultdict(int)
-    for row in rows:
-        turns[row.setup] = max(turns[row.setup], row.turn or 1)
+    """Return Table 4 for trials of one harness and model, the modes of the paper first.
+
+    A variant of the benchmark makes a line of its own.
+    """
     members: defaultdict[str, list[TrialRow]] = defaultdict(list)
     for row in rows:
-        members[mode_of(row, turns=turns[row.setup])].append(row)
+        members[" +".join((row.mode, *filter(None, (row.variant or "").split("+"))))].append(row)
     places = {name: place for place, name in enumerate(MODES)}
     names = sorted(members, key=lambda name: (places.get(name, len(MODES)), name))
     return [_mode(name, turns_of(members[name])) for name in names]

@@ -96,6 +96,7 @@ EXEMPT = {
     "TextRef.sha256": HASH,
     "TrialStarted.environment_spec": COMPARED,
     "TrialStarted.identity": HASH,
+    "TrialStarted.mode": OURS,
     "TrialStarted.schema_version": OURS,
     "TrialStarted.tier": COMPARED,
     "TrialStarted.trial": LOOKED_UP,

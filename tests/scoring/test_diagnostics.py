@@ -127,18 +127,16 @@ def test_a_turn_shows_its_own_state_and_differences() -> None:
     assert apart == [(1, 2, 1, 0.5), (2, 3, -1, -0.25), (1, 3, 0, 0.25)]
 
 
-def test_a_mode_follows_from_variant_plan_and_turns() -> None:
-    assert longcli_modes.mode_of(trial("a")) == "base"
-    assert longcli_modes.mode_of(trial("a", plan=True)) == "plan"
-    assert longcli_modes.mode_of(trial("a", variant="interactive", plan=True)) == "plan-and-interactive"
-    assert longcli_modes.mode_of(trial("a"), turns=3) == "self-correction"
-    assert longcli_modes.mode_of(trial("a", variant="no-docs")) == "no-docs"
+def test_table_4_has_a_line_for_each_mode_and_each_variant_of_the_benchmark() -> None:
+    rows = [trial("a"), trial("a", "s", mode="plan"), trial("a", "t", mode="plan", variant="no-docs")]
+    assert [mode.mode for mode in longcli_modes.modes(rows)] == ["base", "plan", "plan +no-docs"]
+    assert [mode.mode for mode in longcli_modes.modes([trial("a", variant="interactive")])] == ["base +interactive"]
 
 
 def test_two_configurations_in_one_mode_are_separate_attempts() -> None:
     """With two prompts in one batch, the failed attempt was once taken for a turn of the one that passed."""
     rows = [
-        trial("a", setup, plan=True, quality=q, wall_s=60.0, metrics={"f2p_pass": q})
+        trial("a", setup, plan=True, mode="plan", quality=q, wall_s=60.0, metrics={"f2p_pass": q})
         for setup, q in (("s", 1.0), ("t", 0.0))
     ]
     (mode,) = longcli_modes.modes(rows)

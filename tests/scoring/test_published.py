@@ -150,14 +150,13 @@ def attempts_like(line: dict[str, str]) -> list:
     """Return 60 attempts (with three turns each for self-correction) that have the figures of a published line."""
     passes = round(float(line["pass_pct"]) * 60 / 100)
     hints = round(float(line["interventions_avg"] or 0) * 60)
-    variant = {"base": None, "plan-and-interactive": "interactive+plan"}.get(line["mode"], line["mode"])
     turns = (1, 2, 3) if line["mode"] == "self-correction" else (None,)
     return [
         trial(
             f"task-{number % 20}",
             setup=f"{line['agent']}/{line['mode']}",
             attempt=1 + number // 20,
-            variant=variant,
+            mode=line["mode"],
             turn=turn,
             hints=hints // 60 + (number < hints % 60),
             wall_s=float(line["time_min"]) * 60 / len(turns),

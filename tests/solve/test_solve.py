@@ -16,6 +16,8 @@ import zstandard
 from agent.loop.actions import SUBMIT
 from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from trajectories.reading.reader import read_events
+from trajectories.record.events import TrialStarted
+from trajectories.record.identity import identity_of
 
 
 @pytest.fixture
@@ -72,6 +74,9 @@ def test_the_record_holds_every_event_in_order(work: Path) -> None:
     kinds = [event.type for event in result.events]
     assert kinds[:2] == ["trial_started", "env_started"]
     assert [event.why for event in result.events if event.type == "message"][:3] == ["system", "task", "plan"]
+    start = result.events[0]
+    assert isinstance(start, TrialStarted)
+    assert (start.mode, start.identity) == ("plan", identity_of(start))
     assert kinds[-2:] == ["exit", "workspace_exported"]
     assert kinds.index("call_started") < kinds.index("call_finished") < kinds.index("action_started")
     ids = [i for event in result.events if event.type == "call_started" for i in event.message_ids]

@@ -21,6 +21,7 @@ from trajectories.record.events import (
     Parent,
     TrialStarted,
 )
+from trajectories.record.modes import mode_of
 
 
 class Outcome:
@@ -57,7 +58,7 @@ class Outcome:
 
 
 class Parentage:
-    """Rule `parentage`: inherited messages come first, and only in a fork.
+    """Rule `parentage`: inherited messages come first, and only in a fork; the mode follows from plan and turn.
 
     An imported trial may hold messages that its file calls copied, and is not a fork itself.
     """
@@ -76,6 +77,11 @@ class Parentage:
                 self.parent, self._imported = event.parent, event.imported is not None
                 if event.parent is not None and event.parent.step < 0:
                     yield f"the trial is forked from step {event.parent.step}"
+                if event.turn is not None and event.turn < 1:
+                    yield f"the trial is turn {event.turn} of its chain"
+                mode = mode_of(chain=event.turn is not None, plan=event.plan is not None)
+                if event.mode is not None and event.mode != mode:
+                    yield f"the mode is {event.mode[:40]!r}, but plan and turn make it {mode!r}"
             case CallStarted():
                 self._called = True
             case Message() | InheritedReply() if isinstance(event, InheritedReply) or event.inherited:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from trajectories.record.events import Json, TrialStarted
 from trajectories.record.identity import configuration_hash, sha256_of
+from trajectories.record.modes import mode_of
 
 OWN_HARNESS = "retrace"
 _ORACLE = "oracle"
@@ -52,6 +53,11 @@ class TrialEntry(BaseModel):
     """Name of the price snapshot."""
     prices_sha256: str | None
     """Hash of the price snapshot."""
+
+    @property
+    def mode(self) -> str:
+        """Mode of the trial, for example `base` or `plan`."""
+        return mode_of(chain=self.turn is not None, plan=self.plan)
 
     @classmethod
     def of(cls, start: TrialStarted) -> TrialEntry:

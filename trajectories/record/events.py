@@ -106,7 +106,9 @@ class TrialStarted(BaseEvent):
     variant: str | None = None
     """Variant of the task: a benchmark's own ablation."""
     turn: int | None = None
-    """Number of the round in a chain of trials with feedback."""
+    """Number of this trial in a chain of trials with feedback, from 1. null outside of a chain."""
+    mode: str | None = Field(default=None, exclude_if=is_none)
+    """Mode of the trial, which follows from `turn` and `plan` (`trajectories.record.modes`). null before 2.0."""
     tier: str | None = None
     """Difficulty of the task, as the benchmark names it."""
     label: Words | None = Field(default=None, exclude_if=is_none)

@@ -1,8 +1,9 @@
 """Identity of a trial: a hash of everything that distinguishes its configuration from others.
 
 Included: content of the task, image reference and conditions of the environment, model and settings, content of prompt
-and plan, limits, kind of the environment, variant. Excluded: ports, paths, uuids, dates, local image ids, log levels.
-The number of the attempt distinguishes trials of one configuration.
+and plan, limits, kind of the environment, variant. Excluded: ports, paths, uuids, dates, local image ids, log levels,
+mode and label. The number of the attempt distinguishes trials of one configuration, and that of the turn the trials of
+one chain.
 """
 
 from __future__ import annotations
@@ -25,8 +26,14 @@ def sha256_of(value: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def identity_of(start: TrialStarted) -> str:
+    """Return the identity of a trial, from everything else in its first event."""
+    numbers = [start.attempt] if start.turn is None else [start.attempt, start.turn]
+    return sha256_of([configuration_hash(start), *numbers])
+
+
 def configuration_hash(start: TrialStarted) -> str:
-    """Return the identity without the attempt. Trials that share it are attempts at the same configuration."""
+    """Return the identity without the numbers. Trials that share it are attempts at, or turns of, one configuration."""
     return sha256_of(
         {
             "task": start.task.digest,
