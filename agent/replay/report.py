@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
+from trajectories.reading.replays import ReplayRequest, ReplayResult, StoredReplay
 from trajectories.record.events import Json
 
 
@@ -61,6 +63,12 @@ class ReplayReport:
         compared = self.actions > 0 or self.workspace_equal is not None or self.submission_equal is not None
         whole = not self.divergences and not self.not_replayed
         return compared and whole and self.workspace_equal is not False and self.submission_equal is not False
+
+    def stored(self, request: ReplayRequest, events_bytes: int) -> StoredReplay:
+        """Return the report as it is stored beside the record, which had this size."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        result = ReplayResult.model_validate(self.json())
+        return StoredReplay(replayed=now, request=request, events_bytes=events_bytes, report=result)
 
     def json(self) -> Json:
         """Return the report as JSON."""

@@ -21,7 +21,17 @@ from trajectories.formats.source import EXPORTED_BYTES
 from trajectories.reading.reader import read_events
 from trajectories.record.events import ActionFinished
 
-FILES = ("events.jsonl", "trial.json", "verdict.json", "score.json", "workspace.tar.zst", "lock", ".reserve", "blobs")
+FILES = (
+    "events.jsonl",
+    "trial.json",
+    "verdict.json",
+    "score.json",
+    "steps.jsonl",
+    "workspace.tar.zst",
+    "lock",
+    ".reserve",
+    "blobs",
+)
 
 
 def pipe(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import tarfile
 import time
@@ -34,6 +35,7 @@ KEYS = [
     "not_recorded",
     "snapshots",
     "submission_equal",
+    "file",
 ]
 
 
@@ -291,3 +293,29 @@ def test_the_text_report_names_the_cause(work: Path) -> None:
     assert result.status == 0
     assert "first causal difference: 1.1 (workspace)" in result.out
     assert json.dumps("stamp")[1:-1] in result.out
+
+
+def test_the_report_is_kept_and_shown_with_the_trial(work: Path) -> None:
+    trial = solve(work, "date +%N >stamp")
+    report = replay(work, trial)
+    (kept,) = agent(work, "show", str(trial), "--json").json["replays"]
+    assert (kept["environment"], kept["actions"], kept["first_causal"]) == ("local", 1, "1.1")
+    assert kept["file"] == report["file"]
+    assert json.loads((work / report["file"]).read_text())["report"]["divergences"] == report["divergences"]
+    shown = agent(work, "show", str(trial)).out
+    assert "(local): 1 of 1 exit code equal; 1 outputs identical" in shown
+
+
+def test_an_interrupted_replay_keeps_no_report(work: Path) -> None:
+    again, runs_now = work / "again", work / "runs-now"
+    trial = solve(work, f"if [ -e {again} ]; then touch {runs_now}; sleep 60; fi")
+    again.touch()
+    argv = [*AGENT, "replay", str(trial)]
+    process = subprocess.Popen(argv, cwd=work, env=environment(work), stderr=subprocess.PIPE, text=True)
+    while not runs_now.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert not (trial / "replays").exists()

@@ -22,6 +22,7 @@ SUMMARY = "trial.json"
 VERDICT = "verdict.json"
 SCORE = "score.json"
 STEPS = "steps.jsonl"
+REPLAYS = "replays"
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,11 @@ class TrialFolder:
     def steps(self) -> Path:
         """The derived index of steps."""
         return self.path / STEPS
+
+    @property
+    def replays(self) -> Path:
+        """Reports of replays."""
+        return self.path / REPLAYS
 
     def is_trial(self) -> bool:
         """Return True if the folder holds a record."""

@@ -11,6 +11,7 @@ from agent.cli.options import ENVIRONMENT, JsonOption, QuietOption, RunsOption, 
 
 if TYPE_CHECKING:
     from agent.replay.report import ReplayReport
+    from trajectories.reading.replays import ReplayRequest
 
 
 def replay(
@@ -45,7 +46,8 @@ def replay(
 ) -> None:
     """Run the recorded commands again and compare the results.
 
-    The commands run in a fresh environment; no model is called.
+    The commands run in a fresh environment; no model is called. The report is kept in the trial's folder `replays`, and
+    replaces the one of the same request.
     """
     from agent.cli.output import emit_json, progress_lines
     from agent.cli.settings import environment_kind
@@ -54,7 +56,9 @@ def replay(
     from agent.replay.start import replay_start
     from environments.protocol import EnvironmentFault
     from trajectories.interrupts import held, interruptible
-    from trajectories.reading.reader import first_event
+    from trajectories.reading.packed import record_state
+    from trajectories.reading.reader import events_file, first_event
+    from trajectories.reading.replays import ReplayRequest
     from trajectories.reading.runs import find_trial
 
     directory = find_trial(trial, runs_dir(runs))
@@ -63,17 +67,37 @@ def replay(
             start = replay_start(
                 directory, first_event(directory), env=environment_kind(env), image=image, workspace=workspace
             )
+        request = ReplayRequest(
+            environment=start.order.spec.kind,
+            to=to,
+            image=image,
+            workspace=None if workspace is None else str(workspace),
+        )
+        size = record_state(events_file(directory)).size
         try:
             report = Replay(directory, start, progress_lines(quiet=quiet)).run(to)
         except EnvironmentFault as error:
             typer.echo(f"agent: the replay failed: {error}", err=True)
             raise typer.Exit(1) from None
+        file = _stored(directory, report, request, size)
     if json:
-        emit_json(report.json())
+        emit_json({**report.json(), "file": None if file is None else str(file)})
     else:
         _print(report)
     if strict and not report.all_equal:
         raise typer.Exit(1)
+
+
+def _stored(directory: Path, report: ReplayReport, request: ReplayRequest, size: int) -> Path | None:
+    """Store the report beside the record, and return its file; None if that cannot be."""
+    from trajectories.writing.masking import Masker
+    from trajectories.writing.replays import store_replay
+
+    try:
+        return store_replay(directory, report.stored(request, size), Masker.from_environment())
+    except OSError as error:
+        typer.echo(f"note: the report is not kept: {error.filename or directory}: {error.strerror or error}", err=True)
+        return None
 
 
 def _print(report: ReplayReport) -> None:

@@ -97,13 +97,16 @@ def _overview_json(directory: Path) -> None:
     from agent.cli.results import summary_json
     from trajectories.reading.family import family
     from trajectories.reading.reader import read_events
+    from trajectories.reading.replays import read_replays
     from trajectories.reading.summary import summarize
     from trajectories.reading.verdict_report import verdict_of
 
     events = list(read_events(directory))
     _, member = family(directory)
     forks = [{"trial": str(child.directory), "step": child.step} for child in member.children]
-    emit_json({**summary_json(summarize(directory, events), verdict_of(events)), "forks": forks})
+    replays = [replay.model_dump(mode="json") for replay in read_replays(directory)]
+    summary = summary_json(summarize(directory, events), verdict_of(events))
+    emit_json({**summary, "forks": forks, "replays": replays})
 
 
 def _overview(directory: Path, first: int | None, tail: int | None) -> None:
@@ -114,10 +117,13 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
     from agent.cli.output import paged
     from trajectories.reading.family import family
     from trajectories.reading.reader import read_events
+    from trajectories.reading.replays import read_replays
     from trajectories.reading.runs import current_summary
     from trajectories.reading.steps.events import events_from_step, events_of_last
     from trajectories.reading.summary import summarize
+    from trajectories.record.text import printable
     from trajectories.views.family import family_tree
+    from trajectories.views.replays import replay_lines
     from trajectories.views.summary import summary_table
     from trajectories.views.trial import TrialView
 
@@ -135,6 +141,8 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
                 view.show(event)
             summary = current_summary(directory)
         summary_table(summary).print(console)
+        for line in (line for replay in read_replays(directory) for line in replay_lines(replay)):
+            console.print(printable(line), soft_wrap=True)
         root, member = family(directory)
         if root.children:
             console.print(family_tree(root, member))
