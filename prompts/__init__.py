@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from prompts.comparing import Difference as Difference, differences as differences
     from prompts.keys import tables as tables
     from prompts.loader import (
         load as load,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "comparing": ["Difference", "differences"],
         "keys": ["tables"],
         "loader": ["load", "load_judging", "names", "parse", "with_sha256"],
         "prompt": ["Prompt", "PromptError"],

@@ -162,12 +162,14 @@ class PanelRow(Row):
 
 
 class ModesRow(BaseModel):
-    """One mode of collaboration of LongCLI-Bench, for one model in one harness."""
+    """One mode of collaboration of LongCLI-Bench, for one model in one harness with one prompt."""
 
     model_config = ConfigDict(frozen=True)
 
     model: str
     harness: str
+    prompt: str | None
+    """Name of the prompt, with a number if other prompts have the same name. None for imported trials."""
     mode: Mode
 
 

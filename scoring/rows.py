@@ -54,6 +54,8 @@ class TrialRow:
     trial_label: str | None = None
     """Label that the user gave to the trial."""
     tier: str | None = None
+    prompt: str | None = None
+    prompt_sha256: str | None = None
     facts: Mapping[str, str] = field(default_factory=lambda: _NO_FACTS)
     """Facts about the task that a caller knows (lines, dependencies, difficulty, language)."""
     started: str = ""
@@ -220,6 +222,8 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         mode=entry.mode,
         attempt=summary.attempt,
         tier=entry.tier,
+        prompt=entry.prompt,
+        prompt_sha256=entry.prompt_sha256,
         started=summary.started,
         finished=summary.finished,
         exit_reason=summary.exit.reason if summary.exit else None,

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from agent.models.litellm.settings import settings_table
 from environments.promises import table as promises_table
 from prompts import tables as prompt_tables
 from scripts.record_page import record_page
@@ -30,6 +31,7 @@ def _measured() -> str:
 PAGES: dict[str, Callable[[str], str]] = {
     "environments.md": lambda text: with_table(text, "promises", promises_table()),
     "integrity.md": lambda text: with_table(with_table(text, "rules", rules_table()), "measured", _measured()),
+    "model-settings.md": lambda text: with_table(text, "settings", settings_table()),
     "prompts.md": lambda text: with_table(text, "keys", prompt_tables()),
     "record.md": lambda _: record_page(),
 }

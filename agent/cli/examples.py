@@ -82,6 +82,13 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "tasks show": (("one task with its instruction", "agent tasks show demo/ledger"),),
     "models": (("list the aliases", "agent models list"),),
     "models list": (("the aliases with prices and keys", "agent models list"),),
+    "models settings": (("the settings of --model-setting", "agent models settings"),),
+    "prompts": (("list the prompts", "agent prompts list"),),
+    "prompts list": (("the shipped prompts", "agent prompts list"),),
+    "prompts show": (
+        ("a whole prompt, to write one of your own", "agent prompts show default > mine.yaml"),
+        ("what the newest version changed", "agent prompts show default --diff default-1"),
+    ),
     "prices": (("list the tables", "agent prices list"),),
     "prices list": (
         ("the tables", "agent prices list"),
@@ -115,6 +122,8 @@ _TASKS = "docs/howto/programbench.md"
 _RECORD = "docs/reference/record.md"
 _SCORING = "docs/reference/scoring.md"
 _FORMATS = "docs/reference/formats.md"
+_PROMPTS = "docs/reference/prompts.md"
+_SETTINGS = "docs/reference/model-settings.md"
 
 PAGES: Mapping[str, str] = {
     "": "docs/README.md",
@@ -135,8 +144,12 @@ PAGES: Mapping[str, str] = {
     "tasks": _TASKS,
     "tasks list": _TASKS,
     "tasks show": _TASKS,
-    "models": _TUTORIAL,
-    "models list": _TUTORIAL,
+    "models": _SETTINGS,
+    "models list": _SETTINGS,
+    "models settings": _SETTINGS,
+    "prompts": _PROMPTS,
+    "prompts list": _PROMPTS,
+    "prompts show": _PROMPTS,
     "prices": _SCORING,
     "prices list": _SCORING,
     "prices snapshot": _SCORING,

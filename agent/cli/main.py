@@ -42,6 +42,7 @@ app = listed_commands(
         "Choose what to run": {
             "tasks": "List and show tasks.",
             "models": "List models with their prices and keys.",
+            "prompts": "List, show and compare prompts.",
             "prices": "List, make and compare snapshots of token prices.",
         },
         "Look after this machine": {

@@ -123,7 +123,10 @@ QuietOption = Annotated[
 ModelSettingOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="KEY=VALUE", help="Setting of the model, such as temperature=0; repeatable.", rich_help_panel=MODEL
+        metavar="KEY=VALUE",
+        help="Setting of the model: timeout_s, action, api, cache or unlisted (agent models settings), or a parameter "
+        "of its API such as temperature=0; repeatable.",
+        rich_help_panel=MODEL,
     ),
 ]
 
@@ -173,7 +176,7 @@ def prompt_option(default: str) -> Any:
     """Return the option `--prompt`."""
     return typer.Option(
         metavar="PROMPT",
-        help=f"Prompt: a name or a file [{default}].",
+        help=f"Prompt: a name (agent prompts list) or a file [{default}].",
         autocompletion=completion.prompts,
         rich_help_panel=MODEL,
     )

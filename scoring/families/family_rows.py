@@ -5,7 +5,9 @@ LongCLI-Bench's tables need a step score or pass of a test set, or a mode; CLI-T
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from scoring.families import clitool, longcli, longcli_modes
 from scoring.report import LongCliRow, ModesRow, SuiteRow
@@ -18,15 +20,26 @@ Members = Mapping[str, Sequence[TrialRow]]
 
 
 def mode_rows(rows: Sequence[TrialRow]) -> list[ModesRow]:
-    """Return a line for each mode, model and harness, if a trial has another mode than `base`."""
+    """Return a line for each mode, model, harness and prompt, if a trial has another mode than `base`."""
     if all(row.mode == BASE for row in rows):
         return []
-    pairs = sorted({(row.model, row.harness) for row in rows})
+    members: defaultdict[tuple[str, str, str, str], list[TrialRow]] = defaultdict(list)
+    for row in rows:
+        members[row.model, row.harness, row.prompt or "", row.prompt_sha256 or ""].append(row)
+    hashes: defaultdict[str, list[str]] = defaultdict(list)
+    for _, _, name, sha256 in sorted(members):
+        if sha256 not in hashes[name]:
+            hashes[name].append(sha256)
     return [
-        ModesRow(model=model, harness=harness, mode=mode)
-        for model, harness in pairs
-        for mode in longcli_modes.modes([row for row in rows if (row.model, row.harness) == (model, harness)])
+        ModesRow(model=model, harness=harness, prompt=_numbered(name, sha256, hashes[name]), mode=mode)
+        for (model, harness, name, sha256), some in sorted(members.items(), key=itemgetter(0))
+        for mode in longcli_modes.modes(some)
     ]
+
+
+def _numbered(name: str, sha256: str, hashes: Sequence[str]) -> str | None:
+    """Return the name of a prompt, with its number among several prompts of this name."""
+    return f"{name} ({hashes.index(sha256) + 1})" if len(hashes) > 1 else name or None
 
 
 def longcli_rows(members: Members, names: Mapping[str, str]) -> list[LongCliRow]:

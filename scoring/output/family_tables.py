@@ -16,6 +16,7 @@ MODES: TableDesign[ModesRow] = TableDesign(
     (
         ReportColumn("model", "model", "text", lambda row: row.model),
         ReportColumn("harness", "harness", "text", lambda row: row.harness),
+        ReportColumn("prompt", "prompt", "text", lambda row: row.prompt or ""),
         ReportColumn("mode", "mode", "text", lambda row: row.mode.mode),
         ReportColumn("tasks", "tasks", "count", lambda row: row.mode.tasks),
         ReportColumn("attempts", "attempts", "count", lambda row: row.mode.attempts),

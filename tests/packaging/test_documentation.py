@@ -75,7 +75,7 @@ def test_commands_and_options_of_examples_exist(line: str) -> None:
     words = shlex.split(re.sub(r"['\[\]{}]|\.\.\.", " ", line), comments=True)[1:]
     help_text = help_of(words[0])
     assert help_text is not None, f"agent has no command {words[0]}"
-    groups = ("tasks", "prices", "models")
+    groups = ("tasks", "prices", "models", "prompts")
     if words[0] in groups and len(words) > 1:
         help_text = help_of(words[0], words[1].split("|")[0])
         assert help_text is not None, f"agent {words[0]} has no command {words[1]}"

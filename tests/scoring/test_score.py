@@ -13,6 +13,7 @@ from scoring.agentmeter.profiles import AGENTMETER
 from scoring.agentmeter.tiers import TIERS
 from scoring.errors import ScoringError
 from scoring.report import Note, Report
+from scoring.rows import TrialRow
 from scoring.score import score
 from tests.scoring.trials import synthetic, trial
 
@@ -159,8 +160,19 @@ def test_recorded_tiers_are_used() -> None:
 
 def test_modes_appear_if_trials_record_them() -> None:
     assert score(batch()).modes == ()
-    rows = [trial("a", quality=1.0), trial("a", "planned", plan=True, quality=1.0, metrics={"f2p_pass": 1.0})]
+    rows = [trial("a", quality=1.0), trial("a", "planned", mode="plan", quality=1.0, metrics={"f2p_pass": 1.0})]
     assert [(row.mode.mode, row.mode.pass_rate) for row in score(rows).modes] == [("base", None), ("plan", 1)]
+
+
+def test_the_table_of_modes_keeps_prompts_apart() -> None:
+    def planned(prompt: str | None, sha256: str | None, f2p_pass: float) -> TrialRow:
+        facts = {"prompt": prompt, "prompt_sha256": sha256, "metrics": {"f2p_pass": f2p_pass}}
+        return trial("a", f"setup {prompt} {sha256}", mode="plan", quality=1.0, **facts)
+
+    rows = [planned("default-2", "0", 1.0), planned("mine.yaml", "2", 0.0), planned("mine.yaml", "1", 1.0)]
+    table = {row.prompt: (row.mode.mode, row.mode.pass_rate) for row in score(rows).modes}
+    assert table == {"default-2": ("plan", 1), "mine.yaml (1)": ("plan", 1), "mine.yaml (2)": ("plan", 0)}
+    assert [row.prompt for row in score([planned(None, None, 1.0)]).modes] == [None]
 
 
 def test_tables_of_a_family_appear_if_trials_record_their_figures() -> None:

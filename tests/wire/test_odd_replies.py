@@ -172,3 +172,18 @@ def test_the_password_of_an_api_base_is_used_and_never_printed():
         model.check()
     assert "hunter2" not in str(unusable.value)
     model.close()
+
+
+@EVERY_PROTOCOL
+def test_a_nul_is_replaced_in_every_part_of_a_request(protocol):
+    turns = [Turn(text="a\0b", commands=("printf 'c\0d'",)), Turn(text="next")]
+    with talking(protocol, turns) as talk:
+        reply = talk.ask().reply
+        assert "\0" in reply.text + json.loads(reply.tool_calls[0].arguments)["command"], "the record keeps it"
+        talk.history[-1] = talk.history[-1].model_copy(update={"content": "e\0f"})  # as in a record of an older version
+        talk.ask()
+        text = json.dumps(talk.sent, ensure_ascii=False).replace("\\\\", "\\")
+    assert "u0000" not in text
+    for part in ("a\ufffdb", "e\ufffdf"):
+        assert part in text
+    assert "c\ufffdd" in text or "c\\ufffdd" in text

@@ -49,6 +49,10 @@ class TrialEntry(BaseModel):
     """Number of the round in a chain of trials with feedback."""
     tier: str | None
     """Difficulty of the task, as the benchmark names it."""
+    prompt: str | None = None
+    """Name of the prompt. None for an imported trial."""
+    prompt_sha256: str | None = None
+    """Hash of the prompt."""
     prices: str | None
     """Name of the price snapshot."""
     prices_sha256: str | None
@@ -74,7 +78,7 @@ class TrialEntry(BaseModel):
         conditions = {
             "harness": harness,
             "model": [start.model.name, _settings(start)],
-            "prompt": None if start.imported else start.prompt.sha256,
+            "prompt": None if imported else start.prompt.sha256,
             "variant": start.variant,
             "extras": extras,
         }
@@ -91,6 +95,8 @@ class TrialEntry(BaseModel):
             plan=start.plan is not None,
             turn=start.turn,
             tier=start.tier,
+            prompt=None if imported else start.prompt.name,
+            prompt_sha256=None if imported else start.prompt.sha256,
             prices=(start.prices.name or start.prices.source) if start.prices else None,
             prices_sha256=start.prices.sha256 if start.prices else None,
         )

@@ -114,12 +114,21 @@ def sendable(text: str) -> str:
 
 def storable_json(value: Any) -> Any:
     """Return a JSON value with lone surrogates replaced in every string."""
+    return _with_strings(value, storable)
+
+
+def sendable_json(value: Any) -> Any:
+    """Return a JSON value with lone surrogates and NUL characters replaced in every string."""
+    return _with_strings(value, sendable)
+
+
+def _with_strings(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return storable(value)
+        return change(value)
     if isinstance(value, dict):
-        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+        return {change(str(key)): _with_strings(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [storable_json(item) for item in value]
+        return [_with_strings(item, change) for item in value]
     return value
 
 

@@ -27,3 +27,21 @@ def list_models(json: JsonOption = False) -> None:
     typer.echo("prices in US dollars per million tokens", err=True)
     free = "; ".join(f"{name}: {description}" for name, description in FREE_MODELS.items())
     typer.echo(f"also, at no cost: {free}", err=True)
+
+
+@app.command("settings", cls=HelpedCommand)
+def list_settings(json: JsonOption = False) -> None:
+    """List the settings that --model-setting takes besides the parameters of an API."""
+    from agent.cli.output import emit_json
+    from agent.models.litellm.settings import OWN
+
+    rows = [
+        {"setting": name, "default": default, "meaning": meaning.replace("`", "")}
+        for name, (default, meaning) in OWN.items()
+    ]
+    if json:
+        emit_json({"settings": rows})
+        return
+    for row in rows:
+        typer.echo(f"{row['setting']} [{row['default']}]: {row['meaning']}")
+    typer.echo("any other setting is sent to the provider: --model-setting temperature=0", err=True)

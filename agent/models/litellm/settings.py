@@ -19,6 +19,18 @@ Cache = Literal["off", "5m", "1h"]
 
 TIMEOUT_S = 600.0
 
+OWN = {
+    "timeout_s": (
+        f"{TIMEOUT_S:g}",
+        "Seconds that a whole reply may take; the call then fails, and is tried again.",
+    ),
+    "action": ("tool", "`tool`: commands are calls of a tool. `fenced`: commands are fenced blocks in texts."),
+    "api": ("the model's", "`chat` (chat completions) or `responses` (the Responses API)."),
+    "cache": ("5m", "Life of the provider's prompt cache, where it is asked for in requests: `5m`, `1h` or `off`."),
+    "unlisted": ("false", "`true`: the model exists although the table of models does not list it."),
+}
+"""Settings of our own, each with its default and meaning; docs/reference/model-settings.md is made from them."""
+
 _UNSUPPORTED = {
     "api_key": "put keys into environment variables, which are not recorded",
     "api_base": "use --api-base",
@@ -73,6 +85,16 @@ def parse_settings(pairs: Mapping[str, object], *, default_api: Api = "chat") ->
     if not isinstance(unlisted, bool):
         raise ModelUnusable(f"--model-setting unlisted={unlisted}: must be true or false")
     return Settings(action, api, cache, float(timeout_s), unlisted, values)  # type: ignore[arg-type]
+
+
+def settings_table() -> str:
+    """Return our own settings and those that are refused as tables in Markdown."""
+    lines = ["| setting | default | meaning |", "|---|---|---|"]
+    lines += [f"| `{name}` | {default} | {meaning} |" for name, (default, meaning) in OWN.items()]
+    lines += ["", "| not supported | instead |", "|---|---|"]
+    lines += [f"| `{name}` | {way_out} |" for name, way_out in _UNSUPPORTED.items()]
+    lines += [f"| {', '.join(f'`{name}`' for name in _SET_BY_RETRACE)} | Retrace sets them |"]
+    return "\n".join(lines)
 
 
 def _headers(key: str, value: object) -> list[str]:

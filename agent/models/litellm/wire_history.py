@@ -1,8 +1,8 @@
 """Conversion of a trial's history into the messages of a request, to the same bytes in every request.
 
 Each entry is converted once, because the history only grows. Replies are sent back as they came, except for parts that
-a provider would reject in every later request (arguments that are not a JSON object, an empty reply, a repeated id):
-these are replaced in the request only, never in the record. Cache breakpoints are put on copies.
+a provider would reject in every later request (arguments that are not a JSON object, an empty reply, a repeated id, a
+NUL): these are replaced in the request only, never in the record. Cache breakpoints are put on copies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent.models.litellm.providers import CacheMarks
 from agent.models.protocol import AssistantTurn
 from trajectories.record import bounds
 from trajectories.record.events import Json, Message, Reply
-from trajectories.record.text import cut_middle, storable_json
+from trajectories.record.text import cut_middle, sendable, sendable_json
 
 EMPTY_REPLY = "(empty reply)"
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
@@ -98,7 +98,7 @@ def chat_items(entry: Entry) -> list[Json]:
     """Convert an entry to a message of chat completions."""
     if isinstance(entry, AssistantTurn):
         return [_chat_reply(entry.reply)]
-    message: Json = {"role": entry.role, "content": entry.content}
+    message: Json = {"role": entry.role, "content": sendable(entry.content)}
     if entry.role == "tool":
         message["tool_call_id"] = entry.tool_call_id
     return [message]
@@ -109,19 +109,19 @@ def responses_items(entry: Entry) -> list[Json]:
     if isinstance(entry, AssistantTurn):
         return _responses_reply(entry.reply)
     if entry.role == "tool":
-        return [{"type": "function_call_output", "call_id": entry.tool_call_id, "output": entry.content}]
-    return [{"role": entry.role, "content": entry.content}]
+        return [{"type": "function_call_output", "call_id": entry.tool_call_id, "output": sendable(entry.content)}]
+    return [{"role": entry.role, "content": sendable(entry.content)}]
 
 
 def _chat_reply(reply: Reply) -> Json:
     if reply.message.get("role") == "assistant":
-        message: Json = fresh(reply.message)
+        message: Json = sendable_json(reply.message)
         for sent, call in zip(message.get("tool_calls") or [], reply.tool_calls, strict=False):
             sent["id"] = call.id
             sent["function"]["arguments"] = _sendable_arguments(call.arguments)
             sent["function"]["name"] = _sendable_name(call.name)
     else:  # a script's reply, or a reply over the other protocol
-        message = {"role": "assistant", "content": reply.text}
+        message = {"role": "assistant", "content": sendable(reply.text)}
         if reply.tool_calls:
             message["tool_calls"] = [
                 {
@@ -139,12 +139,12 @@ def _chat_reply(reply: Reply) -> Json:
 def _responses_reply(reply: Reply) -> list[Json]:
     output = reply.message.get("output")
     if not isinstance(output, list):
-        items: list[Json] = [{"role": "assistant", "content": reply.text}] if reply.text else []
+        items: list[Json] = [{"role": "assistant", "content": sendable(reply.text)}] if reply.text else []
         for call in reply.tool_calls:
             name, arguments = _sendable_name(call.name), _sendable_arguments(call.arguments)
             items.append({"type": "function_call", "call_id": call.id, "name": name, "arguments": arguments})
     else:
-        items = [fresh(item) for item in output]
+        items = [sendable_json(item) for item in output]
         while items and items[-1].get("type") == "reasoning":
             items.pop()  # the API rejects reasoning that is cut off before its result
         sent = (item for item in items if item.get("type") == "function_call")
@@ -161,7 +161,7 @@ def _sendable_arguments(text: str) -> str:
         arguments = json.loads(text)
         if isinstance(arguments, dict):
             bounds.check(arguments)
-            clean = storable_json(arguments)
+            clean = sendable_json(arguments)
             return text if clean == arguments else json.dumps(clean)
     except (ValueError, RecursionError):
         pass
