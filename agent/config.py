@@ -83,35 +83,42 @@ def defaults() -> ConfigurableOptions:
     """
     path = config_path()
     try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+        data = path.read_bytes()
+    except FileNotFoundError:
         return ConfigurableOptions()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     from trajectories import yaml_mistakes
 
     try:
-        content = yaml_mistakes.load(text)
-        if content is None:
-            return ConfigurableOptions()
-        if not isinstance(content, dict):
-            raise yaml_mistakes.Mistakes(
-                f"must be a mapping of option names to values, not {yaml_mistakes.kind_of(content)}"
-            )
-        if mistakes := list(_mistakes(content)):
-            raise yaml_mistakes.located(text, mistakes)
+        content = yaml_mistakes.checked(yaml_mistakes.decoded(data), _mistakes)
     except yaml_mistakes.Mistakes as mistakes:
         raise UserError(f"{path}: {mistakes}") from None
-    return ConfigurableOptions(**{key.replace("-", "_"): str(value) for key, value in content.items()})
+    return ConfigurableOptions(**{key.replace("-", "_"): str(value) for key, value in (content or {}).items()})
 
 
-def _mistakes(content: Mapping[object, object]) -> Iterator[Mistake]:
-    from trajectories.yaml_mistakes import Mistake, shown, unknown_key
+def unusable(reasons: Mapping[str, str]) -> UserError:
+    """Return the error for values in `config.yaml` that cannot be used, with their lines; the keys are options."""
+    from trajectories.yaml_mistakes import Mistake, decoded, located
 
+    path = config_path()
+    mistakes = [Mistake((option,), reason, key="") for option, reason in reasons.items()]
+    return UserError(f"{path}: {located(decoded(path.read_bytes()), mistakes)}")
+
+
+def _mistakes(content: object) -> Iterator[Mistake]:
+    from trajectories.yaml_mistakes import Mistake, Mistakes, kind_of, shown, unknown_key
+
+    if content is None:
+        return
+    if not isinstance(content, dict):
+        raise Mistakes(f"must be a mapping of option names to values (`env: docker`), not {kind_of(content)}")
     keys = [field.name.replace("_", "-") for field in fields(ConfigurableOptions)]
     for key, value in content.items():
         if key not in keys:
             yield Mistake((str(key),), unknown_key(key, keys))
+        elif value is None:
+            yield Mistake((str(key),), "has no value; give one, or leave out the line")
         elif isinstance(value, bool) or not isinstance(value, _NUMBERS.get(str(key), (str,))):
             rule = "must be a text or a number" if key in _NUMBERS else "must be a text (put it in quotes)"
             yield Mistake((str(key),), f"{rule}, not {shown(value)}")

@@ -21,7 +21,11 @@ class StrictLoader(yaml.SafeLoader):
         seen: set[object] = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} occurs twice", problem_mark=key.start_mark)
+                self.repeated(key.value, key.start_mark)
             if isinstance(key.value, str):
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def repeated(self, key: object, mark: yaml.Mark) -> None:
+        """Reject a key that occurs a second time in its mapping."""
+        raise yaml.MarkedYAMLError(problem=f"the key {key!r} occurs twice", problem_mark=mark)

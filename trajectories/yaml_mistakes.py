@@ -1,12 +1,12 @@
 """Files that users write: all mistakes of a file at once, each with its line, its key and the reason in plain words.
 
-A file is YAML, or JSON, which is read as YAML to find the lines.
+A file is YAML, or JSON, which is read as YAML to find the lines. It may begin with a byte order mark.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from trajectories.strict_yaml import StrictLoader
 from trajectories.writing import excerpts
+from trajectories.yaml_phrases import in_plain_words
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]
@@ -31,10 +32,24 @@ class Mistake:
     reason: str
     key: str | None = None
     """The name under which the place is shown; None for the place itself."""
+    line: int | None = None
+    """The line; None for that of the place."""
 
 
 class Mistakes(ValueError):
     """The mistakes of a file in one line: `line 3: limits.steps: must be ...; line 7: unknown key 'titel'`."""
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file.
+
+    Raises: Mistakes if it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start} is 0x{data[error.start]:02x}"
+        raise Mistakes(f"is not UTF-8 ({byte}); save it with this encoding") from None
 
 
 def load(text: str) -> Any:
@@ -42,16 +57,38 @@ def load(text: str) -> Any:
 
     Raises: Mistakes.
     """
+    return checked(text, lambda content: ())
+
+
+def checked(text: str, mistakes_in: Callable[[Any], Iterable[Mistake]]) -> Any:
+    """Return the content of YAML in which neither the reader nor `mistakes_in` finds a mistake.
+
+    Raises: Mistakes naming all of them.
+    """
     try:
-        return yaml.load(text, StrictLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f"line {mark.line + 1}: " if mark else ""
-        raise Mistakes(f"{line}{error.problem or 'is not YAML'}") from None
-    except (yaml.YAMLError, ValueError) as error:
+        loader = _Loader(text)
+        content = loader.get_single_data()
+    except yaml.YAMLError as error:
+        raise Mistakes(in_plain_words(error)) from None
+    except ValueError as error:
         raise Mistakes(f"is not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise Mistakes("is nested too deeply") from None
+    if mistakes := [*loader.repeats, *mistakes_in(content)]:
+        raise located(text, mistakes)
+    return content
+
+
+class _Loader(StrictLoader):
+    """A loader that collects repeated keys."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.repeats: list[Mistake] = []
+
+    def repeated(self, key: object, mark: yaml.Mark) -> None:
+        """Remember a key that occurs a second time in its mapping."""
+        self.repeats.append(Mistake((str(key),), "occurs twice", line=mark.line + 1))
 
 
 def parse(text: str, model: type[Model]) -> Model:
@@ -59,15 +96,21 @@ def parse(text: str, model: type[Model]) -> Model:
 
     Raises: Mistakes.
     """
-    content = load(text)
-    if content is None:
-        raise Mistakes("is empty")
-    if not isinstance(content, dict):
-        raise Mistakes(f"must be a mapping of keys to values, not {kind_of(content)}")
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise located(text, of_validation(error, model)) from None
+
+    def mistakes_in(content: Any) -> Iterable[Mistake]:
+        if content is None:
+            raise Mistakes("is empty")
+        if not isinstance(content, dict):
+            raise Mistakes(f"must be a mapping of keys to values, not {kind_of(content)}")
+        try:
+            parsed.append(model.model_validate(content))
+        except ValidationError as error:
+            return of_validation(error, model)
+        return ()
+
+    parsed: list[Model] = []
+    checked(text, mistakes_in)
+    return parsed[0]
 
 
 def located(text: str, mistakes: Iterable[Mistake]) -> Mistakes:
@@ -76,7 +119,8 @@ def located(text: str, mistakes: Iterable[Mistake]) -> Mistakes:
         root = yaml.compose(text, StrictLoader)
     except (yaml.YAMLError, ValueError, RecursionError):  # JSON is not always YAML
         root = None
-    placed = sorted(((_line(root, mistake.place), mistake) for mistake in mistakes), key=lambda pair: pair[0] or 0)
+    lines = ((mistake.line or _line(root, mistake.place), mistake) for mistake in mistakes)
+    placed = sorted(lines, key=lambda pair: pair[0] or 0)
     parts = [_described(line, mistake) for line, mistake in placed]
     more = [f"and {len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
     return Mistakes("; ".join(parts[:_SHOWN] + more))

@@ -61,6 +61,7 @@ def main() -> None:
         from agent.cli import completion
 
         completion.complete(lambda: typer.main.get_command(app)(prog_name="agent", standalone_mode=False))
+    note_unknown_variables()
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
@@ -80,6 +81,21 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
+_VARIABLES = ("RETRACE_CONFIG_DIR", "RETRACE_CACHE_DIR", "RETRACE_PROGRAMBENCH_TASKS")
+"""Variables that a user may set."""
+
+
+def note_unknown_variables() -> None:
+    """Print a note for each variable whose name is nearly that of one of ours: it has no effect."""
+    unknown = [name for name in os.environ if name.startswith("RETRACE_") and name not in _VARIABLES]
+    if unknown:
+        from difflib import get_close_matches
+
+        for name in unknown:
+            if near := get_close_matches(name, _VARIABLES, 1, 0.85):
+                print(f"note: the variable {name} has no effect; did you mean {near[0]}?", file=sys.stderr)
+
+
 def _explain(error: Exception) -> tuple[str, int]:
     """Return one line and the exit status for an error that ended a command."""
     if isinstance(error, typer.TyperException):
@@ -90,11 +106,21 @@ def _explain(error: Exception) -> tuple[str, int]:
 
     if isinstance(error, UserError) or (isinstance(error, RecordError) and not isinstance(error, RecordFull)):
         return str(error), 2
+    if isinstance(error, _mistakes_of_the_user()):
+        return str(error), 2
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}", 1
     if isinstance(error, MachineError | RecordFull | OSError):
         return str(error), 1
     return f"{type(error).__name__}: {error} (internal error; rerun with --debug for a traceback)", 1
+
+
+def _mistakes_of_the_user() -> tuple[type[Exception], ...]:
+    """Return the exceptions for a task or a prompt that cannot be used."""
+    from benchmarks.task.task import TaskError
+    from prompts import PromptError
+
+    return TaskError, PromptError
 
 
 def _leave(line: str, status: int) -> NoReturn:

@@ -59,7 +59,10 @@ def paged() -> Iterator[Console]:
     The pager is `$PAGER` or `less`; without one, and with `PAGER=cat` or an empty one, nothing is paged. The result
     ends silently if the user leaves the pager.
     """
-    typed = shlex.split(os.environ.get("PAGER", "less"))
+    try:
+        typed = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:  # quotation marks that are not closed
+        typed = []
     if not typed or typed == ["cat"] or not (sys.stdout.isatty() and sys.stdin.isatty()) or not shutil.which(typed[0]):
         yield stdout()
         return

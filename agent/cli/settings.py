@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from agent.config import ConfigurableOptions, config_path, defaults, runs_dir
+from agent.config import ConfigurableOptions, config_path, defaults, runs_dir, unusable
 from agent.errors import UserError
 from agent.trial.options import LimitChanges, OptionChanges, Options
 from benchmarks.task.quantities import count, duration_s
@@ -40,7 +40,7 @@ def parse_options(
 
     Raises: UserError.
     """
-    chosen = typed.or_else(defaults())
+    chosen = typed.or_else(checked_defaults())
     if not chosen.model:
         raise UserError(f"no model: give --model, or set a default in {config_path()}")
     return Options(
@@ -66,6 +66,26 @@ def parse_options(
         label=_label(label),
         **limits(chosen),
     )
+
+
+def checked_defaults() -> ConfigurableOptions:
+    """Return the user's defaults.
+
+    Raises: UserError naming the file and all values that cannot be used.
+    """
+    chosen = defaults()
+    reasons = {}
+    for name, value in vars(chosen).items():
+        alone = ConfigurableOptions(**{name: value})
+        try:
+            environment_kind(alone.env)
+            _shell(alone.shell)
+            limits(alone)
+        except UserError as error:
+            reasons[name.replace("_", "-")] = str(error)
+    if reasons:
+        raise unusable(reasons)
+    return chosen
 
 
 def fork_changes(

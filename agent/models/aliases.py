@@ -35,37 +35,40 @@ def load_aliases() -> Mapping[str, Alias]:
 
     Raises: ModelUnusable if the user's file cannot be read, naming all its mistakes.
     """
-    packaged = (files("agent.models") / "aliases.yaml").read_text("utf-8")
+    packaged = (files("agent.models") / "aliases.yaml").read_bytes()
     built_in = _parsed(packaged, "aliases.yaml", "built in")
     path = config_dir() / USER_FILE
     try:
-        text = path.read_text("utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+        data = path.read_bytes()
+    except FileNotFoundError:
         return built_in
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelUnusable(f"cannot read the aliases in {path}: {error}") from None
-    return {**built_in, **_parsed(text, str(path), str(path))}
+    except OSError as error:
+        raise ModelUnusable(f"{path}: cannot be read: {error.strerror}") from None
+    return {**built_in, **_parsed(data, str(path), str(path))}
 
 
-def _parsed(text: str, file: str, source: str) -> dict[str, Alias]:
+def _parsed(data: bytes, file: str, source: str) -> dict[str, Alias]:
     try:
-        entries = yaml_mistakes.load(text)
-        if entries is None:
-            return {}
-        if not isinstance(entries, dict):
-            raise Mistakes(f"must be a mapping of aliases to models, not {yaml_mistakes.kind_of(entries)}")
-        if mistakes := [mistake for alias, entry in entries.items() for mistake in _mistakes(alias, entry)]:
-            raise yaml_mistakes.located(text, mistakes)
+        entries = yaml_mistakes.checked(yaml_mistakes.decoded(data), _all_mistakes)
     except Mistakes as mistakes:
         raise ModelUnusable(f"{file}: {mistakes}") from None
     aliases = {}
-    for alias, entry in entries.items():
+    for alias, entry in (entries or {}).items():
         fields: Json = {"name": entry} if isinstance(entry, str) else entry
         stated = fields.get("date")
         aliases[alias] = Alias(
             alias, fields["name"], fields.get("settings") or {}, None if stated is None else str(stated), source
         )
     return aliases
+
+
+def _all_mistakes(entries: object) -> Iterator[Mistake]:
+    if entries is None:
+        return
+    if not isinstance(entries, dict):
+        raise Mistakes(f"must be a mapping of aliases to models, not {yaml_mistakes.kind_of(entries)}")
+    for alias, entry in entries.items():
+        yield from _mistakes(alias, entry)
 
 
 def _mistakes(alias: object, entry: object) -> Iterator[Mistake]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from agent.errors import UserError
 from trajectories.record.events import FailureClass, Json, Message, ModelRef, Reply
 from trajectories.record.usage import Costs, Usage
 
@@ -85,7 +86,7 @@ class CallFailure(Exception):
         self.billed_usd = billed_usd
 
 
-class ModelUnusable(Exception):
+class ModelUnusable(UserError):
     """The model cannot be used: unknown name, missing key, bad file. Raised before a trial starts."""
 
 

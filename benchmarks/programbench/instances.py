@@ -153,7 +153,9 @@ def _scan(package: Path | None, own: tuple[Path, ...]) -> Mapping[str, _Place]:
     for root, is_own in (*((path, True) for path in own), *([(package, False)] if package else [])):
         try:
             entries = list(os.scandir(root))
-        except OSError:
+        except OSError as error:
+            if is_own:
+                raise TaskError(f"{TASKS_VARIABLE}: {root}: {error.strerror}") from None
             continue
         for entry in entries:
             if "__" in entry.name and os.path.isfile(os.path.join(entry.path, "task.yaml")):

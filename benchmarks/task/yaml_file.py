@@ -32,9 +32,9 @@ def text_of(path: Path, limit: int = FILE_BYTES) -> str:
     if len(data) > limit:
         raise TaskError(f"{path}: is larger than {limit} bytes")
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TaskError(f"{path}: is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x})") from None
+        return yaml_mistakes.decoded(data)
+    except Mistakes as mistakes:
+        raise TaskError(f"{path}: {mistakes}") from None
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:

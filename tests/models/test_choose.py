@@ -77,11 +77,11 @@ def test_a_user_s_aliases_override_the_built_in_ones(own_config):
             "opus: a/b\n4: x/y\nsonnet: 3\n",
             "line 2: 4: the name of an alias must be a text (put it in quotes); line 3:",
         ),
-        ("opus: [", "line 1: expected the node content"),
+        ("opus: [", "line 1: a value is missing, or a bracket is not closed"),
         ("opus: {name: x/y, settings: 3}", "line 1: opus.settings: must be a mapping"),
         ("opus: {name: x/y, settings: {day: 2026-01-01}}", "opus.settings: must be a mapping of texts and numbers"),
         ("opus: {name: x/y, date: [1]}", "opus.date: must be a date, not [1]"),
-        (b"\xff\xfe\x00", "cannot read"),
+        (b"\xff\xfe\x00", "is not UTF-8 (byte 0 is 0xff)"),
     ],
 )
 def test_an_error_in_the_file_of_aliases_names_the_file(own_config, content, expected):

@@ -201,7 +201,7 @@ def test_identity_follows_the_content_not_the_path(tmp_path):
         ("[{fail: {error: timeout}, text: x}]", "no other key"),
         ("[{calls: {name: x}}]", "calls must be"),
         ("[{calls: [{nam: x}]}]", "turn 1: 'nam': unknown key; did you mean name?"),
-        ("[ls", "line 1: expected ',' or ']'"),
+        ("[ls", "line 1: a bracket is not closed"),
         (b"- \xff\xfe", "not UTF-8"),
     ],
 )

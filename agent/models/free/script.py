@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -116,32 +117,31 @@ def parse_script(data: bytes, file: str) -> list[Turn]:
 
     Raises: ModelUnusable naming the file and all mistakes with line, turn and key.
     """
+    turns: list[Turn] = []
     try:
-        text = data.decode("utf-8")
-        return _turns(text, _entries(text, file))
-    except UnicodeDecodeError as error:
-        raise ModelUnusable(f"{file}: not UTF-8 (byte {error.start})") from None
+        text = yaml_mistakes.decoded(data)
+        if file.endswith(".json"):
+            if mistakes := list(_take_turns(_json(text), turns)):
+                raise yaml_mistakes.located(text, mistakes)
+        else:
+            yaml_mistakes.checked(text, lambda entries: _take_turns(entries, turns))
     except Mistakes as mistakes:
         raise ModelUnusable(f"{file}: {mistakes}") from None
+    return turns
 
 
-def _entries(text: str, file: str) -> list[Any]:
-    if file.endswith(".json"):
-        try:
-            entries = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise Mistakes(f"is not JSON: {error}") from None
-    else:
-        entries = yaml_mistakes.load(text)
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Mistakes(f"is not JSON: {error}") from None
+
+
+def _take_turns(entries: Any, turns: list[Turn]) -> Iterator[Mistake]:
+    """Append the turns of a script, and yield the mistakes of those that cannot be used."""
     if not isinstance(entries, list):
         raise Mistakes(f"a script must be a list of turns, not {yaml_mistakes.kind_of(entries)}")
-    return entries
-
-
-def _turns(text: str, entries: list[Any]) -> list[Turn]:
-    turns: list[Turn] = []
     failures: list[Failure] = []
-    mistakes: list[Mistake] = []
     for index, entry in enumerate(entries):
         try:
             if isinstance(entry, dict) and "fail" in entry:
@@ -150,12 +150,9 @@ def _turns(text: str, entries: list[Any]) -> list[Turn]:
                 turns.append(_turn(entry, tuple(failures)))
                 failures = []
         except _Wrong as wrong:
-            mistakes.append(Mistake((index, *wrong.place), str(wrong), key=f"turn {index + 1}"))
-    if mistakes:
-        raise yaml_mistakes.located(text, mistakes)
+            yield Mistake((index, *wrong.place), str(wrong), key=f"turn {index + 1}")
     if failures:
         turns.append(Turn(failures=tuple(failures), gives_up=True))
-    return turns
 
 
 class _Wrong(Exception):
