@@ -19,6 +19,7 @@ from agent.replay.start import replay_start
 from agent.trial.snapshots import Snapshots
 from scripts.measures.environments import started, step as true
 from scripts.measures.figures import Figure, command, interleaved, timed, watched
+from scripts.measures.sizes import sizes
 from scripts.measures.trial import solve
 from trajectories.reading.reader import first_event, read_events
 from trajectories.record.conversation import Conversation
@@ -55,6 +56,7 @@ def measure() -> Iterator[Figure]:
         yield replay_rate(trial)
         yield from list_measures(Path(folder), trial)
     yield from snapshot_time()
+    yield from sizes()
 
 
 class Long:

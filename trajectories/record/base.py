@@ -35,6 +35,11 @@ def is_none(value: object) -> bool:
     return value is None
 
 
+def is_false(value: object) -> bool:
+    """Return True for False: a mark that most events lack is left out of their lines."""
+    return value is False
+
+
 class BaseEvent(BaseModel):
     """Base of all events. The recorder sets these fields when it writes the event."""
 

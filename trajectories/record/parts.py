@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from trajectories.record.base import Json as Json, Part, Words, WordsJson
+from trajectories.record.base import Json as Json, Part, Words, WordsJson, is_false
+from trajectories.record.copies import LINE, with_copies, without_copies
 
 
 class TaskRef(Part):
@@ -115,6 +116,26 @@ class Reply(Part):
     """Text with which the model or the provider refused to answer."""
     message: WordsJson = Field(default_factory=dict)
     """The provider's message exactly as it came. It is sent back unchanged with the next call."""
+    without_copies: bool = Field(default=False, exclude_if=is_false)
+    """True if texts of `message` are null in this line because they stand in `text` or, as `arguments`, in
+    `tool_calls`. They are: `content`, or the `text` of the only text part in it or in `output`; and the `arguments` of
+    each `function` in `tool_calls`, or of each `function_call` in `output`, in order."""
+
+    @model_validator(mode="after")
+    def _restore(self) -> Self:
+        if not self.without_copies:
+            return self
+        message = with_copies(self.message, self.text, [call.arguments for call in self.tool_calls])
+        return self.model_copy(update={"message": message, "without_copies": False})
+
+    @model_serializer(mode="wrap")
+    def _shorten(self, serialize: SerializerFunctionWrapHandler, info: SerializationInfo) -> Json:
+        content: Json = serialize(self)
+        if info.context is LINE:
+            short = without_copies(self.message, self.text, [call.arguments for call in self.tool_calls])
+            if short is not None:
+                content |= {"message": short, "without_copies": True}
+        return content
 
 
 class Output(Part):

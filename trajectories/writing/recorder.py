@@ -24,6 +24,7 @@ from trajectories.interrupts import held
 from trajectories.plain_files import require_plain
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.migration import appended_mark
+from trajectories.record.copies import LINE
 from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
 from trajectories.record.text import FIRST_CUT, Cut, ShownPieces, shown, storable_json
@@ -140,14 +141,14 @@ class Recorder:
     def _storable(self, event: E) -> tuple[E, bytes]:
         """Return the event and its line with secrets masked and lone surrogates replaced."""
         try:
-            line = event.model_dump_json(by_alias=True).encode()
+            line = _line(event)
         except PydanticSerializationError:
             event = type(event).model_validate(storable_json(event.model_dump(by_alias=True)))
-            line = event.model_dump_json(by_alias=True).encode()
+            line = _line(event)
         if not self._masker.occurs_in(line):
             return event, line
         event = self._masker.event(event)
-        return event, event.model_dump_json(by_alias=True).encode()
+        return event, _line(event)
 
     def output(self, data: bytes | Spooled, written_bytes: int, cut: Cut = FIRST_CUT) -> Output:
         """Mask and keep the output of an action. `written_bytes` is its size before any limit cut it.
@@ -268,6 +269,10 @@ class Recorder:
             raise self.full(error) from None
         finally:
             os.close(reserve)
+
+
+def _line(event: BaseEvent) -> bytes:
+    return event.model_dump_json(by_alias=True, context=LINE).encode()
 
 
 def _whole_lines(descriptor: int) -> int:
