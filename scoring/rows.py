@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from scoring.choices import CostKind
+from scoring.choices import CostKind, UnreadableRule
 from scoring.errors import ScoringError
 from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
 from trajectories.reading.runs import Listed, listed
 from trajectories.reading.summary import Summary
+from trajectories.record.layout import TrialFolder
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore
 
@@ -134,13 +135,23 @@ def row_of(directory: Path, *, cost: CostKind = CostKind.COMPUTED) -> TrialRow:
 
 
 def read_rows(
-    directories: Iterable[Path], *, cost: CostKind = CostKind.COMPUTED
-) -> tuple[list[TrialRow], list[Unreadable]]:
-    """Return the rows of these trials in this order, and the directories that have none.
+    places: Iterable[Path | str],
+    *,
+    cost: CostKind = CostKind.COMPUTED,
+    unreadable: UnreadableRule = UnreadableRule.REFUSE,
+) -> list[TrialRow]:
+    """Return the rows of these trials, given by their directories or by the folders that hold them.
 
     A trial with a fresh `trial.json` takes 0.1 ms.
+
+    Raises: ScoringError, naming the directory, for a place without trials, and for a record that cannot be read unless
+    these are excluded.
     """
-    return rows_of(map(listed, directories), cost=cost)
+    directories = dict.fromkeys(directory for place in places for directory in _trials_in(Path(place)))
+    rows, problems = rows_of(map(listed, directories), cost=cost)
+    if problems and unreadable == UnreadableRule.REFUSE:
+        raise ScoringError(f"{problems[0].directory}: {problems[0].problem} (unreadable='exclude' reads the others)")
+    return rows
 
 
 def rows_of(trials: Iterable[Listed], *, cost: CostKind = CostKind.COMPUTED) -> tuple[list[TrialRow], list[Unreadable]]:
@@ -158,6 +169,15 @@ def rows_of(trials: Iterable[Listed], *, cost: CostKind = CostKind.COMPUTED) -> 
 def benchmark_of(summary: Summary) -> str:
     """Return the benchmark in whose score a trial belongs."""
     return scored_benchmark(summary.entry.benchmark, summary.task)
+
+
+def _trials_in(place: Path) -> list[Path]:
+    if TrialFolder(place).is_trial():
+        return [place]
+    trials = sorted(entry for entry in place.glob("*") if TrialFolder(entry).is_trial())
+    if not trials:
+        raise ScoringError(f"{place}: neither a trial nor a folder of trials")
+    return trials
 
 
 def with_cost(row: TrialRow, kind: CostKind) -> TrialRow:

@@ -1,24 +1,21 @@
 """Links of the documentation have a target, and its examples use commands and options that exist."""
 
-import functools
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from typer.core import TyperGroup
 
 from scripts.docs import with_table
 from scripts.record_page import record_page
+from tests.packaging.test_help import APPLICATION, CONTEXT
 from trajectories.record.base import BaseEvent
 from trajectories.record.events import Known
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-AGENT = "import sys; sys.argv[0] = 'agent'; from agent.cli.main import main; main()"
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 _INLINE = re.compile(r"`(agent [a-z][^`]*)`")
@@ -57,30 +54,17 @@ def examples() -> list[str]:
     return sorted(line for line in lines if re.match(r"agent [a-z]+", line))
 
 
-@functools.cache
-def help_of(*words: str) -> str | None:
-    """Return the help text of a command; None if there is no such command."""
-    result = subprocess.run(
-        [sys.executable, "-c", AGENT, *words, "--help"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-        cwd=ROOT,
-    )
-    return result.stdout if result.returncode == 0 else None
-
-
 @pytest.mark.parametrize("line", examples())
 def test_commands_and_options_of_examples_exist(line: str) -> None:
     words = shlex.split(re.sub(r"['\[\]{}]|\.\.\.", " ", line), comments=True)[1:]
-    help_text = help_of(words[0])
-    assert help_text is not None, f"agent has no command {words[0]}"
-    groups = ("tasks", "prices", "models", "prompts")
-    if words[0] in groups and len(words) > 1:
-        help_text = help_of(words[0], words[1].split("|")[0])
-        assert help_text is not None, f"agent {words[0]} has no command {words[1]}"
-    for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words)):
-        assert re.search(rf"{option}\b", help_text) or option == "--help", f"agent {words[0]} has no {option}"
+    command: Any = APPLICATION
+    while isinstance(command, TyperGroup) and words and not words[0].startswith("-"):
+        name = words.pop(0).split("|")[0]
+        command = command.get_command(CONTEXT, name)
+        assert command is not None, f"agent has no command {name}"
+    options = {option for parameter in command.get_params(CONTEXT) for option in parameter.opts}
+    used = re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words))
+    assert [option for option in used if option not in options] == []
 
 
 def test_a_table_is_written_between_its_markers() -> None:

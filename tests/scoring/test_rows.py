@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import ScoringError
-from scoring.rows import read_rows, repriced, row_of, with_cost
+from scoring.rows import read_rows, repriced, row_of, rows_of, with_cost
 from tests.record.test_recorder import started
+from trajectories.reading.runs import listed
 from trajectories.record.events import (
     CallFailed,
     CallFinished,
@@ -223,8 +224,13 @@ def test_unreadable_directories_are_named(tmp_path: Path) -> None:
     bad = tmp_path / "b" / "bad"
     bad.mkdir()
     (bad / "events.jsonl").write_text("{}\n")
-    rows, unreadable = read_rows([tmp_path / "b" / "good", bad])
+    rows, unreadable = rows_of(map(listed, [tmp_path / "b" / "good", bad]))
     assert [row.trial for row in rows] == ["good"]
     assert [trial.directory for trial in unreadable] == [bad]
+    with pytest.raises(ScoringError, match=r"bad: .*unreadable='exclude' reads the others"):
+        read_rows([tmp_path / "b"])
+    assert read_rows([str(tmp_path / "b"), tmp_path / "b" / "good"], unreadable="exclude") == rows
+    with pytest.raises(ScoringError, match="neither a trial nor a folder of trials"):
+        read_rows([tmp_path / "b", tmp_path / "none"])
     with pytest.raises(ScoringError, match="bad"):
         row_of(bad)
