@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli.commands.show import _overview as show
 from tests.record.test_recorder import started
 from tests.record.writing import Writing
 from trajectories.checks.check import check
@@ -344,3 +346,26 @@ def test_secrets_are_masked_in_the_index_also_at_its_cut(tmp_path: Path) -> None
     text = index_file(tmp_path).read_text()
     assert '"script":"' + "x" * 150 + "[secret:KE" in text
     assert "sk-0" not in text
+
+
+@pytest.mark.parametrize("options", [(None, None), (2, None), (None, 590)])
+def test_the_first_screen_of_a_long_trial_needs_only_its_own_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[int | None, int | None]
+) -> None:
+    """The pager takes nothing, so printing stops when the pipe to it is full; the rest must not have been read."""
+    (tmp_path / "trial").mkdir()
+    recorder = Recorder(tmp_path / "trial")
+    recorder.append(started())
+    for number in range(1, 601):
+        step(recorder, number, "x" * 2000)
+    recorder.append(Exited(exit=Exit.of("submitted"), steps=600))
+    recorder.close()
+    main, terminal = pty.openpty()
+    monkeypatch.setenv("PAGER", "sleep 1")
+    with open(terminal, "w") as out, open(os.dup(main)) as in_, parsed_lines() as counted:
+        monkeypatch.setattr("sys.stdout", out)
+        monkeypatch.setattr("sys.stdin", in_)
+        show(tmp_path / "trial", *options)
+        monkeypatch.undo()
+    os.close(main)
+    assert 10 < counted[0] < 600
