@@ -10,15 +10,17 @@ from typing import Any
 
 import jinja2
 import jinja2.meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from prompts.keys import EXTENDS, EXTENSION, FENCE, INSTRUCTION, SETTINGS, SHOWN_CHARACTERS, VARIABLES, Key
-from prompts.prompt import PromptError
+from prompts.prompt import RENDERING, PromptError
 from trajectories.yaml_mistakes import Mistake, Mistakes, kind_of, load, located, shown, unknown_key
 
 _TAG = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _CHARACTERS = range(200, 1_000_001)
-_JINJA = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+_JINJA = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+"""A sandbox, because the prompt in a record that somebody else made is rendered too, on the host."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,29 @@ class Source:
             yield Mistake((INSTRUCTION,), "goes into the task of the other prompt, but `task` replaces that; omit one")
         if not isinstance(value, str):
             yield Mistake((INSTRUCTION,), f"must be a text (put it in quotes), not {kind_of(value)}")
+
+
+def require_examples(name: str, templates: Mapping[str, jinja2.Template], keys: Mapping[str, Key]) -> None:
+    """Render every template with each of its examples, so that a template that fails does so before a trial begins.
+
+    Raises: PromptError.
+    """
+    mistakes = []
+    for key, template in templates.items():
+        for example in keys[key].examples:
+            try:
+                template.render(example)
+            except RENDERING as error:
+                mistakes.append(f"{key}: fails with {_in_words(example)}: {error}")
+                break
+    if mistakes:
+        raise PromptError(f"{name}: {'; '.join(mistakes)}")
+
+
+def _in_words(example: Mapping[str, object]) -> str:
+    """Return the values that templates fail on most often."""
+    empty = [name for name, value in example.items() if value is None]
+    return f"{', '.join(empty)} = none" if empty else "usual values"
 
 
 def compiled(content: Mapping[str, str], keys: Mapping[str, Key]) -> dict[str, jinja2.Template]:

@@ -18,6 +18,8 @@ class Key:
     """Meaning of each value that the template may use."""
     without: str = ""
     """What is done if the key is missing; empty if it is required."""
+    examples: tuple[Mapping[str, object], ...] = ()
+    """Sets of values as they occur: a template has to be rendered with each of them."""
 
 
 _LIMITS = {
@@ -38,6 +40,60 @@ _NEAR_SUBMIT = {
     "near_submit": "true if the end marker is used in a way that does not submit",
     "submit": "the command that submits",
 }
+_SOME_LIMITS: Mapping[str, object] = {"steps": 30, "time_s": 600.0, "tokens": 200_000, "cost_usd": 2.5}
+_NO_LIMITS = dict.fromkeys(_LIMITS)
+_LITTLE_LEFT: Mapping[str, object] = {
+    "steps_left": 1,
+    "seconds_left": 90.0,
+    "tokens_left": 100,
+    "cost_usd_left": 0.01,
+    "urgent": True,
+    "near_submit": True,
+    "submit": "echo SUBMIT",
+}
+_MUCH_LEFT: Mapping[str, object] = {
+    **dict.fromkeys(_LEFT),
+    "urgent": False,
+    "near_submit": False,
+    "submit": "echo SUBMIT",
+}
+_TASK: Mapping[str, object] = {
+    "instruction": "Write a linter.",
+    "action_format": "tool",
+    "workdir": "/workspace",
+    "user": "agent",
+    "network": False,
+    "shell": "fresh",
+    "command_s": 180.0,
+    **_SOME_LIMITS,
+    "shown_characters": 12_000,
+    "submit": "echo SUBMIT",
+    "fence": "retrace_bash",
+}
+_OBSERVATION: Mapping[str, object] = {
+    "ended": "exited",
+    "exit_code": 0,
+    "signal": None,
+    "duration_s": 1.5,
+    "bytes": 3,
+    "left_running": 0,
+    "left_pids": (),
+    "shell_lost": None,
+    "output": "out",
+    "stderr": "",
+    **_MUCH_LEFT,
+}
+_OBSERVATIONS: tuple[Mapping[str, object], ...] = (
+    _OBSERVATION,
+    {**_OBSERVATION, "exit_code": None, "signal": 9, "left_running": None, "output": ""},
+    {**_OBSERVATION, "ended": "deadline", "exit_code": None, "duration_s": 180.0, "left_running": 7, **_LITTLE_LEFT},
+    {**_OBSERVATION, "ended": "output_cap", "exit_code": None, "bytes": 1 << 26, "shell_lost": "it was killed"},
+    {**_OBSERVATION, "ended": "oom", "exit_code": 137, "left_running": 2, "left_pids": (7, 8), "stderr": "err"},
+)
+_FORMAT_ERRORS: tuple[Mapping[str, object], ...] = (
+    {"problem": "it holds no call of the bash tool", **_MUCH_LEFT},
+    {"problem": "it holds no call of the bash tool", **_LITTLE_LEFT},
+)
 _FORMAT_ERROR = {"problem": "what is wrong with the reply, as the end of a sentence", **_NEAR_SUBMIT, **_LEFT}
 
 TEMPLATES: Mapping[str, Key] = {
@@ -57,8 +113,14 @@ TEMPLATES: Mapping[str, Key] = {
             "submit": "the command that submits",
             "fence": "tag of the fenced block that is run; none in version 1",
         },
+        examples=(
+            _TASK,
+            {**_TASK, **_NO_LIMITS, "action_format": "fenced", "user": None, "network": True, "shell": "persistent"},
+        ),
     ),
-    "plan": Key("message with the plan, after the task", {"plan": "text of `--plan`"}),
+    "plan": Key(
+        "message with the plan, after the task", {"plan": "text of `--plan`"}, examples=({"plan": "First look."},)
+    ),
     "observation": Key(
         "answer to a command that was run",
         {
@@ -75,17 +137,24 @@ TEMPLATES: Mapping[str, Key] = {
             **_NEAR_SUBMIT,
             **_LEFT,
         },
+        examples=_OBSERVATIONS,
     ),
-    "format_error_tool": Key("answer to a reply that cannot be used, for a model with tools", _FORMAT_ERROR),
+    "format_error_tool": Key(
+        "answer to a reply that cannot be used, for a model with tools", _FORMAT_ERROR, examples=_FORMAT_ERRORS
+    ),
     "format_error_fenced": Key(
         "answer to a reply that cannot be used, for a model that writes fenced blocks",
         {**_FORMAT_ERROR, "fence": "tag of the fenced block that is run; none in version 1"},
+        examples=tuple({**example, "fence": "retrace_bash"} for example in _FORMAT_ERRORS),
     ),
-    "not_executed": Key("answer to a tool call that was not run", {"why": "`submitted`"}),
+    "not_executed": Key(
+        "answer to a tool call that was not run", {"why": "`submitted`"}, examples=({"why": "submitted"},)
+    ),
     "resumed": Key(
         "message after a break: the trial was resumed, or continues in a new environment",
         {"lost": "list of what is gone"},
         without="the text of `default-1` is used",
+        examples=({"lost": ("files outside of the workspace",)}, {"lost": ()}),
     ),
     "branched": Key(
         "message at the beginning of a fork, after the conversation that it takes over",
@@ -96,6 +165,10 @@ TEMPLATES: Mapping[str, Key] = {
             **_LIMITS,
         },
         without="only what is gone is told, and limits are not",
+        examples=(
+            {"lost": ("files outside of the workspace",), "workdir": None, "command_s": 180.0, **_SOME_LIMITS},
+            {"lost": (), "workdir": "/workspace", "command_s": 180.0, **_NO_LIMITS},
+        ),
     ),
     "cut": Key(
         "line in the place of what is left out of a long output",
@@ -106,6 +179,10 @@ TEMPLATES: Mapping[str, Key] = {
             "lines": "number of lines of the output",
         },
         without="only the number of characters is told",
+        examples=(
+            {"characters": 6000, "first_line": 104, "last_line": 131, "lines": 290},
+            {"characters": 1, "first_line": 1, "last_line": 1, "lines": 1},
+        ),
     ),
 }
 """Keys with a template."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from prompts.checking import Source, compiled
+from prompts.checking import Source, compiled, require_examples
 from prompts.keys import EXTENDS, FENCE, INSTRUCTION, JUDGING, SHOWN_CHARACTERS, TEMPLATES, VARIABLES
 from prompts.prompt import Prompt, PromptError
 
@@ -46,7 +46,9 @@ def load(name: str) -> Prompt:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise PromptError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    return parse(str(path), data)
+    prompt = parse(str(path), data)
+    require_examples(prompt.name, prompt.templates, TEMPLATES)
+    return prompt
 
 
 def with_sha256(sha256: str) -> Prompt | None:

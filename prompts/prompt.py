@@ -7,6 +7,17 @@ from dataclasses import dataclass, field
 
 import jinja2
 
+RENDERING = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""Errors of a template that is rendered."""
+
 
 class PromptError(Exception):
     """A prompt that cannot be used."""
@@ -39,5 +50,5 @@ class Prompt:
         """
         try:
             return self.templates[key].render(values)
-        except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except RENDERING as error:
             raise PromptError(f"prompt {self.name!r}, key {key!r}: {error}") from None

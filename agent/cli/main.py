@@ -112,6 +112,10 @@ def _explain(error: Exception) -> tuple[str, int]:
         return f"{error.filename}: {error.strerror}", 1
     if isinstance(error, MachineError | RecordFull | OSError):
         return str(error), 1
+    from prompts.prompt import PromptError
+
+    if isinstance(error, PromptError):  # the prompt of a record may fail on a value that it was never tried with
+        return str(error), 2
     return f"{type(error).__name__}: {error} (internal error; rerun with --debug for a traceback)", 1
 
 

@@ -9,6 +9,7 @@ import yaml
 
 import prompts
 from prompts import PromptError
+from prompts.checking import require_examples
 from prompts.keys import SETTINGS, TEMPLATES
 
 FOLDER = Path(prompts.__file__).parent
@@ -120,11 +121,46 @@ def test_a_prompt_that_extends_another_takes_its_settings_and_may_replace_them(t
     assert yaml.safe_load(prompt.data)["system"] == prompts.load("default").render("system")
 
 
-def test_a_template_that_fails_on_a_value_is_an_error_of_the_prompt(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("extends: default\nresumed: '{{ lost + 1 }}'\n")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("resumed: '{{ lost + 1 }}'", "resumed: fails with usual values: "),
+        ("observation: '{{ exit_code + 1 }}'", "observation: fails with exit_code, "),
+        ("task: '{{ steps // 2 }}'", "task: fails with user, steps, time_s, tokens, cost_usd = none"),
+        ("cut: '{{ lines / (lines - 1) }}'", "cut: fails with usual values: division by zero"),
+    ],
+)
+def test_a_template_that_fails_on_a_value_is_refused_before_a_trial_begins(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    assert message in mistakes(tmp_path, f"extends: default\n{line}\n")
+
+
+def test_a_template_of_a_record_that_fails_is_an_error_of_the_prompt() -> None:
+    prompt = prompts.parse("mine.yaml", b"extends: default\nresumed: '{{ lost + 1 }}'\n")
     with pytest.raises(PromptError, match="key 'resumed'"):
-        prompts.load(str(path)).render("resumed", lost=[])
+        prompt.render("resumed", lost=[])
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ lost.__class__.__base__.__subclasses__() }}",
+        "{{ '{0.__class__.__mro__}'.format(lost) }}",
+        "{{ lost.append('x') }}",
+    ],
+)
+def test_the_prompt_of_a_record_reaches_nothing_of_the_host(attack: str) -> None:
+    """A record may come from somebody else, and its prompt is rendered when it is resumed or forked."""
+    prompt = prompts.parse("mine.yaml", yaml.safe_dump({"extends": "default", "resumed": attack}).encode())
+    with pytest.raises(PromptError):
+        prompt.render("resumed", lost=[])
+
+
+@pytest.mark.parametrize("attack", ["{{ lipsum.__globals__ }}", "{% include '/etc/passwd' %}"])
+def test_a_template_has_its_own_values_only(tmp_path: Path, attack: str) -> None:
+    assert mistakes(tmp_path, yaml.safe_dump({"extends": "default", "resumed": attack}))
 
 
 @pytest.mark.parametrize("name", prompts.names())
@@ -132,3 +168,10 @@ def test_shipped_prompts_use_keys_that_are_described(name: str) -> None:
     content = yaml.safe_load(prompts.load(name).data)
     assert set(content) <= {*TEMPLATES, *SETTINGS}
     assert all(key.meaning and all(key.values.values()) for key in TEMPLATES.values())
+    require_examples(name, prompts.load(name).templates, TEMPLATES)
+
+
+def test_the_examples_have_exactly_the_values_of_their_key() -> None:
+    for key in TEMPLATES.values():
+        assert bool(key.examples) == bool(key.values)
+        assert all(set(example) == set(key.values) for example in key.examples)
