@@ -18,11 +18,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trajectories.reading.lines import complete_lines
-from trajectories.reading.migration import Migration, version_of
+from trajectories.reading.migration import CHANGES, Migration, version_of
 from trajectories.record.base import BaseEvent
 from trajectories.record.events import SCHEMA_VERSION, Known
 
 RECORDS = ("docs/recordings", "tests/records")
+READING = Path("scripts/record_reading.md")
 SHOWN_CHARACTERS = 48
 SHOWN_ITEMS = 2
 
@@ -64,27 +65,6 @@ prints it as JSON Schema.
 In the tables, a field without a default is always present. The unit is given if the type alone does not tell it.
 `Words` is a text, and `WordsJson` a JSON object, in which known secrets are replaced by `[secret:NAME]`.
 Examples come from real records; long texts and lists in them are cut, which is marked with `...`.
-
-## Older records
-
-The first event of a record names its version in `schema_version`. A line that a later version appended to the record
-ends with a `schema_version` of its own. Schema 1 lacks what it could not record, and differs in one type of event:
-`evaluation_started` has `workspace_sha256` in the place of `evaluation` (1, 2, ... in the order of the events) and of
-`submission`, whose kind was always `archive`.
-
-## Steps, tokens and costs
-
-The figures of a trial are computed from its events, in their order:
-
-- The steps are the `call_finished`, the commands are the `action_started`, the failed calls are the `call_failed`.
-- The calls that count are: every `call_finished`; every `call_failed` that has `usage` or `costs`, or whose `error` is
-  `timeout`, `connection`, `malformed` or `interrupted`, because it may have been billed; and every `call_started` that
-  has no outcome before the next `call_started` of its thread, or before the end of the record.
-- Tokens are added bucket by bucket. A bucket is null only if it is null in all calls that count. `unmetered_calls` is
-  the number of them without `usage`.
-- Costs are added kind by kind (`billed`, `computed`, `list`), beginning with 0. A kind is null if it is null in any
-  call that counts, also because the call has no `costs`.
-- If `billed` is null then, and the trial was imported, it is the `billed_usd` of `imported` in the first event.
 """
 
 
@@ -92,7 +72,8 @@ def record_page() -> str:
     """Return the whole page, in Markdown."""
     events = get_args(get_args(Known)[0])
     examples = _examples()
-    parts = [INTRODUCTION, "## Fields of every event\n", _table(BaseEvent, own=True)]
+    parts = [INTRODUCTION, READING.read_text(encoding="utf-8"), _migration_table()]
+    parts += ["## Fields of every event\n", _table(BaseEvent, own=True)]
     parts.append("## Events\n")
     for event in events:
         name = event.model_fields["type"].default
@@ -107,6 +88,14 @@ def record_page() -> str:
         listed = textwrap.fill(", ".join(f"`{word}`" for word in words), 110, break_on_hyphens=False)
         parts += [f"### {name}\n", f"{listed}\n"]
     return "\n".join(parts)
+
+
+def _migration_table() -> str:
+    rows = ["### From schema 1.x to 2.0\n", "| event | in 1.x | in 2.0 |", "|---|---|---|"]
+    rows += [
+        f"| {f'`{name}`' if '_' in name or name == 'vote' else name} | {old} | {new} |" for name, old, new in CHANGES
+    ]
+    return "\n".join(rows) + "\n"
 
 
 def _prose(model: type[BaseModel]) -> str:

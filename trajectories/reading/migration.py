@@ -20,6 +20,24 @@ _APPENDED = re.compile(rb',"schema_version":"([^"\\]*)"\}\s*\Z')
 _TAIL = 100
 """Number of bytes at the end of a line in which its own version stands."""
 
+CHANGES: tuple[tuple[str, str, str], ...] = (
+    (
+        "evaluation_started",
+        "`workspace_sha256`",
+        '`submission` is `{"kind": "archive", "sha256": workspace_sha256}`; `evaluation` counts these events from 1',
+    ),
+    (
+        "vote",
+        "`asks`: the requests to the judge, with their results",
+        "each request becomes `role_call_started` and `role_call_finished` before the vote, with its `seq`, `t` and "
+        "`mono_s`; `calls` has their numbers, which count over the record from 1. Model and prompt are those of the "
+        "panel. `status` is `malformed` (`detail` is then the former `malformed`), `cut_off` (`error` is "
+        "`interrupted`), `failed` (`text` is null) or `answered`",
+    ),
+    ("all others", "as in 2.0", "unchanged; fields that 1.x does not have are absent"),
+)
+"""For each type of event: its form in schema 1.x, and what it becomes. For the page about the record."""
+
 
 class _From1:
     """Schema 1.x to 2.0.
