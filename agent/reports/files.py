@@ -43,8 +43,8 @@ class Files:
 
             load("matplotlib", "plots")
 
-    def write(self, scored: Scored) -> Iterator[Path]:
-        """Write the files and yield the path of each.
+    def write(self, scored: Scored) -> Iterator[str]:
+        """Write the files and yield the path of each, and a line for each picture that has nothing to show.
 
         Raises: ScoringError.
         """
@@ -52,8 +52,9 @@ class Files:
             from scoring.output.files import write_output
 
             write_output(path, scored.report, scored.rows, self.table)
-            yield path
+            yield str(path)
         if self.plots is not None:
             from scoring.output.plots import write_plots
 
-            yield from write_plots(self.plots, scored.report, scored.rows, self.formats or (PlotFormat.PNG,))
+            formats = self.formats or (PlotFormat.PNG,)
+            yield from map(str, write_plots(self.plots, scored.report, scored.rows, formats))

@@ -8,23 +8,27 @@ from typing import Any
 from scoring.agentmeter.curves import quality_within_budgets
 from scoring.agentmeter.tiers import TIERS
 from scoring.families import longcli
-from scoring.output.drawing import Drawing, legend_or_note, plain_dollars
+from scoring.output.drawing import NO_AMS, Drawing, legend, plain_dollars
 from scoring.selection import passed_and_quality
 from scoring.statistics.intervals import wilson
 from trajectories.record.text import quantity
 
 _STEPS = (10, 25, 50, 100, 200, 400)
 """Upper limits of the groups of trials by number of steps."""
+_FEWEST = 3
+"""Space for so many bars, or groups of bars, is left even if there are fewer."""
 _LEAST_USD = 1e-4
 """Lowest start of a logarithmic axis of budgets, in US dollars."""
 
 
-def budget_curves(figure: Any, drawing: Drawing) -> None:
+def budget_curves(figure: Any, drawing: Drawing) -> str:
     """Draw mean quality within a budget, one panel per tier: dots on the grid, a dashed line at the threshold tau."""
+    curves = {(row.setup, row.score.tier): row.score.curve for row in drawing.report.tiers}
+    if not curves:
+        return NO_AMS
     figure.set_size_inches(9.5, 4)
     panels = figure.subplots(1, 3, sharey=True)
     tiers = drawing.report.task_tiers
-    curves = {(row.setup, row.score.tier): row.score.curve for row in drawing.report.tiers}
     highest = 0.0
     for axes, tier in zip(panels, TIERS, strict=True):
         tasks = [task for task, task_tier in tiers.items() if task_tier == tier]
@@ -70,20 +74,25 @@ def budget_curves(figure: Any, drawing: Drawing) -> None:
         axes.set(title=f"{tier} ({quantity(len(tasks), 'task')})", xlabel="budget of a task, US dollars")
     panels[1].set_xlabel("budget of a task, US dollars\n(dots: the profile's grid; dashed: its threshold τ)")
     panels[0].set(ylabel="mean quality within the budget, %", ylim=(0, max(10.0, highest * 1.08)))
-    legend_or_note(figure, drawing, len(curves), "no AMS: not every task has a tier")
+    legend(figure, drawing)
+    return ""
 
 
-def step_scores(figure: Any, drawing: Drawing) -> None:
+def step_scores(figure: Any, drawing: Drawing) -> str:
     """Draw trials by their step score, as in LongCLI-Bench's Table 2; trials of other benchmarks by their quality."""
-    axes = figure.subplots()
     by_f2p = {row.setup: row.f2p_steps for row in drawing.report.longcli}
     shades = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
     shown = [line for line in drawing.configurations if any(row.judged for row in drawing.members[line.setup])][::-1]
+    if not shown:
+        return "no trial has a verdict"
+    axes = figure.subplots()
+    names = []
     for at, line in enumerate(shown):
         counts = by_f2p.get(line.setup) or longcli.step_buckets(
             passed_and_quality(row)[1] for row in drawing.members[line.setup] if row.judged or row.infrastructure
         )
         total, left = sum(counts.values()) or 1, 0.0
+        names.append(f"{drawing.name(line.setup)}  n={sum(counts.values())}")
         for name, shade in zip(longcli.BUCKET_NAMES, shades, strict=True):
             width = 100 * counts[name] / total
             axes.barh(at, width, 0.75, left=left, color=shade, label=name)
@@ -99,23 +108,27 @@ def step_scores(figure: Any, drawing: Drawing) -> None:
                     color="white" if dark else "black",
                 )
             left += width
-    axes.set_yticks(range(len(shown)), [drawing.name(line.setup) for line in shown])
+    axes.set_yticks(range(len(shown)), names)
+    axes.set_ylim(min(0, len(shown) - _FEWEST) - 0.6, len(shown) - 0.4)
     kind = "F2P step score" if by_f2p else "quality"
     axes.set(xlabel="share of trials, % (numbers: trials)", xlim=(0, 100), title=f"Trials by {kind}")
     axes.grid(False)
-    legend_or_note(figure, drawing, len(shown), "no trial has a verdict")
+    legend(figure, drawing)
+    return ""
 
 
-def score_by_steps(figure: Any, drawing: Drawing) -> None:
+def score_by_steps(figure: Any, drawing: Drawing) -> str:
     """Draw quality and passes by the number of steps of the trials, over all configurations."""
-    axes = figure.subplots()
     rows = [
         row
         for configuration in drawing.configurations
         for row in drawing.members[configuration.setup]
         if row.judged and not row.infrastructure
     ]
-    most = max((row.steps for row in rows), default=0)
+    if not rows:
+        return "no trial has a verdict"
+    axes = figure.subplots()
+    most = max(row.steps for row in rows)
     limits = [*_STEPS, float("inf")]
     limits = limits[: 1 + next(at for at, limit in enumerate(limits) if most <= limit)]
     ticks = []
@@ -136,6 +149,7 @@ def score_by_steps(figure: Any, drawing: Drawing) -> None:
                 at + 0.19, share, [[max(0, share - low)], [max(0, high - share)]], color="black", capsize=2, linewidth=1
             )
     axes.set_xticks(range(len(limits)), ticks)
+    axes.set_xlim(-0.6, max(len(limits), _FEWEST) - 0.4)
     axes.tick_params(axis="x", length=0)
     axes.grid(False, axis="x")
     axes.set(
@@ -144,4 +158,5 @@ def score_by_steps(figure: Any, drawing: Drawing) -> None:
         ylim=(0, 103),
         title="Score by the number of steps",
     )
-    legend_or_note(figure, drawing, len(rows), "no trial has a verdict")
+    legend(figure, drawing)
+    return ""

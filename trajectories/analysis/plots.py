@@ -1,56 +1,56 @@
-"""Pictures of analyzed trials as PNG or SVG files, drawn by matplotlib without a display.
+"""Files of pictures of analyzed trials: each is one function from analyses to axes.
 
-Each picture is one function from analyses to a figure. The same input gives the same file.
+`trajectories.pictures` has the style. A picture without content is not written.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
+from trajectories import pictures
 from trajectories.analysis.commands.classes import PRIORITY
 from trajectories.analysis.extras import load
 from trajectories.analysis.report import TrialAnalysis
 from trajectories.errors import RecordError
-from trajectories.record.text import printable
+from trajectories.pictures import COLORS, DASHES, Draw, Picture, distinct, label
+from trajectories.record.text import quantity
 
 Format = Literal["png", "svg"]
-_COLORS = dict(zip(PRIORITY, ("#d95f02", "#7570b3", "#e7298a", "#1b9e77", "#66a61e", "#999999"), strict=True))
+_CLASS_STYLES = dict(
+    zip(
+        PRIORITY,
+        (("#0072B2", ""), ("#E69F00", "//"), ("#000000", ""), ("#56B4E9", ".."), ("#CC79A7", ""), ("#CCCCCC", "xx")),
+        strict=True,
+    )
+)
+"""Color and hatch of each class; neighbors differ in gray, too."""
 _BINS = 20
 _LEGEND = 8
 """Largest number of trials that a legend names."""
+_OBSERVATIONS = 10
+"""Largest number of observations that are drawn."""
 
 
-def write_plots(directory: Path, trials: Sequence[TrialAnalysis], formats: Sequence[Format]) -> list[Path]:
-    """Draw every picture in every format and return the files.
+def write_plots(directory: Path, trials: Sequence[TrialAnalysis], formats: Sequence[Format]) -> Iterator[Picture]:
+    """Draw every picture in every format and yield it.
 
     Raises: MissingExtra without matplotlib; RecordError if a file cannot be written.
     """
-    matplotlib = load("matplotlib", "plots")
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "retrace"
-    pyplot = load("matplotlib.pyplot", "plots")
-    written: list[Path] = []
+    draws = {name: _of(trials, draw) for name, draw in _PICTURES.items()}
     try:
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a character of a trial's name that the font lacks
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, draw in _PICTURES.items():
-            figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
-            draw(axes, trials)
-            for suffix in formats:
-                path = directory / f"{name}.{suffix}"
-                figure.savefig(path, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
-                written.append(path)
-            pyplot.close(figure)
+        yield from pictures.write(directory, draws, formats, load)
     except OSError as error:
         raise RecordError(f"{directory}: the plots cannot be written ({error.strerror or error})") from None
-    return written
 
 
-def _classes(axes: Any, trials: Sequence[TrialAnalysis]) -> None:
+def _of(trials: Sequence[TrialAnalysis], draw: Callable[[Any, Sequence[TrialAnalysis]], str]) -> Draw:
+    return lambda figure: draw(figure, trials)
+
+
+def _classes(figure: Any, trials: Sequence[TrialAnalysis]) -> str:
     """Draw the shares of the turns' classes over the progress of the trials."""
     counts = {kind: [0.0] * _BINS for kind in PRIORITY}
     for trial in trials:
@@ -61,71 +61,90 @@ def _classes(axes: Any, trials: Sequence[TrialAnalysis]) -> None:
                 if kind is not None:  # each bin counts the part of the turn that lies in it
                     counts[kind][at] += max(0.0, min(end, at + 1) - max(begin, at)) / width
     totals = [sum(counts[kind][at] for kind in PRIORITY) or 1 for at in range(_BINS)]
+    turns = [sum(kind is not None for kind in trial.turns.sequence) for trial in trials]
+    if not any(turns):
+        return "no trial has a turn with an action"
+    axes = figure.subplots()
     below = [0.0] * _BINS
     middles = [(at + 0.5) * 100 / _BINS for at in range(_BINS)]
     for kind in PRIORITY:
         shares = [counts[kind][at] / totals[at] for at in range(_BINS)]
-        axes.bar(middles, shares, 100 / _BINS, bottom=below, color=_COLORS[kind], label=kind)
+        color, hatch = _CLASS_STYLES[kind]
+        number = sum(kind == turn for trial in trials for turn in trial.turns.sequence)
+        name = f"{kind}  n={number}"
+        axes.bar(
+            middles,
+            shares,
+            100 / _BINS,
+            bottom=below,
+            color=color,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0,
+            label=name,
+        )
         below = [low + share for low, share in zip(below, shares, strict=True)]
-    axes.set(xlabel="steps (%)", ylabel="share of turns", xlim=(0, 100), ylim=(0, 1), title="Classes of turns")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    n = f"n={quantity(sum(turns), 'turn')} of {quantity(sum(map(bool, turns)), 'trial')}"
+    axes.set(xlabel="steps (%)", ylabel="share of turns", xlim=(0, 100), ylim=(0, 1), title=f"Classes of turns ({n})")
+    axes.grid(False)
+    figure.legend(*(part[::-1] for part in axes.get_legend_handles_labels()), loc="outside right center")
+    return ""
 
 
-def _growth(axes: Any, trials: Sequence[TrialAnalysis]) -> None:
+def _growth(figure: Any, trials: Sequence[TrialAnalysis]) -> str:
     """Draw the lines of code over the progress of each trial."""
-    with_growth = [trial for trial in trials if trial.growth is not None]
-    for trial in with_growth:
-        if trial.growth is not None:
-            axes.plot(range(len(trial.growth.curve)), trial.growth.curve, label=_name(trial))
-    axes.set(xlabel="steps (%)", ylabel="lines of code", xlim=(0, 100), title="Growth of the code")
+    curves = [(trial.trial, trial.growth.curve) for trial in trials if trial.growth is not None]
+    if not curves:
+        return "no trial has snapshots"
+    axes = figure.subplots()
+    names = distinct([Path(trial).name for trial, _ in curves])
+    for number, (name, (_, curve)) in enumerate(zip(names, curves, strict=True)):
+        dashes = DASHES[number // len(COLORS) % len(DASHES)]
+        axes.plot(range(len(curve)), curve, color=COLORS[number % len(COLORS)], linestyle=dashes, label=name)
+    title = f"Growth of the code (n={quantity(len(curves), 'trial')})"
+    axes.set(xlabel="steps (%)", ylabel="lines of code", xlim=(0, 100), title=title)
     axes.set_ylim(bottom=0)
-    _legend_or_note(axes, len(with_growth), "no trial with snapshots")
+    if len(curves) <= _LEGEND:
+        figure.legend(loc="outside right upper")
+    return ""
 
 
-def _step_sizes(axes: Any, trials: Sequence[TrialAnalysis]) -> None:
+def _step_sizes(figure: Any, trials: Sequence[TrialAnalysis]) -> str:
     """Draw a histogram of the lines of code that a step writes."""
     sizes = [lines for trial in trials if trial.growth for lines in trial.growth.written_by_step.values()]
-    if sizes:
-        edges = [2**power for power in range(max(sizes).bit_length() + 1)]
-        axes.hist(sizes, bins=edges, color=_COLORS["write"], edgecolor="white")
-        axes.set_xscale("log", base=2)
-    else:
-        _legend_or_note(axes, 0, "no snapshots show a step that wrote code")
-    axes.set(xlabel="lines of code written in a step", ylabel="steps", title="Size of steps")
+    if not sizes:
+        return "no snapshots show a step that wrote code"
+    axes = figure.subplots()
+    edges = [2**power for power in range(max(sizes).bit_length() + 1)]
+    axes.hist(sizes, bins=edges, color=COLORS[0], edgecolor="white")
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    title = f"Size of steps (n={quantity(len(sizes), 'step')})"
+    axes.set(xlabel="lines of code written in a step", ylabel="steps", title=title)
+    return ""
 
 
-def _observations(axes: Any, trials: Sequence[TrialAnalysis]) -> None:
+def _observations(figure: Any, trials: Sequence[TrialAnalysis]) -> str:
     """Draw the observations of all trials that added the most tokens to later prompts."""
-    costs = [(cost, trial) for trial in trials for cost in trial.observations.largest]
-    costs = sorted(costs, key=lambda pair: -pair[0].added_tokens)[:10][::-1]
-    labels = [
-        f"{_name(trial)}  {cost.action or '?'}" if len(trials) > 1 else f"{cost.action or '?'}  {_short(cost.command)}"
-        for cost, trial in costs
-    ]
-    axes.barh(range(len(costs)), [cost.added_tokens for cost, _ in costs], color=_COLORS["probe"])
-    axes.set_yticks(range(len(costs)), labels, fontsize=7)
-    axes.set(xlabel="tokens added to all later prompts", title="Most expensive observations")
+    names = distinct([Path(trial.trial).name for trial in trials])
+    costs = [(cost, name) for trial, name in zip(trials, names, strict=True) for cost in trial.observations.largest]
     if not costs:
-        _legend_or_note(axes, 0, "no observations")
+        return "no trial has an observation"
+    axes = figure.subplots()
+    costs = sorted(costs, key=lambda pair: -pair[0].added_tokens)[:_OBSERVATIONS][::-1]
+    labels = [
+        f"{name}  {cost.action or '?'}" if len(trials) > 1 else f"{cost.action or '?'}  {label(cost.command)}"
+        for cost, name in costs
+    ]
+    axes.barh(range(len(costs)), [cost.added_tokens for cost, _ in costs], color=COLORS[0])
+    axes.set_yticks(range(len(costs)), labels, fontsize=7)
+    axes.grid(False, axis="y")
+    axes.set(xlabel="tokens added to all later prompts", title=f"Most expensive observations (n={len(costs)})")
+    return ""
 
 
-def _legend_or_note(axes: Any, drawn: int, note: str) -> None:
-    if drawn == 0:
-        axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes)
-    elif drawn <= _LEGEND:
-        axes.legend(fontsize=7)
-
-
-def _name(trial: TrialAnalysis) -> str:
-    return _short(Path(trial.trial).name)
-
-
-def _short(text: str) -> str:
-    """Make a text safe for a label: matplotlib reads text between dollar signs as mathematics."""
-    return printable(text if len(text) <= 40 else f"{text[:39]}…").replace("\t", " ").replace("$", r"\$")
-
-
-_PICTURES: dict[str, Callable[[Any, Sequence[TrialAnalysis]], None]] = {
+_PICTURES: dict[str, Callable[[Any, Sequence[TrialAnalysis]], str]] = {
     "classes": _classes,
     "growth": _growth,
     "step-sizes": _step_sizes,

@@ -118,8 +118,8 @@ def analyze(
         from trajectories.analysis.plots import write_plots
 
         formats = format or [PlotFormat.PNG]
-        for path in write_plots(plots, analysis.trials, [plot_format.value for plot_format in formats]):
-            typer.echo(path, err=True)
+        for picture in write_plots(plots, analysis.trials, [plot_format.value for plot_format in formats]):
+            typer.echo(picture, err=True)
     if json:
         emit_json(analysis)
         return

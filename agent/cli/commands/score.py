@@ -196,8 +196,8 @@ def score(
             typer.echo(printable(f"agent: {of_one.benchmark}: {' '.join(str(error).split())}"), err=True)
             status = 2
             continue
-        for path in files.write(scored):
-            typer.echo(path, err=True)
+        for line in files.write(scored):
+            typer.echo(line, err=True)
         if json:
             emit_json(scored.report)
             continue
