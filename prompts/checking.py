@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jinja2
@@ -14,7 +13,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from prompts.keys import EXTENDS, EXTENSION, FENCE, INSTRUCTION, SETTINGS, SHOWN_CHARACTERS, VARIABLES, Key
 from prompts.prompt import RENDERING, PromptError
-from trajectories.yaml_mistakes import Mistake, Mistakes, kind_of, load, located, shown, unknown_key
+from trajectories.yaml_mistakes import Mistake, Mistakes, checked, decoded, kind_of, shown, unknown_key
 
 _TAG = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -23,64 +22,39 @@ _JINJA = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_tr
 """A sandbox, because the prompt in a record that somebody else made is rendered too, on the host."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """The content of a prompt file, with its text and name for messages."""
+def content_of(name: str, data: bytes, keys: Mapping[str, Key], shipped: Collection[str]) -> dict[str, Any]:
+    """Return the content of a file's bytes; `shipped` has the names of prompts that it may extend, if it may.
 
-    name: str
-    text: str
-    content: Mapping[str, Any]
+    Raises: PromptError naming all mistakes.
+    """
 
-    @classmethod
-    def of(cls, name: str, data: bytes) -> Source:
-        """Return the content of a file's bytes.
-
-        Raises: PromptError.
-        """
-        try:
-            text = data.decode("utf-8")
-            content = load(text)
-        except UnicodeDecodeError as error:
-            raise PromptError(f"{name}: not UTF-8 (byte {error.start})") from None
-        except Mistakes as mistakes:
-            raise PromptError(f"{name}: {mistakes}") from None
+    def mistakes_in(content: Any) -> Iterator[Mistake]:
         if not isinstance(content, dict):
-            raise PromptError(f"{name}: must be a mapping of keys to texts, not {kind_of(content)}")
-        return cls(name, text, content)
+            raise Mistakes(f"must be a mapping of keys to texts, not {kind_of(content)}")
+        return _mistakes_in(content, keys, shipped)
 
-    def require(self, keys: Mapping[str, Key], shipped: Collection[str]) -> None:
-        """Check all keys; `shipped` has the names of prompts that may be extended; none may without one.
+    try:
+        content: dict[str, Any] = checked(decoded(data), mistakes_in)
+    except Mistakes as mistakes:
+        raise PromptError(f"{name}: {mistakes}") from None
+    return content
 
-        Raises: PromptError.
-        """
-        mistakes = list(self._mistakes(keys, shipped))
-        if mistakes:
-            raise PromptError(f"{self.name}: {located(self.text, mistakes)}")
 
-    def _mistakes(self, keys: Mapping[str, Key], shipped: Collection[str]) -> Iterator[Mistake]:
-        names = [*keys, *(SETTINGS if shipped else ()), *(EXTENSION if shipped else ())]
-        for key, value in self.content.items():
-            if key not in names:
-                yield Mistake((key,), unknown_key(key, names))
-            elif key in keys:
-                yield from _mistakes_of_template(key, value, keys[key])
-            elif key == INSTRUCTION:
-                yield from self._mistakes_of_instruction(value)
-            else:
-                yield from _mistakes_of_setting(key, value, shipped)
-        if EXTENDS not in self.content:
-            missing = [key for key in keys if key not in self.content and not keys[key].without]
-            way_out = f"; or write `{EXTENDS}: default`, and only what differs" if shipped else ""
-            if missing:
-                yield Mistake((), f"lacks {', '.join(missing)}{way_out}")
-
-    def _mistakes_of_instruction(self, value: object) -> Iterator[Mistake]:
-        if EXTENDS not in self.content:
-            yield Mistake((INSTRUCTION,), f"goes only with {EXTENDS!r}; write the whole `task` instead")
-        elif "task" in self.content:
-            yield Mistake((INSTRUCTION,), "goes into the task of the other prompt, but `task` replaces that; omit one")
-        if not isinstance(value, str):
-            yield Mistake((INSTRUCTION,), f"must be a text (put it in quotes), not {kind_of(value)}")
+def _mistakes_in(content: Mapping[str, Any], keys: Mapping[str, Key], shipped: Collection[str]) -> Iterator[Mistake]:
+    names = [*keys, *(SETTINGS if shipped else ()), *(EXTENSION if shipped else ())]
+    for key, value in content.items():
+        if key not in names:
+            yield Mistake((key,), unknown_key(key, names))
+        elif key in keys:
+            yield from _mistakes_of_template(key, value, keys[key])
+        elif key == INSTRUCTION:
+            yield from _mistakes_of_instruction(value, content)
+        else:
+            yield from _mistakes_of_setting(key, value, shipped)
+    missing = [key for key in keys if key not in content and not keys[key].without]
+    if missing and EXTENDS not in content:
+        way_out = f"; or write `{EXTENDS}: default`, and only what differs" if shipped else ""
+        yield Mistake((), f"lacks {', '.join(missing)}{way_out}")
 
 
 def require_examples(name: str, templates: Mapping[str, jinja2.Template], keys: Mapping[str, Key]) -> None:
@@ -129,6 +103,15 @@ def _mistakes_of_template(key: str, value: object, rule: Key) -> Iterator[Mistak
         usable = ", ".join(rule.values) or "none"
         way_out = f"did you mean {near[0]}?" if near else f"values of this key are {usable}"
         yield Mistake((key,), f"uses {name!r}, which does not exist; {way_out}")
+
+
+def _mistakes_of_instruction(value: object, content: Mapping[str, Any]) -> Iterator[Mistake]:
+    if EXTENDS not in content:
+        yield Mistake((INSTRUCTION,), f"goes only with {EXTENDS!r}; write the whole `task` instead")
+    elif "task" in content:
+        yield Mistake((INSTRUCTION,), "goes into the task of the other prompt, but `task` replaces that; omit one")
+    if not isinstance(value, str):
+        yield Mistake((INSTRUCTION,), f"must be a text (put it in quotes), not {kind_of(value)}")
 
 
 def _mistakes_of_setting(key: str, value: object, shipped: Collection[str]) -> Iterator[Mistake]:

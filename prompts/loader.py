@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from prompts.checking import Source, compiled, require_examples
+from prompts.checking import compiled, content_of, require_examples
 from prompts.keys import EXTENDS, FENCE, INSTRUCTION, JUDGING, SHOWN_CHARACTERS, TEMPLATES, VARIABLES
 from prompts.prompt import Prompt, PromptError
 
@@ -61,9 +61,8 @@ def parse(name: str, data: bytes) -> Prompt:
 
     Raises: PromptError.
     """
-    source = Source.of(name, data)
-    source.require(TEMPLATES, sorted({spelling for shipped in names() for spelling in _spellings(shipped)}))
-    content = dict(source.content)
+    extendable = sorted({spelling for shipped in names() for spelling in _spellings(shipped)})
+    content = content_of(name, data, TEMPLATES, extendable)
     if EXTENDS in content:
         content = _extended(content)
         data = _as_yaml(content)
@@ -87,9 +86,8 @@ def load_judging(name: str) -> Prompt:
     """
     path = _FOLDER / "judging" / f"{name}.yaml"
     data = path.read_bytes()
-    source = Source.of(str(path), data)
-    source.require(JUDGING, ())
-    return Prompt(name, hashlib.sha256(data).hexdigest(), compiled(source.content, JUDGING), data)
+    content = content_of(str(path), data, JUDGING, ())
+    return Prompt(name, hashlib.sha256(data).hexdigest(), compiled(content, JUDGING), data)
 
 
 def _extended(content: dict[str, Any]) -> dict[str, Any]:
@@ -127,6 +125,5 @@ def _with_version(shipped: str) -> str:
 
 
 def _shipped(name: str) -> dict[str, Any]:
-    path = _FOLDER / f"{_shipped_name(name)}.yaml"
-    content = dict(Source.of(path.name, path.read_bytes()).content)
+    content: dict[str, Any] = yaml.safe_load((_FOLDER / f"{_shipped_name(name)}.yaml").read_bytes())
     return _extended(content) if EXTENDS in content else content

@@ -36,9 +36,12 @@ SHIPPED = "default, default-1, default-2, programbench, programbench-1, programb
     [
         ("", "must be a mapping of keys to texts, not empty"),
         ("- a\n", "must be a mapping of keys to texts, not a list"),
-        (b"\xff", "not UTF-8 (byte 0)"),
-        ("system: 'a\n", "line 2: found unexpected end of stream"),
-        ("extends: default\nsystem: a\nsystem: b\n", "line 3: the key 'system' occurs twice"),
+        (b"\xff", "is not UTF-8 (byte 0 is 0xff); save it with this encoding"),
+        ("system: 'a\n", "line 1: the quotation mark is not closed"),
+        (
+            "extends: default\nsystem: a\nsystem: b\nplan: 1\n",
+            "line 3: system: occurs twice; line 4: plan: must be a text (put it in quotes), not 1",
+        ),
         ("extends: nothing\n", f"line 1: extends: must be one of {SHIPPED}, not 'nothing'"),
         ("extends: [default]\n", f"line 1: extends: must be one of {SHIPPED}, not a list"),
         ("extends: default\nsytem: a\n", "line 2: sytem: unknown key; did you mean system?"),
