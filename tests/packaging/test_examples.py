@@ -17,6 +17,7 @@ from agent.models.aliases import load_aliases
 from agent.models.choose import FREE_MODELS
 from benchmarks.task.registry import resolve_task
 from tests.packaging.test_help import APPLICATION, COMMANDS, CONTEXT
+from tests.scoring.records import record
 
 RECORD = Path(__file__).parents[1] / "records/v1.1/single/task.script.1930c962.1"
 """A trial with snapshots of its five steps, and with a verdict of which a test failed."""
@@ -26,9 +27,10 @@ STARTS_AN_ENVIRONMENT = ("solve", "resume", "fork", "replay", "evaluate")
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as the examples expect it: two folders with a trial of `ledger`, and a file to import."""
+    """A folder as the examples expect it: two folders with a trial of `ledger`, one with a demo, a file to import."""
     shutil.copytree(RECORD, tmp_path / "runs/single/ledger.script.0123.1")
     shutil.copytree(tmp_path / "runs", tmp_path / "studies/june")
+    record(tmp_path / "runs/demos", "figlet", benchmark="demo")
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "task"}]
     (tmp_path / "run.traj.json").write_text(
         json.dumps({"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": messages})
@@ -68,7 +70,8 @@ def test_all_other_examples_run() -> None:
     for _, line in sorted(LINES, key=lambda pair: pair[0] != "prices snapshot"):
         arguments = shlex.split(line.partition(" > ")[0])[1:]
         if arguments[0] not in STARTS_AN_ENVIRONMENT:
-            result = CliRunner().invoke(app, arguments, prog_name="agent")
-            assert result.exit_code == 0, (line, result.output, result.exception)
+            result = CliRunner().invoke(app, arguments, prog_name="agent", standalone_mode=False)
+            assert result.exception is None, (line, result.output, result.exception)
+            assert not result.return_value, (line, result.output)
             ran += 1
     assert ran > 30

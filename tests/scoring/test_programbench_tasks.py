@@ -182,6 +182,10 @@ def test_own_instances_are_never_among_the_200(tmp_path: Path) -> None:
     mixed = agent(tmp_path, "score", "pb", "own", "--json")
     assert mixed.status == 2
     assert OWN in mixed.err
+    assert score(tmp_path, "pb", "own", "--benchmark", "programbench")["configurations"] == alone["configurations"]
+    assert score(tmp_path, "pb", "own", "--benchmark", OWN)["configurations"] == own["configurations"]
+    listed = agent(tmp_path, "trials", "--benchmark", OWN, "--json").json["trials"]
+    assert sorted(trial["task"] for trial in listed) == [f"programbench/{FIXTURE}", "programbench/us__mine.0123456"]
 
 
 def test_python_callers_get_the_tiers_and_the_profile_of_the_benchmark() -> None:
