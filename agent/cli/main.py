@@ -100,7 +100,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     """Return one line and the exit status for an error that ended a command."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)  # usage errors carry the context of their command
-        return f"{error.format_message()} (see {context.command_path if context else 'agent'} --help)", 2
+        message = error.format_message().replace(": Value error, ", ": ")  # typer names the class
+        return f"{message} (see {context.command_path if context else 'agent'} --help)", 2
     from agent.errors import MachineError, UserError
     from trajectories.errors import RecordError, RecordFull
 

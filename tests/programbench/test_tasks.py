@@ -109,7 +109,7 @@ def test_tasks_are_listed_by_tier(own: Path, tmp_path: Path) -> None:
     assert "the tasks of demo have no tier: leave out --tier" in demos.err
     wrong = agent(tmp_path, "tasks", "list", "--tier", "extreme")
     assert wrong.status == 2
-    assert "'extreme' is not one of 'easy', 'medium', 'hard'" in wrong.err
+    assert "Invalid value for '--tier': 'extreme' is not one of 'easy', 'medium', 'hard'." in wrong.err
 
 
 def test_other_benchmarks_with_tiers_are_listed_by_tier(monkeypatch: pytest.MonkeyPatch) -> None:
