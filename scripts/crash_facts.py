@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from trajectories.record.events import CallFinished, Evaluated, Message
 from trajectories.record.layout import TrialFolder
 from trajectories.workspace.exported import archive_manifest
 from trajectories.workspace.states import state_at
+
+_PIDS = re.compile(r" \(PIDs? [\d, .]+\)")
+"""Process ids in an observation, which another run of the same commands does not have."""
 
 
 @dataclass
@@ -74,7 +78,9 @@ def facts_of(trial: Path) -> Facts:
         usage=summary.usage.model_dump(),
         replies=[event.reply.model_dump_json() for event in events if isinstance(event, CallFinished)],
         observations={
-            event.action: event.content for event in events if isinstance(event, Message) and event.action is not None
+            event.action: _PIDS.sub("", event.content)
+            for event in events
+            if isinstance(event, Message) and event.action is not None
         },
         workspace={
             path: (entry.type, entry.mode, entry.size, entry.link, entry.sha256)
