@@ -75,7 +75,7 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        _leave(*_explain(error))
+        _leave(*explain(error))
     if status == 130:  # typer turns an interrupt into this status
         _leave("interrupted", 130)
     sys.exit(status if isinstance(status, int) else 0)
@@ -96,11 +96,13 @@ def note_unknown_variables() -> None:
                 print(f"note: the variable {name} has no effect; did you mean {near[0]}?", file=sys.stderr)
 
 
-def _explain(error: Exception) -> tuple[str, int]:
+def explain(error: Exception) -> tuple[str, int]:
     """Return one line and the exit status for an error that ended a command."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)  # usage errors carry the context of their command
-        message = error.format_message().replace(": Value error, ", ": ")  # typer names the class
+        message = _in_our_words(error.format_message())
+        if message.startswith("Got unexpected extra argument") and context and context.command_path == "agent solve":
+            message += "; name a task with --task and a model with --model"
         return f"{message} (see {context.command_path if context else 'agent'} --help)", 2
     from agent.errors import MachineError, UserError
     from trajectories.errors import RecordError, RecordFull
@@ -118,6 +120,18 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, PromptError):  # the prompt of a record may fail on a value that it was never tried with
         return str(error), 2
     return f"{type(error).__name__}: {error} (internal error; rerun with --debug for a traceback)", 1
+
+
+def _in_our_words(message: str) -> str:
+    """Return a message of typer about an option without the wording of pydantic."""
+    for theirs, ours in (
+        ("Input should be greater than or equal to", "must be at least"),
+        ("Input should be less than or equal to", "must be at most"),
+        ("Input should be", "must be"),
+        ("Value error, ", ""),
+    ):
+        message = message.replace(theirs, ours)
+    return message
 
 
 def _mistakes_of_the_user() -> tuple[type[Exception], ...]:

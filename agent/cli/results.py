@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from agent.trial.outcome import Outcome
     from trajectories.reading.summary import Summary
     from trajectories.record.verdict import Verdict
+
+EVALUATES_AGAIN = "evaluates the same workspace again; nothing of the trial is repeated"
 
 
 def print_results(
@@ -29,7 +31,6 @@ def print_results(
         emit_json({"trials": contents} if as_list else contents[0])
         return
     from trajectories.record.layout import TrialFolder
-    from trajectories.record.text import printable
     from trajectories.views.summary import summary_table
     from trajectories.views.verdict import print_verdict
 
@@ -40,14 +41,30 @@ def print_results(
             folder = TrialFolder(outcome.directory)
             print_verdict(console, outcome.verdict, logs=folder.evaluation, trial=outcome.directory)
         if not quiet:
-            typer.echo(printable(f"next: {_next_command(outcome)} {quote(str(outcome.directory))}"), err=True)
+            _print_next(outcome)
 
 
-def _next_command(outcome: Outcome) -> str:
-    """Return the command that a user would most likely give next."""
+def print_next(verb: str, name: str, options: Mapping[str, object] | None = None, effect: str = "") -> None:
+    """Print the command that a user would most likely give next; a comment of the shell tells its effect.
+
+    Options without a value are left out.
+    """
+    from trajectories.record.text import printable
+
+    words = [verb, name]
+    for option, value in (options or {}).items():
+        words += [] if value is None else [option, str(value)]
+    typer.echo(printable(f"next: agent {shlex.join(words)}{f'   # {effect}' if effect else ''}"), err=True)
+
+
+def _print_next(outcome: Outcome) -> None:
+    directory = str(outcome.directory)
     if outcome.interrupted or outcome.exit.reason in ("infrastructure", "user"):
-        return "agent resume"
-    return "agent evaluate" if outcome.evaluator_failed else "agent show"
+        print_next("resume", directory)
+    elif outcome.evaluator_failed:
+        print_next("evaluate", directory, effect=EVALUATES_AGAIN)
+    else:
+        print_next("show", directory)
 
 
 def summary_json(summary: Summary, verdict: Verdict | None) -> dict[str, Any]:

@@ -82,6 +82,8 @@ def resolve_task(reference: str) -> tuple[Benchmark, Task]:
         return _only(perhaps, f"no task is named {reference!r}, but several contain it")
     if exists:
         return _at(directory)
+    if reference.count("/") > 1 or reference.startswith((".", "/", "~")):
+        raise TaskError(f"{directory}: no such directory of a task")
     wanted = reference.rpartition("/")[2]
     near = _near_tasks(wanted, searched) or _near_tasks(wanted, names())
     hint = f"; did you mean {' or '.join(near)}?" if near else "; see `agent tasks list`"

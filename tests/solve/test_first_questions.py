@@ -6,6 +6,8 @@ import json
 import os
 import pty
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,38 @@ def test_the_next_command_after_an_interrupt_continues_the_trial(tmp_path: Path)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert f"next: agent resume {trial_of(tmp_path)}" in err.splitlines()
+
+
+def test_the_next_command_after_an_interrupt_repeats_a_replay(tmp_path: Path) -> None:
+    (tmp_path / "start").mkdir()
+    slow = f"if [ -e {tmp_path}/again ]; then touch {tmp_path}/started; sleep 60; fi"
+    (tmp_path / "script.json").write_text(json.dumps([slow, SUBMIT]))
+    argv = ("--instruction", "do it", "--workspace", "start", "--env", "local", "--model", "script:script.json")
+    assert agent(tmp_path, "solve", *argv).status == 0
+    (tmp_path / "again").touch()
+    trial = trial_of(tmp_path)
+    last = interrupted(tmp_path, ("replay", trial, "--env", "local"), (tmp_path / "started").exists)
+    assert last[-2].startswith(f"next: agent replay {trial} --env local   # ")
+
+
+@pytest.mark.sandbox
+def test_the_next_command_after_an_interrupt_repeats_an_evaluation(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "compile.sh").write_text("sleep 60\n")
+    argv = ("evaluate", "mine", "--task", "demo/ledger", "--env", "sandbox")
+    last = interrupted(tmp_path, argv, lambda: "building" in (tmp_path / "err").read_text())
+    assert last[-2].startswith("next: agent evaluate mine --task demo/ledger --env sandbox   # ")
+
+
+def interrupted(folder: Path, argv: tuple[str, ...], started: Callable[[], bool]) -> list[str]:
+    """Interrupt a command once it has started, and return the lines of its standard error."""
+    with open(folder / "err", "w") as err:
+        process = subprocess.Popen(
+            [*AGENT, *argv], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL, stderr=err
+        )
+    while not started():
+        assert process.poll() is None, (folder / "err").read_text()
+        time.sleep(0.05)
+    process.send_signal(2)
+    assert process.wait(timeout=60) == 130
+    return (folder / "err").read_text().splitlines()

@@ -5,6 +5,7 @@ A trial is a directory with an `events.jsonl`, packed or not. A runs directory h
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections import Counter
@@ -21,6 +22,7 @@ from trajectories.reading.packed import record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, lacks_the_panel, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, PACKED, TrialFolder
+from trajectories.record.text import quantity
 
 _PATTERN = re.compile(r"[*?\[]")
 """A character that makes a pattern of a name."""
@@ -108,16 +110,33 @@ def find_trial(name: str, runs: Path) -> Path:
         return path
     if path.name in (EVENTS, PACKED) and path.is_file():
         return path.parent
-    matches = [trial for trial in trial_directories(runs) if trial.name.startswith(name)]
+    trials = trial_directories(runs)
+    matches = [trial for trial in trials if name and trial.name.startswith(name)]
     exact = [trial for trial in matches if trial.name == name]
     if len(exact) == 1 or len(matches) == 1:
         return (exact or matches)[0]
     if not matches:
-        raise RecordError(
-            f"no trial {name!r}: not the directory of a trial, and no trial below {runs} has an id that begins with it"
-        )
+        raise RecordError(_no_trial(name, runs, trials))
     some = ", ".join(trial.name for trial in matches[:5]) + (", ..." if len(matches) > 5 else "")
     raise RecordError(f"{name!r} fits {len(matches)} trials: {some}; write more of the id, or the directory")
+
+
+def _no_trial(name: str, runs: Path, trials: Sequence[Path]) -> str:
+    """Return the reason why a name is not that of a trial, with the way out."""
+    if not name:
+        return "the name of the trial is empty; `agent trials` lists them all"
+    for folder in (Path(name), runs / name):
+        if inside := newest_first(_folders(folder)):
+            count = quantity(len(inside), "trial")
+            return f"{name!r} is a folder of {count}, not a trial: name one, for instance {inside[0].name}"
+    if not runs.is_dir():
+        return f"no trial {name!r}: there is no directory {runs} here; name that of your trials with --runs"
+    ids = [trial.name for trial in trials]
+    near = difflib.get_close_matches(name, {*ids, *(id.partition(".")[0] for id in ids)}, 1)
+    hint = f"did you mean {near[0]}?" if near else "`agent trials` lists them all"
+    return (
+        f"no trial {name!r}: not a trial's directory, and no trial below {runs} has an id that begins with it; {hint}"
+    )
 
 
 def directories_named(names: Sequence[str], runs: Path) -> tuple[list[Path], set[Path]]:

@@ -41,6 +41,7 @@ def evaluate(
     """
     from agent.cli.output import emit_json, stdout
     from agent.cli.progress import progress_of_evaluation
+    from agent.cli.results import EVALUATES_AGAIN, print_next
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
     from agent.evaluation.evaluate import evaluate_any
@@ -60,4 +61,7 @@ def evaluate(
     else:
         typer.echo(printable(f"no verdict: {evaluation.why_none}"))
     if status := exit_status(evaluation):
+        if not quiet:
+            options = {"--task": task, "--env": env, "--runs": runs}
+            print_next("evaluate", source, options, effect=EVALUATES_AGAIN)
         raise typer.Exit(status)

@@ -50,6 +50,7 @@ def replay(
     replaces the one of the same request.
     """
     from agent.cli.output import emit_json, progress_lines
+    from agent.cli.results import print_next
     from agent.cli.settings import environment_kind
     from agent.config import runs_dir
     from agent.replay.replay import Replay
@@ -76,6 +77,11 @@ def replay(
         size = record_state(events_file(directory)).size
         try:
             report = Replay(directory, start, progress_lines(quiet=quiet)).run(to)
+        except KeyboardInterrupt:
+            if not quiet:
+                options = {"--to": to, "--env": env, "--image": image, "--workspace": workspace, "--runs": runs}
+                print_next("replay", trial, options, effect="begins the replay again; the trial is not changed")
+            raise
         except EnvironmentFault as error:
             typer.echo(f"agent: the replay failed: {error}", err=True)
             raise typer.Exit(1) from None
