@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.analysis.trials import Did, Step, record
+from trajectories.checks.check import check
 from trajectories.reading.runs import Listed, listed
 from trajectories.views.listing import Listing
 from trajectories.views.tables import UNLIMITED
@@ -39,6 +41,21 @@ def test_a_copied_trial_is_listed_where_it_is(trial: Listed, tmp_path: Path) -> 
     summary = listed(copy).summary
     assert summary is not None
     assert summary.trial == str(copy)
+
+
+def test_a_summary_of_an_earlier_version_is_made_again_and_no_inconsistency(trial: Listed) -> None:
+    """Whatever field this version added: without it, a table would show nothing in its column."""
+    write_conveniences(trial.directory)
+    path = trial.directory / "trial.json"
+    for place, name in (("entry", "prompt"), (None, "label")):
+        stored = json.loads(path.read_text())
+        del (stored if place is None else stored[place])[name]
+        path.write_text(json.dumps({**stored, "steps": 7}))
+        summary = listed(trial.directory).summary
+        assert summary is not None
+        assert (summary.steps, summary.entry.prompt) == (1, "default")
+        path.write_text(json.dumps(stored))
+        assert "conveniences" not in {finding.rule for finding in check(trial.directory).findings}
 
 
 def test_a_row_has_the_values_of_the_trial_below_their_names(trial: Listed) -> None:

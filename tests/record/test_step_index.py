@@ -22,6 +22,7 @@ from trajectories.errors import RecordError
 from trajectories.reading import reader
 from trajectories.reading.outputs import recorded_output
 from trajectories.reading.reader import read_events
+from trajectories.reading.runs import listed
 from trajectories.reading.steps.events import events_from_step, events_of_last, read_step, until_step
 from trajectories.reading.steps.index import IndexMisfit, read_index, rows_of
 from trajectories.reading.summary import summarize
@@ -281,9 +282,13 @@ def test_a_false_index_changes_no_summary(trial: Path) -> None:
         for row in rows:
             row["costs"] = {"computed": 0.0}
 
-    before = summarize(trial, read_events(trial))
+    before = listed(trial).summary, summarize(trial, read_events(trial))
+    assert check(trial).consistent
     forge(trial, cheaper)
-    assert summarize(trial, read_events(trial)) == before
+    assert (listed(trial).summary, summarize(trial, read_events(trial))) == before
+    first = check(trial).first
+    assert first is not None
+    assert (first.place, first.text.partition(" (")[0]) == ("steps.jsonl", "it differs from the events in step 0")
 
 
 def test_reading_a_part_parses_only_that_part(trial: Path) -> None:

@@ -24,8 +24,10 @@ from trajectories.plain_files import read_plain
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.packed import open_record
 from trajectories.reading.reader import EventParser, events_file
-from trajectories.reading.summary import Summary, lacks_the_panel, names_a_hint_wrongly
+from trajectories.reading.steps.index import first_false_step
+from trajectories.reading.summary import Summary, missing_fields, names_a_hint_wrongly
 from trajectories.record.events import Event, Exited, TrialStarted, Unknown
+from trajectories.record.layout import STEPS
 from trajectories.writing.derived import derived
 
 _MOST_FINDINGS = 1000
@@ -138,6 +140,9 @@ class _Checking:
         yield from self._end()
         if readable and kept and self.finished:
             yield from self._conveniences(kept)
+            if (step := first_false_step(self._path)) is not None:
+                text = f"it differs from the events in step {step} (`agent show --rebuild` rewrites it)"
+                yield Finding(rule="conveniences", place=STEPS, text=text)
 
     def _end(self) -> Iterator[Finding]:
         for rule in self._rules:
@@ -174,12 +179,21 @@ class _Checking:
             if isinstance(stored, Summary) and names_a_hint_wrongly(stored):
                 yield Finding(rule="conveniences", place=name, text=_OLDER, warning=True)
                 continue
-            left_out = {"trial", "panel"} if isinstance(stored, Summary) and lacks_the_panel(stored) else {"trial"}
-            before, after = stored.model_dump(exclude=left_out), content.model_dump(exclude=left_out)
+            before, after = (_compared(summary, stored) for summary in (stored, content))
             differing = [key for key in after if before[key] != after[key]]
             if differing:
                 text = f"it differs from the events in {', '.join(differing)} (`agent show --rebuild` rewrites it)"
                 yield Finding(rule="conveniences", place=name, text=text)
+
+
+def _compared(content: BaseModel, stored: BaseModel) -> dict[str, object]:
+    """Return the fields of a derived file that must be those of the stored one: of a summary, those that it has."""
+    if not isinstance(stored, Summary):
+        return content.model_dump()
+    missing, of_entry = missing_fields(stored)
+    left_out: dict[str, bool | set[str]] = {"entry": set(of_entry)}
+    left_out.update(dict.fromkeys(("trial", *missing), True))
+    return content.model_dump(exclude=left_out)
 
 
 def _is_torn(path: Path) -> bool:

@@ -20,7 +20,7 @@ from trajectories.errors import RecordError
 from trajectories.plain_files import read_plain
 from trajectories.reading.packed import record_state
 from trajectories.reading.reader import read_events
-from trajectories.reading.summary import StoredSummary, Summary, lacks_the_panel, names_a_hint_wrongly, summarize
+from trajectories.reading.summary import StoredSummary, Summary, missing_fields, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, PACKED, TrialFolder
 from trajectories.record.text import quantity
 
@@ -66,7 +66,7 @@ def listed(directory: Path) -> Listed:
         events = record_state(folder.record)
         if folder.summary.stat().st_mtime_ns >= events.mtime_ns:
             stored = StoredSummary.model_validate_json(read_plain(folder.summary))
-            is_outdated = lacks_the_panel(stored) or names_a_hint_wrongly(stored)
+            is_outdated = any(missing_fields(stored)) or names_a_hint_wrongly(stored)
             if stored.events_bytes == events.size and not is_outdated:
                 return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))
     except (RecordError, OSError, ValidationError):

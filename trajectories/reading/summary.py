@@ -139,9 +139,12 @@ class StoredSummary(Summary):
     """Size of `events.jsonl` before it was read. It shows if the record has grown since, which file times may not."""
 
 
-def lacks_the_panel(stored: Summary) -> bool:
-    """Return True for a stored summary of an earlier version, which does not tell if there was a panel."""
-    return "panel" not in stored.model_fields_set
+def missing_fields(stored: Summary) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the fields that a stored summary and its entry lack, because an earlier version wrote it."""
+    return (
+        frozenset(Summary.model_fields.keys() - stored.model_fields_set),
+        frozenset(TrialEntry.model_fields.keys() - stored.entry.model_fields_set),
+    )
 
 
 def names_a_hint_wrongly(stored: Summary) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -130,6 +130,17 @@ def read_index(trial: Path, *, rebuild: bool = False) -> StepIndex:
     if (rebuild or rows.rows[-1:] != stored[-1:]) and not is_live(events_file(trial).parent):
         store_rows(events_file(trial).parent, rows.rows)
     return StepIndex(trial, rows.all())
+
+
+def first_false_step(trial: Path) -> int | None:
+    """Return the first step whose stored row is believed and differs from the events. None if there is none.
+
+    Raises: RecordError if the events cannot be read.
+    """
+    path = events_file(trial)
+    stored, rows = _rows(path, rebuild=False)
+    pairs = zip_longest(rows.rows, rows_of(trial).rows) if stored else ()
+    return next((row.step for row, true in pairs if row != true and row is not None), None)
 
 
 def rows_so_far(trial: Path) -> StepRows:
