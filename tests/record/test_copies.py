@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from agent.loop.actions import SUBMIT
+from agent.loop.worker import LoopWorker
+from agent.trial.fresh import Fresh
+from agent.trial.options import Options
+from agent.trial.resolve import resolve
+from agent.trial.run import run_new
 from tests.record.test_recorder import started
+from tests.wire.replies import Turn
+from tests.wire.server import WireServer
 from trajectories.reading.reader import read_events
 from trajectories.record.conversation import Conversation
 from trajectories.record.copies import LINE, with_copies, without_copies
 from trajectories.record.events import CallFinished, InheritedReply, Reply, ToolCall
 from trajectories.writing.masking import Masker
+from trajectories.writing.packing import pack
 from trajectories.writing.recorder import Recorder
 
 ARGUMENTS = '{"command": "make"}'
@@ -154,3 +163,28 @@ def test_the_hash_of_a_request_is_the_same_of_a_written_and_a_read_reply() -> No
         conversation.add(each)
         hashes.add(conversation.sha256)
     assert len(hashes) == 1
+
+
+def test_a_long_command_takes_twice_its_size_in_a_whole_trial(tmp_path: Path) -> None:
+    """It stands in the arguments of the tool call and in the script that ran: both are read by themselves."""
+    (tmp_path / "start").mkdir()
+    command = f": {'x' * 176_000}"
+    with WireServer([Turn(commands=(command,)), Turn(commands=(SUBMIT,))]) as server:
+        order = resolve(
+            Options(
+                instruction="Work.",
+                workspace=tmp_path / "start",
+                env="local",
+                model="openai/gpt-wire",
+                api_base=server.base("chat"),
+                runs=tmp_path / "runs",
+            )
+        )
+        outcome, summary = run_new(order, Fresh(), LoopWorker(order))
+    assert (outcome.exit.cause, summary.steps) == ("submitted", 2)
+    events = outcome.directory / "events.jsonl"
+    assert 2 * len(command) < events.stat().st_size < 2.1 * len(command)
+    (reply, _) = [event.reply for event in read_events(outcome.directory) if isinstance(event, CallFinished)]
+    assert reply.message["tool_calls"][0]["function"]["arguments"] == reply.tool_calls[0].arguments
+    pack(outcome.directory)
+    assert (outcome.directory / "events.jsonl.zst").stat().st_size < 0.1 * len(command)

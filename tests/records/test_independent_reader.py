@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import math
 import subprocess
@@ -23,6 +24,7 @@ from tests.records.test_compatibility import RECORDS, VERSIONS
 from tests.solve.command import agent
 from tests.wire.replies import Turn, rate_limited
 from tests.wire.server import WireServer
+from tests.wire.talk import PROTOCOLS
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import summarize
 from trajectories.record.events import (
@@ -75,6 +77,46 @@ def exact(events: list[Event], kind: str) -> Decimal:
     return sum((Decimal(repr(cost)) for cost in costs), Decimal(0))
 
 
+def whole_message(reply: dict[str, Any]) -> Any:
+    """Return a provider's message with the texts that its line left out, as the page describes them."""
+    message = reply["message"]
+    if not reply.get("without_copies"):
+        return message
+    output = message.get("output")
+    content = message.get("content")
+    if reply["text"] and not output and "content" in message and content is None:
+        message["content"] = reply["text"]
+    parts = [*(content or []), *(part for item in output or [] for part in item.get("content") or [])]
+    texts = [part for part in parts if isinstance(part, dict) and part.get("type") in ("text", "output_text")]
+    if len(texts) == 1 and texts[0]["text"] is None:
+        texts[0]["text"] = reply["text"]
+    places = [call["function"] for call in message.get("tool_calls") or []]
+    places += [item for item in output or [] if item["type"] == "function_call"]
+    for place, call in zip(places, reply["tool_calls"], strict=True):
+        place["arguments"] = call["arguments"] if place["arguments"] is None else place["arguments"]
+    return message
+
+
+def requests_agree(trial: Path) -> int:
+    """Compare the hash of each request with its messages, as the page describes both; return the requests."""
+    total, requests = hashlib.sha256(), 0
+    for event in independent_reader.events(trial):
+        entry: list[Any] = []
+        if event["type"] == "message":
+            entry = [event["role"], event["content"], event["tool_call_id"]]
+        elif event["type"] in ("call_finished", "inherited_reply"):
+            reply = event["reply"]
+            whole = {name: reply[name] for name in ("text", "tool_calls", "refusal")}
+            entry = ["assistant", {**whole, "message": whole_message(reply)}]
+        elif event["type"] == "call_started":
+            requests += 1
+            assert event["messages_sha256"] == total.hexdigest()
+        if entry:
+            line = json.dumps(entry, sort_keys=True, separators=(",", ":"), default=float)
+            total.update(hashlib.sha256(line.encode()).digest())
+    return requests
+
+
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_it_agrees_on_every_record_of_earlier_releases(tmp_path: Path, version: str, packed: bool) -> None:
@@ -87,6 +129,19 @@ def test_it_agrees_on_every_record_of_earlier_releases(tmp_path: Path, version: 
             pack(trial)
             assert not (trial / "events.jsonl").exists()
             assert agrees(trial) == before
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_requests_of_a_record_are_those_of_the_page(tmp_path: Path, version: str) -> None:
+    """An import makes a record of this version."""
+    runs = copy_of(version, tmp_path)
+    result = read_only("import", str(runs.parent / "imported.traj.json"), "--runs", str(tmp_path / "new"), "--json")
+    assert result.status == 0, result.err
+    (trial,) = [Path(each["trial"]) for each in result.json["trials"]]
+    assert b'"without_copies":true' in (trial / "events.jsonl").read_bytes()
+    assert requests_agree(trial) > 1
+    for name in ("wire-cost-limit", "wire-responses", "wire-fenced-killed", "forked"):
+        assert requests_agree(runs / trials_of(version)[name]) > 0
 
 
 def test_it_agrees_on_the_recordings_of_the_docs() -> None:
@@ -102,11 +157,14 @@ def test_it_agrees_on_imported_real_runs(tmp_path: Path) -> None:
     assert len(trials) >= 3
     for trial in trials:
         before = agrees(trial)
+        requests_agree(trial)
         pack(trial)
         assert agrees(trial) == before
 
 
-@pytest.mark.parametrize("protocol", ["anthropic", pytest.param("chat", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "protocol", ["anthropic", *(pytest.param(name, marks=pytest.mark.slow) for name in ("chat", "responses"))]
+)
 def test_it_agrees_on_a_new_record_over_the_wire(tmp_path: Path, protocol: str) -> None:
     """Calls fail, tokens are cached, and costs are known for one of the models."""
     (tmp_path / "start").mkdir()
@@ -114,16 +172,19 @@ def test_it_agrees_on_a_new_record_over_the_wire(tmp_path: Path, protocol: str) 
         *(rate_limited("0"), Turn(text="I look.", thinking="Hm.", commands=("echo 1", "echo 2"))),
         *(Turn(commands=("seq 3000",)), Turn(commands=(SUBMIT,))),
     ]
-    model = "anthropic/claude-opus-4-7" if protocol == "anthropic" else "openai/gpt-wire"
+    _, model, settings_of_model = PROTOCOLS[protocol]
+    flags = [flag for key, value in settings_of_model.items() for flag in ("--model-setting", f"{key}={value}")]
     with WireServer(answers) as server:
         argv = ("--instruction", "Work.", "--workspace", "start", "--env", "local", "--json", "--model", model)
-        result = agent(tmp_path, "solve", *argv, "--api-base", server.base(protocol))
+        result = agent(tmp_path, "solve", *argv, "--api-base", server.base(protocol), *flags)
     assert result.status == 0, result.err
     trial = result.trial
     figures = agrees(trial)
     assert (figures["steps"], figures["commands"], figures["failed_calls"]) == (3, 3, 1)
     assert figures["usage"]["cache_read"] > 0
-    assert (figures["cost_usd"]["computed"] is not None) is (protocol == "anthropic")
+    assert (figures["cost_usd"]["computed"] is not None) is (protocol != "chat")
+    assert requests_agree(trial) == 4
+    assert b'"without_copies":true' in (trial / "events.jsonl").read_bytes()
     program = subprocess.run(
         [sys.executable, "-I", str(SOURCE), str(trial)], capture_output=True, text=True, check=True, cwd=tmp_path
     )

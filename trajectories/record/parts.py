@@ -117,9 +117,11 @@ class Reply(Part):
     message: WordsJson = Field(default_factory=dict)
     """The provider's message exactly as it came. It is sent back unchanged with the next call."""
     without_copies: bool = Field(default=False, exclude_if=is_false)
-    """True if texts of `message` are null in this line because they stand in `text` or, as `arguments`, in
-    `tool_calls`. They are: `content`, or the `text` of the only text part in it or in `output`; and the `arguments` of
-    each `function` in `tool_calls`, or of each `function_call` in `output`, in order."""
+    """True if texts of `message` are null in this line because they stand beside it. Of `text`, if it is not empty:
+    `content`, unless there is an `output`; and the `text` of the part of type `text` or `output_text`, if there is only
+    one in `content` or in the `content` of the items of `output`. Of the `arguments` in `tool_calls`, in order, if they
+    are not empty: the `arguments` of each `function` in the message's `tool_calls`, or of each item of type
+    `function_call` in `output`. Only a null in such a place stands for a text."""
 
     @model_validator(mode="after")
     def _restore(self) -> Self:
