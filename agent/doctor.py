@@ -70,12 +70,19 @@ def _environment(kind: Kind, host: Host) -> dict[str, Any]:
 def _programbench() -> dict[str, Any]:
     """Return facts about the benchmark's package, and the user's directories that its variables name."""
     from benchmarks.programbench import instances
+    from benchmarks.task.task import TaskError
 
     variables = (BLOBS_VARIABLE, instances.TASKS_VARIABLE)
+    trouble = None
+    try:
+        ids = instances.ids()
+    except TaskError as error:
+        ids, trouble = (), str(error)
     return {
         "package": _version("programbench"),
-        "tasks": sum(map(instances.official, instances.ids())),
-        "own_tasks": sum(not instances.official(id) for id in instances.ids()),
+        "tasks": None if trouble else sum(map(instances.official, ids)),
+        "own_tasks": None if trouble else sum(not instances.official(id) for id in ids),
+        "trouble": trouble,
         **{name: _directories(os.environ.get(name, "")) for name in variables},
     }
 

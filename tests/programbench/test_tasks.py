@@ -29,7 +29,8 @@ from tests.solve.command import agent, environment
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a directory for instances of the user's own."""
     root = tmp_path / "tasks"
-    monkeypatch.setenv(instances.TASKS_VARIABLE, f"{tmp_path / 'missing'}:{root}")
+    root.mkdir()
+    monkeypatch.setenv(instances.TASKS_VARIABLE, str(root))
     return root
 
 
@@ -194,9 +195,12 @@ def test_the_command_shows_a_task_by_its_short_name(tmp_path: Path) -> None:
 
 
 def test_doctor_reports_the_benchmark_s_package_and_directories(tmp_path: Path) -> None:
-    variables = {"PROGRAMBENCH_BLOB_DIR": str(tmp_path), instances.TASKS_VARIABLE: f"{tmp_path}:{tmp_path / 'none'}"}
+    variables = {"PROGRAMBENCH_BLOB_DIR": str(tmp_path), instances.TASKS_VARIABLE: str(tmp_path)}
     make_instance(tmp_path, "us/mine")
     report = json.loads(agent(tmp_path, "doctor", "--json", **variables).out)["programbench"]
     assert (report["package"], report["tasks"], report["own_tasks"]) == (version("programbench"), 200, 1)
     assert report["PROGRAMBENCH_BLOB_DIR"] == [{"path": str(tmp_path), "exists": True}]
+    variables[instances.TASKS_VARIABLE] += f":{tmp_path / 'none'}"
+    report = json.loads(agent(tmp_path, "doctor", "--json", **variables).out)["programbench"]
     assert [entry["exists"] for entry in report[instances.TASKS_VARIABLE]] == [True, False]
+    assert (report["tasks"], report["trouble"].partition(":")[0]) == (None, instances.TASKS_VARIABLE)
