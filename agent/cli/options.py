@@ -37,7 +37,7 @@ TrialsArgument = Annotated[
 SelectedTrialsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[TRIAL]...",
+        metavar="TRIAL",
         help="Trials (directories or beginnings of ids), batches, or patterns such as 'batch-*' [all below --runs].",
         autocompletion=completion.trials,
         show_default=False,

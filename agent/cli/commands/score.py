@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.options import (
+    OUTPUT,
     BenchmarkFilterOption,
     LabelFilterOption,
     LimitOption,
@@ -34,6 +35,9 @@ from scoring.choices import (
 if TYPE_CHECKING:
     from agent.reports.inputs import Inputs
 
+_BUDGETS, _COUNTED, _COMPARISON = "Prices and budgets", "Trials that count", "Comparison"
+"""Headings of options in the help."""
+
 
 def score(
     trials: SelectedTrialsArgument = None,
@@ -50,6 +54,7 @@ def score(
             help="Price snapshot that all calls are priced with again [recorded prices]. A second one is compared by "
             "its ranking.",
             show_default=False,
+            rich_help_panel=_BUDGETS,
         ),
     ] = None,
     cost: Annotated[
@@ -58,6 +63,7 @@ def score(
             help="Kind of cost: from the price snapshot, billed by the provider, without cache discounts, or by "
             "AgentMeter's equation 2 [computed]. A second one is compared by its ranking.",
             show_default=False,
+            rich_help_panel=_BUDGETS,
         ),
     ] = None,
     profile: Annotated[
@@ -67,11 +73,16 @@ def score(
             help="Profile with the budgets of AMS [programbench for ProgramBench, otherwise agentmeter]. A second one "
             "is compared by its ranking.",
             show_default=False,
+            rich_help_panel=_BUDGETS,
         ),
     ] = None,
     fit_profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="Fit a profile to these trials, store it under this name, and use it."),
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Fit a profile to these trials, store it under this name, and use it.",
+            rich_help_panel=_BUDGETS,
+        ),
     ] = None,
     tiers: Annotated[
         str,
@@ -79,6 +90,7 @@ def score(
             metavar="published|recorded|calibrate|FILE",
             help="Source of the tasks' tiers of difficulty: the benchmark's list (without one, the trials' records), "
             "the trials' records, an estimate from these trials, or a file.",
+            rich_help_panel=_BUDGETS,
         ),
     ] = "published",
     tasks: Annotated[
@@ -87,32 +99,51 @@ def score(
             metavar="N|FILE|tried",
             help="All tasks of the benchmark; those without a trial count as failed [published tasks, or tried ones].",
             show_default=False,
+            rich_help_panel=_BUDGETS,
         ),
     ] = None,
     infrastructure: Annotated[
-        InfrastructureRule, typer.Option(help="Exclude infrastructure failures, or count them as failed trials.")
+        InfrastructureRule,
+        typer.Option(
+            help="Exclude infrastructure failures, or count them as failed trials.",
+            rich_help_panel=_COUNTED,
+        ),
     ] = InfrastructureRule.EXCLUDE,
     duplicates: Annotated[
         DuplicateRule,
-        typer.Option(help="Treatment of trials with the same identity and attempt: an error, the latest, or all."),
+        typer.Option(
+            help="Treatment of trials with the same identity and attempt: an error, the latest, or all.",
+            rich_help_panel=_COUNTED,
+        ),
     ] = DuplicateRule.REFUSE,
     attempts: Annotated[
         AttemptRule,
-        typer.Option(help="Trials of a task in AMS and headlines: the latest completed one, or the mean of all."),
+        typer.Option(
+            help="Trials of a task in AMS and headlines: the latest completed one, or the mean of all.",
+            rich_help_panel=_COUNTED,
+        ),
     ] = AttemptRule.LATEST,
     integrity: Annotated[
         IntegrityRule,
-        typer.Option(help="Trials flagged for a violation of the rules: show their number, exclude them, or score 0."),
+        typer.Option(
+            help="Trials flagged for a violation of the rules: show their number, exclude them, or score 0.",
+            rich_help_panel=_COUNTED,
+        ),
     ] = IntegrityRule.SHOW,
     integrity_by: Annotated[
         IntegrityBy | None,
         typer.Option(
             help="Evidence that flags a trial [the panel if it decided, otherwise rules; tampering in any case].",
             show_default=False,
+            rich_help_panel=_COUNTED,
         ),
     ] = None,
     unreadable: Annotated[
-        UnreadableRule, typer.Option(help="Treatment of unreadable records in a batch: an error, or left out.")
+        UnreadableRule,
+        typer.Option(
+            help="Treatment of unreadable records in a batch: an error, or left out.",
+            rich_help_panel=_COUNTED,
+        ),
     ] = UnreadableRule.REFUSE,
     against: Annotated[
         str | None,
@@ -120,17 +151,37 @@ def score(
             metavar="CONFIGURATION|BATCH",
             help="Configuration or batch that all others are compared with, paired by task [the best configuration].",
             show_default=False,
+            rich_help_panel=_COMPARISON,
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
-    replicates: Annotated[int, typer.Option(help="Number of replicates of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 20261120,
+    level: Annotated[
+        float,
+        typer.Option(
+            help="Confidence level of intervals.",
+            rich_help_panel=_COMPARISON,
+        ),
+    ] = 0.95,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            help="Number of replicates of the bootstrap.",
+            rich_help_panel=_COMPARISON,
+        ),
+    ] = 1000,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Seed of the bootstrap.",
+            rich_help_panel=_COMPARISON,
+        ),
+    ] = 20261120,
     output: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
             help="Write the report to a .json, .csv, .parquet, .tex or .md file; repeatable.",
             show_default=False,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     table: Annotated[
@@ -139,12 +190,20 @@ def score(
             metavar="NAME",
             help="Table that files contain [trials in .csv and .parquet, all other tables in .tex and .md].",
             show_default=False,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     plots: PlotsOption = None,
     format: PlotFormatOption = None,
     runs: RunsOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the whole report as one JSON object.")] = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Print the whole report as one JSON object.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     quiet: QuietOption = False,
 ) -> int:
     """Score trials from their records.
