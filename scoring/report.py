@@ -25,6 +25,7 @@ from scoring.statistics.rank_correlation import Agreement
 
 NoteKind = Literal[
     "selection",
+    "shared",
     "tasks",
     "tiers",
     "profile",

@@ -189,7 +189,7 @@ def _quality(row: TrialRow) -> float:
     return passed_and_quality(row)[1]
 
 
-def _order(line: Configuration) -> tuple[float, float, str]:
+def _order(line: Configuration) -> tuple[float, float]:
     score = line.ams.value if line.ams is not None else None
     quality = line.passed.quality.value
-    return (-(score if score is not None else -1), -(quality if quality is not None else -1), line.label)
+    return (-(score if score is not None else -1), -(quality if quality is not None else -1))

@@ -44,6 +44,10 @@ class TrialRow:
     model: str
     harness: str = "retrace"
     label: str
+    description: str = ""
+    """Description of the setup by itself; lines that are equally good are in its order."""
+    conditions: Mapping[str, str] = field(default_factory=lambda: _NO_FACTS)
+    """Conditions of the setup by name; empty if `label` is already a name that no other setup has."""
     setup: str
     configuration: str
     identity: str
@@ -158,11 +162,13 @@ def rows_of(trials: Iterable[Listed], *, cost: CostKind = CostKind.COMPUTED) -> 
     """Return the rows of these trials in this order, and those that cannot be read."""
     rows: list[TrialRow] = []
     unreadable: list[Unreadable] = []
+    conditions: dict[str, Mapping[str, str]] = {}  # shared by the rows of a setup
     for trial in trials:
         if trial.summary is None:
             unreadable.append(Unreadable(trial.directory, trial.problem))
         else:
-            rows.append(_row(trial.summary, trial.directory, cost))
+            row = _row(trial.summary, trial.directory, cost)
+            rows.append(replace(row, conditions=conditions.setdefault(row.setup, row.conditions)))
     return rows, unreadable
 
 
@@ -233,6 +239,8 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         model=entry.model,
         harness=entry.harness,
         label=entry.label,
+        description=entry.label,
+        conditions=entry.conditions,
         setup=entry.setup,
         configuration=entry.configuration,
         identity=entry.identity,

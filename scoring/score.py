@@ -18,7 +18,7 @@ from scoring.notes import notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
 from scoring.rows import TrialRow
-from scoring.selection import select_trials
+from scoring.selection import select_trials, with_labels
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from scoring.violations import ViolationsTable, flagged_by_setup
 
@@ -57,7 +57,7 @@ def score(
         raise ScoringError(f"a level of {level}: it must lie between 0 and 1, for instance 0.95")
     if replicates < 1:
         raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
-    all_rows = with_flags(rows, integrity_by)
+    all_rows = with_labels(with_flags(rows, integrity_by))
     selection = select_trials(all_rows, infrastructure=infrastructure, duplicates=duplicates, integrity=integrity)
     profile = profile or defaults.profile_of(all_rows[0].benchmark)
     if tiers is None:

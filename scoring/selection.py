@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule, IntegrityRule
 from scoring.errors import ScoringError
 from scoring.integrity import apply_rule
+from scoring.naming import configuration_names
 from scoring.rows import TrialRow
 
 
@@ -145,18 +146,27 @@ def last_turns(rows: Iterable[TrialRow]) -> list[TrialRow]:
 
 
 def by_setup(rows: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
-    """Return the trials of each setup, ordered by label."""
+    """Return the trials of each setup, ordered by description."""
     members: defaultdict[str, list[TrialRow]] = defaultdict(list)
     for row in rows:
         members[row.setup].append(row)
-    return dict(sorted(members.items(), key=lambda item: (item[1][0].label, item[0])))
+    return dict(sorted(members.items(), key=lambda item: (item[1][0].description or item[1][0].label, item[0])))
 
 
 def labels(rows: Iterable[TrialRow]) -> dict[str, str]:
-    """Return the name of each setup. If two setups share a name, the first digits of their hashes are added."""
-    names = {row.setup: row.label for row in rows}
-    taken = list(names.values())
-    return {setup: name if taken.count(name) == 1 else f"{name} #{setup[:6]}" for setup, name in names.items()}
+    """Return a name for each setup, by `configuration_names`; of equal ones the setup that began first is number 1."""
+    first: dict[str, TrialRow] = {}
+    for row in rows:
+        if row.setup not in first or row.started < first[row.setup].started:
+            first[row.setup] = row
+    ordered = sorted(first.values(), key=lambda row: (row.started, row.setup))
+    return configuration_names({row.setup: row.conditions or {"name": row.label} for row in ordered})
+
+
+def with_labels(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    """Return the rows with the names of their setups as labels, for everything that is made of them."""
+    names, none = labels(rows), dict[str, str]()
+    return [replace(row, label=names[row.setup], conditions=none) for row in rows]
 
 
 @dataclass(frozen=True)

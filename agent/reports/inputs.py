@@ -126,6 +126,7 @@ def read_reference(
             row,
             setup=f"{row.setup}@{name}",
             label=f"{row.label} @{name}",
+            conditions={**row.conditions, "batch": name},
             identity=f"{row.identity}@{name}",
             harness=f"{row.harness} @{name}",  # keeps the two batches apart in tables by model and harness
         )

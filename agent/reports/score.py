@@ -26,11 +26,12 @@ from scoring.choices import (
 )
 from scoring.families.defaults import profile_of
 from scoring.integrity import with_flags, with_rules
+from scoring.naming import shared_conditions
 from scoring.pricing import repriced_rows
 from scoring.report import Note, RankingRow, Report, UnreadableTrial
 from scoring.rows import TrialRow
 from scoring.score import recorded_tiers, score
-from scoring.selection import select_trials
+from scoring.selection import select_trials, with_labels
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from trajectories.analysis.extras import MissingExtra
 
@@ -96,7 +97,8 @@ def score_trials(
     reference = read_reference(choices.against, inputs, runs, choices.unreadable)
     if reference is not None:
         recorded, unreadable = recorded + reference.rows, unreadable + reference.unreadable
-    recorded, integrity_note = _examined(recorded, choices, say)
+    shared = shared_conditions(list({row.setup: row.conditions for row in recorded}.values()))
+    recorded, integrity_note = _examined(with_labels(recorded), choices, say)
     rows, results = _priced(recorded, choices.costs[0], choices.prices[:1])
     selected = select_trials(
         rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates, integrity=choices.integrity
@@ -127,6 +129,7 @@ def score_trials(
     report = scoring.report(rows, profile, choices.costs[0], choices.replicates)
     notes += repriced_rows.notes(pricing)
     notes += report.notes
+    notes += [Note(f"the same in all configurations: {shared}", "shared")] if shared else []
     notes += _notes_about_costs(report, rows, choices)
     notes += _notes_about_unreadable(unreadable)
     additions = {

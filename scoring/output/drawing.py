@@ -9,7 +9,7 @@ from typing import Any
 from scoring.agentmeter.ams import Outcomes, outcomes_of
 from scoring.report import Configuration, Report
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, labels, scored_attempts, select_trials
+from scoring.selection import by_setup, scored_attempts, select_trials
 from scoring.statistics.intervals import Estimate
 from trajectories.pictures import COLORS, DASHES, HATCHES, MARKERS, distinct
 
@@ -39,7 +39,7 @@ class Drawing:
         selected = select_trials(rows, infrastructure=report.infrastructure, duplicates=report.duplicates).rows
         attempts = scored_attempts(selected, report.attempts)
         drawn = report.configurations[:_MOST_DRAWN]
-        names = dict(sorted(labels(selected).items()))
+        names = {configuration.setup: configuration.label for configuration in report.configurations}
         return cls(
             report=report,
             configurations=drawn,

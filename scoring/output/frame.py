@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NESTED = ("usage", "facts", "metrics", "groups", "evidence")
+_NAMING = ("conditions", "description")
+"""Fields that only the names of setups are made of."""
 _KINDS = {field.name: str(field.type) for field in fields(TrialRow)}
 _DTYPES = {"float": "float64", "int": "Int64", "bool": "boolean"}
 
@@ -25,7 +27,9 @@ def flat(row: TrialRow) -> dict[str, Any]:
     `panel_judges`, `panel_valid` and `panel_violated` (numbers of judges), `rules_violated` (kinds, joined with `+`;
     empty if there are none) and `tampered`.
     """
-    cells: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(row) if field.name not in _NESTED}
+    cells: dict[str, Any] = {
+        field.name: getattr(row, field.name) for field in fields(row) if field.name not in (*_NESTED, *_NAMING)
+    }
     cells |= {f"usage_{name}": value for name, value in row.usage}
     cells |= {"tokens": row.tokens, "infrastructure": row.infrastructure, "completed": row.completed}
     panel, rules = row.evidence.panel, row.evidence.rules

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from scoring.agentmeter.tiers import TIERS
+from scoring.naming import model_names
 from scoring.output.drawing import NO_AMS, Drawing, arms, legend, plain_dollars
 from scoring.report import Configuration
 from trajectories.pictures import distinct
@@ -131,7 +132,8 @@ def same_model_spread(figure: Any, drawing: Drawing) -> str:
         return "no model has two configurations with a score"
     axes = figure.subplots()
     models = sorted(by_model, key=lambda model: max(by_model[model]))
-    names = distinct([model.rpartition("/")[2] or model for model in models])
+    short = model_names(models)
+    names = distinct([short[model] for model in models])
     for at, model in enumerate(models):
         values = [value for value, _ in by_model[model]]
         axes.plot([min(values), max(values)], [at, at], color="0.7", linewidth=3, zorder=1, solid_capstyle="round")

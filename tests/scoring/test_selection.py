@@ -98,7 +98,7 @@ def test_the_latest_completed_trial_is_taken() -> None:
 
 def test_setups_with_the_same_name_get_different_labels() -> None:
     rows = [trial("a", setup="aaaaaaaaaa", label="m"), trial("a", setup="bbbbbbbbbb", label="m"), trial("a", setup="c")]
-    assert labels(rows) == {"aaaaaaaaaa": "m #aaaaaa", "bbbbbbbbbb": "m #bbbbbb", "c": "c"}
+    assert labels(rows) == {"aaaaaaaaaa": "m #1", "bbbbbbbbbb": "m #2", "c": "c"}
 
 
 def test_trials_of_a_task_under_different_limits_are_named() -> None:

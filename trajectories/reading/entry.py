@@ -34,7 +34,10 @@ class TrialEntry(BaseModel):
     harness: str
     """`retrace`, or the format that the trial was imported from."""
     label: str
-    """Description of the setup for people."""
+    """Description of the setup by itself, with all settings. Reports name setups by the conditions that differ."""
+    conditions: dict[str, str] = {}
+    """Conditions of the setup by name, as text: `model`, `harness` (empty for our own), `setting KEY`, `prompt`,
+    `prompt sha256`, `variant`, `plan`, `origin` (`fork` or `hint`). Names of setups are made of those that differ."""
     setup: str
     """Hash of the harness, the model with its settings, the prompt, the variant, and of a plan, a hint or a fork."""
     configuration: str
@@ -88,6 +91,7 @@ class TrialEntry(BaseModel):
             model=start.model.name,
             harness=harness,
             label=_label(start, harness, extras),
+            conditions=_conditions(start, harness, origin),
             setup=sha256_of(conditions),
             configuration=configuration_hash(start),
             identity=start.identity,
@@ -105,6 +109,19 @@ class TrialEntry(BaseModel):
 def _settings(start: TrialStarted) -> Json:
     settings = start.model.settings
     return {key: value for key, value in settings.items() if start.model.name != _ORACLE or key != "sha256"}
+
+
+def _conditions(start: TrialStarted, harness: str, origin: str) -> dict[str, str]:
+    own = harness == OWN_HARNESS
+    conditions = {"model": start.model.name, "harness": "" if own else harness}
+    conditions |= {
+        f"setting {key}": value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        for key, value in sorted(_settings(start).items())
+    }
+    if start.imported is None:
+        conditions |= {"prompt": start.prompt.name, "prompt sha256": start.prompt.sha256}
+    conditions |= {"variant": start.variant or "", "plan": "plan" if start.plan else "", "origin": origin}
+    return conditions
 
 
 def _label(start: TrialStarted, harness: str, extras: list[str]) -> str:
