@@ -145,5 +145,20 @@ def test_the_messages_of_a_call_are_those_that_the_page_describes(path: Path) ->
 
 
 def with_defaults(reply: dict[str, Any]) -> dict[str, Any]:
-    """Return a reply with all of its four fields."""
-    return {"text": "", "tool_calls": [], "refusal": "", "message": {}, **reply}
+    """Return a reply with all of its four fields, and the texts in its message that the line leaves out."""
+    whole = {"text": "", "tool_calls": [], "refusal": "", "message": {}, **reply}
+    if whole.pop("without_copies", False):
+        message = whole["message"]
+        output = message.get("output") or []
+        content = [part for part in message.get("content") or [] if isinstance(part, dict)]
+        places = [message, *content, *(part for item in output for part in item.get("content") or [])]
+        calls = [call["function"] for call in message.get("tool_calls") or []]
+        calls += [item for item in output if item["type"] == "function_call"]
+        for key in ("content", "text"):
+            for place in places:
+                if key in place and place[key] is None:
+                    place[key] = whole["text"]
+        for place, call in zip(calls, whole["tool_calls"], strict=bool(calls)):
+            if place["arguments"] is None:
+                place["arguments"] = call["arguments"]
+    return whole

@@ -133,6 +133,12 @@ def docker_lost() -> Path:
     return trial
 
 
+def image_unusable() -> Path:
+    argv = ("--instruction", "Work.", "--image", "127.0.0.1:9/none:v1", "--env", "docker", "--no-evaluate")
+    result = run("solve", *argv, *model("small"), "--runs", RUNS, "--json", status=1)
+    return result.trial
+
+
 def solved_sandbox() -> Path:
     return made("solve", *TASK, "sandbox", *model("sandbox"), "--plan", "plan.md")
 
@@ -285,8 +291,9 @@ def wire_fenced_killed() -> Path:
 MAKERS: dict[str, Callable[[], Path]] = {
     maker.__name__.replace("_", "-"): maker
     for maker in (
-        solved_docker, docker_persistent, docker_killed, docker_lost, solved_sandbox, sandbox_persistent, solved_local,
-        evaluated_twice, killed_torn, resumed_after_kill, interrupted_only, resumed_after_interrupt, step_limit,
+        solved_docker, docker_persistent, docker_killed, docker_lost, image_unusable, solved_sandbox,
+        sandbox_persistent, solved_local, evaluated_twice, killed_torn, resumed_after_kill,
+        interrupted_only, resumed_after_interrupt, step_limit,
         format_errors, refusal, gave_up, submitted_at_once, full_disk, blobs, secret, judged, forked, forked_again,
         forked_killed, imported, forked_import, wire_cost_limit, wire_failed_calls, wire_responses, wire_fenced_killed,
     )
@@ -310,15 +317,15 @@ def expected(version: str) -> dict[str, object]:
     return {"records": facts, "scores": scores}
 
 
-def main() -> None:
-    """Make all records; store them beside this file, with the facts that are expected of them."""
+def main(names: list[str]) -> None:
+    """Make the records with these names, or all; store them beside this file, with what is expected of them."""
     global RUNS
     os.umask(0o022)
     shutil.rmtree(PLACE, ignore_errors=True)
     shutil.copytree(STUDY, PLACE)
     RUNS = f"v{version()}"
-    for name, maker in MAKERS.items():
-        trial = maker()
+    for name in [name for name in MAKERS if name in names or not names]:
+        trial = MAKERS[name]()
         TRIALS[name] = str(trial.relative_to(PLACE / RUNS))
         print(f"{name}: {TRIALS[name]}", file=sys.stderr)
     stored = HERE / RUNS
@@ -329,4 +336,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
