@@ -492,7 +492,7 @@ def test_showing_an_imported_trial(tmp_path: Path) -> None:
         assert run.status == 0, run.err
         assert "\x1b" not in run.out
     shown = agent(tmp_path, "show", made["trial"], "--json").json
-    assert shown.pop("forks") == []
+    assert (shown.pop("forks"), shown.pop("replays")) == ([], [])
     assert shown == {key: value for key, value in made.items() if key not in ("file", "already")}
     assert agent(tmp_path, "trials", "--json").json["trials"] == [shown]
 

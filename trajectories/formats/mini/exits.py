@@ -26,6 +26,11 @@ _CAUSES: dict[str, Cause] = {
     "EnvironmentLost": "environment_lost",
     "DiskFull": "disk_full",
     "HarnessDefect": "harness_defect",
+    "AgentExited": "agent_exited",
+    "AgentHung": "agent_hung",
+    "AgentUnusable": "agent_unusable",
+    "ImageUnusable": "image_unusable",
+    "BudgetExceeded": "budget",
 }
 WORDS: dict[str, str] = {
     **{cause: word for word, cause in reversed(_CAUSES.items())},
