@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -22,9 +24,10 @@ from trajectories.errors import RecordError, RecordFull
 from trajectories.reading import lines, packed as reading
 from trajectories.reading.family import family
 from trajectories.reading.packed import open_record, record_state
-from trajectories.reading.reader import read_events
+from trajectories.reading.reader import events_file, read_events
 from trajectories.reading.runs import directories_named, find_trial, listed, trial_directories
 from trajectories.record.events import Warned
+from trajectories.record.layout import TrialFolder
 from trajectories.views.follow import follow
 from trajectories.workspace.states import state_at
 from trajectories.writing import packing
@@ -104,6 +107,45 @@ def test_a_packed_record_is_unpacked_before_it_grows(trial: Path) -> None:
     after = (trial / "events.jsonl").read_bytes()
     assert after.startswith(before)
     assert after.count(b"\n") == before.count(b"\n") + 1
+
+
+def test_a_private_record_stays_private(trial: Path) -> None:
+    (trial / "events.jsonl").chmod(0o600)
+    pack(trial)
+    assert stat.S_IMODE((trial / "events.jsonl.zst").stat().st_mode) == 0o600
+    (trial / "events.jsonl.zst").chmod(0o640)
+    unpack(trial)
+    assert stat.S_IMODE((trial / "events.jsonl").stat().st_mode) == 0o640
+
+
+def test_a_trial_is_found_in_the_middle_of_packing(trial: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record has its other name from one look to the next: it is never in neither place."""
+    real = Path.stat
+    for work in (pack, unpack):
+        for find in (
+            lambda: trial_directories(trial.parent.parent) == [trial],
+            lambda: TrialFolder(trial).is_trial(),
+            lambda: events_file(trial).parent == trial,
+            lambda: listed(trial).summary is not None,
+        ):
+            if work is unpack:
+                pack(trial)
+            looks = 0
+
+            def moved(path: Path, *args: Any, **kwargs: Any) -> os.stat_result:
+                nonlocal looks
+                looks += path.name.startswith("events.jsonl")
+                if looks == 2:
+                    looks += 1
+                    monkeypatch.setattr(Path, "stat", real)
+                    work(trial)  # noqa: B023
+                    monkeypatch.setattr(Path, "stat", moved)
+                return real(path, *args, **kwargs)
+
+            monkeypatch.setattr(Path, "stat", moved)
+            assert find()
+            monkeypatch.setattr(Path, "stat", real)
+            unpack(trial)
 
 
 def test_a_new_record_never_hides_a_packed_one(trial: Path) -> None:
@@ -226,8 +268,6 @@ def test_a_file_is_durable_before_it_has_its_name_and_before_the_other_is_gone(
 def test_a_full_disk_while_unpacking_leaves_the_packed_record(
     trial: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import errno
-
     pack(trial)
 
     def full(*args: object) -> None:
@@ -261,6 +301,17 @@ def test_packing_leaves_trials_that_run_or_may_be_resumed(trial: Path, tmp_path:
     assert "events.jsonl:1: not a valid event" in packed.failed[str(broken)]
     assert names(unfinished) == {"events.jsonl"}
     assert pack_finished(runs).trials == 0
+
+
+def test_a_record_that_cannot_be_packed_is_named(trial: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(packing.os, "fsync", full)
+    packed = pack_finished(trial.parent.parent)
+    assert packed.failed == {str(trial): f"{trial}: No space left on device"}
+    assert packed.trials == 0
+    assert names(trial) == {"events.jsonl"}
 
 
 def test_an_abandoned_temporary_file_is_collected(trial: Path) -> None:

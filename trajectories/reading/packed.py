@@ -6,6 +6,7 @@ larger than its header tells is an error with one line.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from contextlib import suppress
@@ -51,6 +52,17 @@ def record_state(path: Path) -> RecordState:
         return RecordState(os.fstat(file.fileno()).st_mtime_ns, file.seek(0, os.SEEK_END))
 
 
+def last_write_s(directory: Path) -> float:
+    """Return the time of the last write to the record in a directory, since 1970. The record is not opened.
+
+    Raises: OSError if there is none.
+    """
+    for path in TrialFolder(directory).records:
+        with suppress(FileNotFoundError):
+            return path.stat().st_mtime
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(directory))
+
+
 def open_record(path: Path) -> BufferedReader:
     """Open the file of a record for reading and seeking, as if it was not packed.
 
@@ -58,8 +70,7 @@ def open_record(path: Path) -> BufferedReader:
 
     Raises: OSError; RecordError for a file that is not a packed record. Reading raises RecordError if it is damaged.
     """
-    folder = TrialFolder(path.parent)
-    for name in (path, folder.packed, folder.events) if path.name in (EVENTS, PACKED) else ():
+    for name in (path, *TrialFolder(path.parent).records) if path.name in (EVENTS, PACKED) else ():
         try:
             return _opened(name)
         except FileNotFoundError:

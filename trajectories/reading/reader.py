@@ -24,8 +24,8 @@ def events_file(trial: Path) -> Path:
 
     Raises: RecordError if there is no such file.
     """
-    path = trial if trial.is_file() else TrialFolder(trial).record
-    if not path.is_file():
+    path = next((path for path in (trial, *TrialFolder(trial).records) if path.is_file()), None)
+    if path is None:
         raise RecordError(f"{trial}: not a trial (no {EVENTS})")
     return path
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from trajectories.errors import RecordError
 from trajectories.plain_files import read_plain
-from trajectories.reading.packed import record_state
+from trajectories.reading.packed import last_write_s, record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, missing_fields, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, PACKED, TrialFolder
@@ -48,7 +48,7 @@ def newest_first(directories: Iterable[Path]) -> list[Path]:
     trials: list[tuple[float, Path]] = []
     for directory in directories:
         try:
-            trials.append((TrialFolder(directory).record.stat().st_mtime, directory))
+            trials.append((last_write_s(directory), directory))
         except OSError:
             continue
     return [path for _, path in sorted(trials, key=lambda item: (-item[0], str(item[1])))]

@@ -44,7 +44,15 @@ class TrialFolder:
     @property
     def record(self) -> Path:
         """The file that holds the record now: `events`, or `packed` if only that exists."""
-        return self.packed if not self.events.exists() and self.packed.exists() else self.events
+        return next((path for path in self.records if path.exists()), self.events)
+
+    @property
+    def records(self) -> tuple[Path, ...]:
+        """The files that may hold the record, in the order in which to look. The first that exists holds it.
+
+        While another process packs or unpacks the record, one look at each may miss both, so one comes twice.
+        """
+        return (self.events, self.packed, self.events)
 
     @property
     def blobs(self) -> Path:
@@ -108,4 +116,4 @@ class TrialFolder:
 
     def is_trial(self) -> bool:
         """Return True if the folder holds a record."""
-        return self.record.is_file()
+        return any(path.is_file() for path in self.records)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -57,6 +58,8 @@ def pack_finished(runs: Path, *, dry_run: bool = False) -> PackedTrials:
             continue
         try:
             with TrialLock(directory):
+                if not folder.events.exists():  # another process has just packed it
+                    continue
                 trial = listed(directory)
                 if trial.summary is None:
                     raise RecordError(trial.problem)
@@ -69,8 +72,10 @@ def pack_finished(runs: Path, *, dry_run: bool = False) -> PackedTrials:
                     packed.bytes_after += folder.packed.stat().st_size
         except TrialInUse:
             packed.running += 1
-        except (RecordError, OSError) as error:
+        except RecordError as error:
             packed.failed[str(directory)] = str(error)
+        except OSError as error:
+            packed.failed[str(directory)] = f"{directory}: {error.strerror}"
         else:
             packed.trials += 1
             packed.bytes_before += before
@@ -111,18 +116,23 @@ def unpack(directory: Path) -> None:
 
 @contextmanager
 def _replacement(path: Path, source: BufferedReader) -> Iterator[BinaryIO]:
-    """Write a file that replaces `path` at the end, complete and durable, with the time of the source."""
+    """Write a file that replaces `path` at the end, complete and durable, with the mode and the time of the source."""
     temporary = path.with_name(f"{TEMPORARY}{path.name}")
     temporary.unlink(missing_ok=True)
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=_private) as file:
             yield file
             file.flush()
-            times = os.fstat(source.fileno())
-            os.utime(file.fileno(), ns=(times.st_atime_ns, times.st_mtime_ns))
+            like = os.fstat(source.fileno())
+            os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))
+            os.utime(file.fileno(), ns=(like.st_atime_ns, like.st_mtime_ns))
             os.fsync(file.fileno())
         os.replace(temporary, path)
         sync_directory(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
