@@ -109,16 +109,15 @@ def explain(error: Exception) -> tuple[str, int]:
 
     if isinstance(error, UserError) or (isinstance(error, RecordError) and not isinstance(error, RecordFull)):
         return str(error), 2
-    if isinstance(error, _mistakes_of_the_user()):
+    from benchmarks.task.task import TaskError
+    from prompts import PromptError
+
+    if isinstance(error, TaskError | PromptError):
         return str(error), 2
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}", 1
     if isinstance(error, MachineError | RecordFull | OSError):
         return str(error), 1
-    from prompts.prompt import PromptError
-
-    if isinstance(error, PromptError):  # the prompt of a record may fail on a value that it was never tried with
-        return str(error), 2
     return f"{type(error).__name__}: {error} (internal error; rerun with --debug for a traceback)", 1
 
 
@@ -132,14 +131,6 @@ def _in_our_words(message: str) -> str:
     ):
         message = message.replace(theirs, ours)
     return message
-
-
-def _mistakes_of_the_user() -> tuple[type[Exception], ...]:
-    """Return the exceptions for a task or a prompt that cannot be used."""
-    from benchmarks.task.task import TaskError
-    from prompts import PromptError
-
-    return TaskError, PromptError
 
 
 def _leave(line: str, status: int) -> NoReturn:

@@ -110,11 +110,16 @@ def stderr() -> Console:
 
 
 def progress_lines(*, quiet: bool) -> Callable[[str], None]:
-    """Return the function that prints a line of progress on standard error; with `--quiet` it prints nothing."""
+    """Return the function that prints a line of progress on standard error; with `--quiet` it prints nothing.
+
+    A line may name files of a workspace, so it is made safe for a terminal.
+    """
+    from trajectories.record.text import printable
+    from trajectories.writing import excerpts
 
     def show(line: str) -> None:
         if not quiet:
-            print(line, file=sys.stderr, flush=True)
+            print(printable(excerpts.masked(line)), file=sys.stderr, flush=True)
 
     return show
 

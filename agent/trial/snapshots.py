@@ -6,7 +6,6 @@ which paths are read, and which are not kept; `snapshot_bounds` when to stop.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import tarfile
@@ -19,11 +18,12 @@ from typing import Literal
 from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
+from environments.reporting import Reporter
 from trajectories.interrupts import interruptible
 from trajectories.record.events import Checkpoint, Snapshot
 from trajectories.workspace.snapshot_bounds import HASH_S, Budget, batches
 from trajectories.workspace.snapshot_writer import CONTENT_BYTES, SnapshotWriter
-from trajectories.writing.recorder import Observer, Recorder
+from trajectories.writing.recorder import Recorder
 
 IGNORED = frozenset(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
 """Directories that are never kept: caches, which their programs make anew."""
@@ -99,7 +99,7 @@ class Snapshots:
                     writer.deleted(os.fsencode(entry.path), entry.type, mode=entry.mode, size=entry.size)
             if self._owed:
                 there |= self._still_owed(listing, {change.entry.path for change in changes})
-            reading = _Reading(self._environment, writer, there, self._budget(), self._recorder.observer)
+            reading = _Reading(self._environment, writer, there, self._budget(), self._recorder)
             reading.contents()
             reading.large()
             for path, change in there.items():
@@ -126,7 +126,7 @@ class _Reading:
         writer: SnapshotWriter,
         there: dict[str, Changed],
         budget: Budget,
-        observer: Observer | None,
+        reporter: Reporter,
     ) -> None:
         self.budget = budget
         self.owed: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ class _Reading:
         self._environment = environment
         self._writer = writer
         self._there = there
-        self._observer = observer
+        self._reporter = reporter
         self._shown_s = time.monotonic()
 
     def contents(self) -> None:
@@ -192,10 +192,9 @@ class _Reading:
     def _show(self, count: int, total: int) -> None:
         """Show the progress of a long snapshot now and then."""
         now_s = time.monotonic()
-        if self._observer is not None and count < total and now_s - self._shown_s > _SHOW_S:
+        if count < total and now_s - self._shown_s > _SHOW_S:
             self._shown_s = now_s
-            with contextlib.suppress(Exception):  # a view that cannot be drawn never ends a trial
-                self._observer.note(f"keeping the workspace: {count} of {total} files")
+            self._reporter.note(f"keeping the workspace: {count} of {total} files")
 
 
 def ignored(path: str) -> bool:

@@ -319,3 +319,12 @@ def test_an_interrupted_replay_keeps_no_report(work: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert not (trial / "replays").exists()
+
+
+def test_names_of_files_reach_the_terminal_only_made_safe(work: Path) -> None:
+    trial = solve(work, "date +%s%N > $'t\\033[2J'")
+    result = agent(work, "replay", str(trial))
+    assert result.status == 0, result.err
+    assert "t␛[2J" in result.err
+    assert "t␛[2J" in result.out
+    assert "\x1b" not in result.out + result.err

@@ -61,6 +61,7 @@ def replay(
     from trajectories.reading.reader import events_file, first_event
     from trajectories.reading.replays import ReplayRequest
     from trajectories.reading.runs import find_trial
+    from trajectories.record.text import printable
 
     directory = find_trial(trial, runs_dir(runs))
     with held():
@@ -83,7 +84,7 @@ def replay(
                 print_next("replay", trial, options, effect="begins the replay again; the trial is not changed")
             raise
         except EnvironmentFault as error:
-            typer.echo(f"agent: the replay failed: {error}", err=True)
+            typer.echo(printable(f"agent: the replay failed: {error}"), err=True)
             raise typer.Exit(1) from None
         file = _stored(directory, report, request, size)
     if json:
@@ -108,7 +109,7 @@ def _stored(directory: Path, report: ReplayReport, request: ReplayRequest, size:
 
 def _print(report: ReplayReport) -> None:
     from agent.cli.output import stdout
-    from trajectories.record.text import quantity
+    from trajectories.record.text import printable, quantity
 
     console = stdout()
     total = report.actions
@@ -140,4 +141,4 @@ def _print(report: ReplayReport) -> None:
     if report.first_causal is not None:
         lines.append(f"first causal difference: {report.first_causal.action} ({report.first_causal.name})")
     for line in lines:
-        console.print(line, soft_wrap=True, markup=False, highlight=False)
+        console.print(printable(line), soft_wrap=True, markup=False, highlight=False)
