@@ -104,7 +104,21 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def build_script(evaluation: EvaluationPart) -> str:
+def build(submission: Submission, environment: Environment, evaluation: EvaluationPart, workdir: str) -> Fault | None:
+    """Build as the task's user and keep the log; return the fault if that failed.
+
+    Raises: EnvironmentFault.
+    """
+    script = _build_script(evaluation)
+    if not script:
+        return None
+    submission.reporter.note(f"evaluation: building the submission, at most {evaluation.build_timeout:g} s")
+    execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=workdir)
+    (submission.scratch / "build.log").write_bytes(bytes(execution.output))
+    return build_failure(execution, evaluation.build_timeout)
+
+
+def _build_script(evaluation: EvaluationPart) -> str:
     """Return the script that removes the files that the build must make, then builds."""
     paths = " ".join(shlex.quote(path) for path in evaluation.remove)
     lines = [f"rm -rf -- {paths}"] if paths else []
@@ -124,11 +138,6 @@ UNKILLABLE = 71
 """Exit status of `drive.py` if processes of the candidate cannot be killed."""
 _PYTEST_BROKE = (2, 3)
 """Exit statuses of pytest after an interruption or an internal error."""
-
-
-def note_build(submission: Submission, evaluation: EvaluationPart) -> None:
-    """Tell that the submission is built."""
-    submission.reporter.note(f"evaluation: building the submission, at most {evaluation.build_timeout:g} s")
 
 
 def note_suite(submission: Submission, evaluation: EvaluationPart) -> None:

@@ -22,10 +22,8 @@ from benchmarks.judging.submission import (
     Judged,
     Submission,
     SubmissionFailed,
-    build_failure,
-    build_script,
+    build,
     check_ended,
-    note_build,
     note_suite,
 )
 from benchmarks.task.taskfile import EvaluationPart
@@ -81,7 +79,7 @@ def judge(submission: Submission, fault: Fault | None = None) -> Judged:
         if not failed:
             if evaluation.withheld:
                 _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
-            failed = _build(environment, evaluation, workdir, submission)
+            failed = build(submission, environment, evaluation, workdir)
         note_suite(submission, evaluation)
         with watched(of_container(started.container or "", f"{DIRECTORY}/out"), submission.reporter):
             _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
@@ -121,17 +119,6 @@ def _take_away(listing: str, workdir: str) -> str:
         test = f'[ "$(sha256sum < "$f" | cut -c1-64)" = {sha256} ] && rm -f -- "$f"; :'
         lines.append(f"find . -xdev -type f -size {size}c -exec sh -c 'for f; do {test}; done' _ {{}} +")
     return "\n".join(lines)
-
-
-def _build(environment: Environment, evaluation: EvaluationPart, workdir: str, submission: Submission) -> Fault | None:
-    """Build as the task's user; return the fault if that failed."""
-    script = build_script(evaluation)
-    if not script:
-        return None
-    note_build(submission, evaluation)
-    execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=workdir)
-    (submission.scratch / "build.log").write_bytes(bytes(execution.output))
-    return build_failure(execution, evaluation.build_timeout)
 
 
 def _drive(environment: Environment, evaluation: EvaluationPart, configuration: str, scratch: Path) -> None:

@@ -26,10 +26,8 @@ from benchmarks.judging.submission import (
     Judged,
     Submission,
     SubmissionFailed,
-    build_failure,
-    build_script,
+    build,
     check_ended,
-    note_build,
     note_suite,
 )
 from environments.leftovers.owner import this_process
@@ -85,12 +83,7 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
     try:
         started = environment.start()
         failed = failed or submission.put_into(environment, started.workdir)
-        script = build_script(evaluation)
-        if script and not failed:
-            note_build(submission, evaluation)
-            execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=started.workdir)
-            (submission.scratch / "build.log").write_bytes(bytes(execution.output))
-            failed = build_failure(execution, evaluation.build_timeout)
+        failed = failed or build(submission, environment, evaluation, started.workdir)
     except DiskFull as error:
         raise SubmissionFailed("disk", str(error)) from None
     finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from environments.choose import make
+from environments.docker import daemon, images
 from environments.local import LocalEnvironment
 from environments.protocol import Build, Environment, EnvironmentSpec, Execution, Kind, Started
 
@@ -45,6 +46,18 @@ def environment(label: str, **changes: object) -> Environment:
     spec = EnvironmentSpec(kind=kind, build=_IMAGE if kind == "docker" else None)
     spec = replace(spec, **changes)  # type: ignore[arg-type]
     return LocalEnvironment(spec, own_pids=False) if label == "shared" else make(spec)
+
+
+def made_image() -> str:
+    """Return the tag of the image of the tests, which is built if it is not there."""
+    tag = f"{images.BUILT}:{images.content_hash(_IMAGE, None)[:24]}"
+    api = daemon.connect()
+    if images.look_up(api, tag) is None:
+        made = environment("docker")
+        made.start()
+        made.stop()
+    api.close()
+    return tag
 
 
 @pytest.fixture(scope="session", params=ALL)

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agent.loop.actions import SUBMIT
-from tests.formats.test_bad_files import JSON, rejection
+from tests.formats.mutation import mutated
+from tests.formats.test_bad_files import rejection
 from tests.formats.test_export_native import write_trial
 from tests.record.cpu_time import check_linear
 from tests.solve.command import agent, script
@@ -314,16 +315,7 @@ def _bases() -> tuple[str, ...]:
 @st.composite
 def mutations(draw: st.DrawFn) -> Any:
     """Draw a document in which one value is replaced."""
-    value = json.loads(draw(st.sampled_from(_bases())))
-    target = value
-    while True:
-        keys = list(range(len(target))) if isinstance(target, list) else list(target)
-        key = draw(st.sampled_from(keys))
-        if isinstance(target[key], dict | list) and target[key] and draw(st.integers(0, 4)):
-            target = target[key]
-            continue
-        target[key] = draw(JSON)
-        return value
+    return mutated(draw, json.loads(draw(st.sampled_from(_bases()))))
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.formats.corpus import DATA, FILES, with_known_end
+from tests.formats.mutation import mutated
 from tests.formats.test_export import minimal
 from tests.formats.test_export_native import write_trial
 from tests.record.cpu_time import check_linear
@@ -542,11 +543,6 @@ def test_tags_in_an_output_do_not_end_it() -> None:
 
 _SMALL = [path for path in FILES if path.stat().st_size < 20_000]
 """Files of every layout except chat, which `minimal` has."""
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda below: st.lists(below, max_size=4) | st.dictionaries(st.text(max_size=10), below, max_size=4),
-    max_leaves=10,
-)
 
 
 @st.composite
@@ -554,9 +550,9 @@ def mutations(draw: st.DrawFn) -> Any:
     """Draw a small run in which one value is replaced."""
     base = draw(st.sampled_from([None, "ours", *_SMALL]))
     if base == "ours":
-        return _mutated(draw, json.loads(_exported()))
+        return mutated(draw, json.loads(_exported()))
     if base is not None:
-        return _mutated(draw, json.loads(base.read_text()))
+        return mutated(draw, json.loads(base.read_text()))
     value: Any = minimal()
     value["messages"][2]["extra"]["response"] = {
         "model": "m",
@@ -567,7 +563,7 @@ def mutations(draw: st.DrawFn) -> Any:
         "agent": {"step_limit": 3},
         "environment": {"image": "i", "env": {"A": "b"}, "timeout": 9},
     }
-    return _mutated(draw, value)
+    return mutated(draw, value)
 
 
 @cache
@@ -575,18 +571,6 @@ def _exported() -> bytes:
     """Export one of our trials as mini-swe-agent's document, with all our own keys."""
     with tempfile.TemporaryDirectory() as folder:
         return export(write_trial(Path(folder) / "t", Exit.of("submitted"), parent=Parent(trial="p", step=1)), "mini")
-
-
-def _mutated(draw: st.DrawFn, value: Any) -> Any:
-    target = value
-    while True:
-        keys = list(range(len(target))) if isinstance(target, list) else list(target)
-        key = draw(st.sampled_from(keys))
-        if isinstance(target[key], dict | list) and target[key] and draw(st.integers(0, 3)):
-            target = target[key]
-            continue
-        target[key] = draw(JSON)
-        return value
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

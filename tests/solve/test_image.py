@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from environments.docker import daemon, images
 from tests.environments import conftest as environments
 from tests.solve.command import CommandResult, agent, script
 from trajectories.record.events import ActionFinished, CallStarted, Checkpoint, EnvStarted, Message
@@ -22,14 +21,7 @@ pytestmark = pytest.mark.docker
 @pytest.fixture(scope="module")
 def lean() -> str:
     """An image with a user and perl, but without python3 (Debian's minbase)."""
-    tag = f"{images.BUILT}:{images.content_hash(environments._IMAGE, None)[:24]}"
-    api = daemon.connect()
-    if images.look_up(api, tag) is None:
-        made = environments.environment("docker")
-        made.start()
-        made.stop()
-    api.close()
-    return tag
+    return environments.made_image()
 
 
 def task(work: Path, image: str, evaluation: str = "{}", **files: str) -> Path:

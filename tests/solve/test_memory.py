@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from environments.docker import daemon, images
+from environments.docker import daemon
 from tests.environments import conftest as environments
 from tests.solve.command import AGENT, CommandResult, agent, environment, script
 from tests.solve.test_every_death import resume
@@ -34,14 +34,7 @@ ENDS = f"{PREFERRED} echo lost >lost; {HUNGRY}"
 
 @pytest.fixture(scope="module")
 def image() -> str:
-    tag = f"{images.BUILT}:{images.content_hash(environments._IMAGE, None)[:24]}"
-    api = daemon.connect()
-    if images.look_up(api, tag) is None:
-        made = environments.environment("docker")
-        made.start()
-        made.stop()
-    api.close()
-    return tag
+    return environments.made_image()
 
 
 @pytest.fixture
