@@ -21,6 +21,7 @@ from trajectories.record.events import (
     Limits,
     Output,
     Reply,
+    Submission,
     Warned,
 )
 from trajectories.record.usage import Costs, Usage
@@ -113,7 +114,8 @@ def test_the_wait_for_a_model_counts_and_the_next_try_has_its_time() -> None:
 
 def test_an_evaluation_shows_its_notes_with_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-verysecret-123")
-    evaluating = state(EvaluationStarted(evaluator="programbench", workspace_sha256="0" * 64))
+    submission = Submission(kind="archive", sha256="0" * 64)
+    evaluating = state(EvaluationStarted(evaluation=1, evaluator="programbench", submission=submission))
     assert lines(evaluating)[1:] == ["⠋ evaluating with programbench"]
     evaluating.note("branch 3 of 7:\x1b]0;x\x07 sk-verysecret-123", 110.0)
     assert lines(evaluating, now=250.0)[1:] == ["⠋ branch 3 of 7:␛]0;x␇ [secret:SOME_API_KEY]   0:02:20"]
