@@ -14,7 +14,7 @@ from scoring.choices import Tier
 app = command_group("List and show tasks.")
 
 _TEXT_COLUMNS = ("id", "title", "kind", "repository", "language", "environments", "difficulty")
-_FIRST_OUT = ("environments", "repository", "title", "kind")
+_FIRST_OUT = ("environments", "repository", "kind", "title")
 
 
 @app.command("list", cls=HelpedCommand)
