@@ -114,7 +114,7 @@ def batch(folder: Path) -> Path:
     """Write one trial of each tier, without a recorded tier, as records that were made before the list existed."""
     record(folder, EASY, quality=1.0, cost=0.5, **PB)
     record(folder, MEDIUM, quality=0.96, cost=5.0, **PB)
-    record(folder, HARD, quality=0.5, cost=30.0, **PB)
+    record(folder, HARD, quality=0.5, cost=30.0, scripts=["git clone https://github.com/FFmpeg/FFmpeg"], **PB)
     return folder
 
 
@@ -129,6 +129,7 @@ def test_a_folder_of_programbench_trials_is_scored_without_a_file(tmp_path: Path
     expected = ams.score(outcomes, published_tiers("programbench"), built_in("programbench"))
     assert line["ams"]["value"] == pytest.approx(expected.ams)
     assert (line["ams"]["tasks"], line["ams"]["missing"], line["missing_tasks"]) == (200, 197, 197)
+    assert line["flagged"] == 1, "the rules of a clean room are applied"
     easy, medium, hard = (row["score"] for row in report["tiers"])
     assert [tier["tasks"] for tier in (easy, medium, hard)] == [28, 143, 29]
     # 0.6 * 1/28 + 0.4 * (4 of 5 budgets) / 28; 0.4 * 0.96 * (2 of 5) / 143; dearer than every budget and the threshold
