@@ -69,6 +69,13 @@ def test_a_help_fits_80_columns_and_names_no_types(name: str) -> None:
     assert not re.search(r"<(str|int|list|float|path)|\[default:|x>=|\{|\[\[", output)
 
 
+@pytest.mark.parametrize("name", ["agent tasks", "agent models", "agent prices", "agent prompts"])
+def test_a_group_lists_its_commands_in_whole_sentences(name: str) -> None:
+    lines = shown(*name.split()[1:]).partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert lines
+    assert [line for line in lines if not line.endswith(".") or line.endswith("...")] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_help_names_a_page_that_exists(name: str) -> None:
     page = shown(*name.split()[1:]).splitlines()[-1].removeprefix("Documentation: ")

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 
 from agent.cli.main import app
 from agent.cli.progress import progress_of_evaluation
+from agent.cli.progress.person import PersonView
 from agent.loop.actions import SUBMIT
 from tests.packaging.test_help import commands
 from tests.solve.command import script
-from trajectories.record.events import Paused, Warned
+from trajectories.record.events import ActionStarted, CallStarted, Paused, Warned
 
 PRINTS_PROGRESS = {"solve", "resume", "fork", "evaluate", "replay", "score", "analyze"}
 
@@ -44,3 +45,12 @@ def test_a_quiet_trial_prints_its_result_and_its_warnings(tmp_path: Path, monkey
     assert "next: agent show " in loud.stderr
     assert [text[:16] for text in quiet.stderr.splitlines()] == ["note: unconfined"]
     assert json.loads(quiet.stdout)["steps"] == 2
+
+
+def test_a_person_is_told_what_runs_before_the_first_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+    view = PersonView()
+    started = ActionStarted(action="3.1", step=3, number=1, script="sleep 100\nls", deadline_s=180)
+    view.feed(started)
+    view.feed(CallStarted.model_construct(call="4"))
+    view.feed(started)
+    assert capsys.readouterr().err == "running the interrupted command again: sleep 100 ls\n"

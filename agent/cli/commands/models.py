@@ -12,7 +12,7 @@ app = command_group("List models with their prices and keys.")
 
 @app.command("list", cls=HelpedCommand)
 def list_models(json: JsonOption = False) -> None:
-    """List the aliases of models, their prices, and whether a key is set."""
+    """List the aliases of models with their prices and keys."""
     from agent.cli.output import emit_json
     from agent.cli.tables import print_table, rows_table
     from agent.models.choose import FREE_MODELS
@@ -31,7 +31,10 @@ def list_models(json: JsonOption = False) -> None:
 
 @app.command("settings", cls=HelpedCommand)
 def list_settings(json: JsonOption = False) -> None:
-    """List the settings that --model-setting takes besides the parameters of an API."""
+    """List the settings that --model-setting takes.
+
+    Parameters of the model's API are taken as well.
+    """
     from agent.cli.output import emit_json
     from agent.models.litellm.settings import OWN
 

@@ -105,7 +105,10 @@ def snapshot(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Store prices under a name, from the installed litellm, a file, or --set. A snapshot never changes."""
+    """Store prices under a name; a snapshot never changes.
+
+    They come from the installed litellm, from a file, or from --set.
+    """
     from dataclasses import asdict
 
     from agent.cli.output import emit_json
@@ -143,7 +146,10 @@ def diff(
     ],
     json: JsonOption = False,
 ) -> None:
-    """Compare two tables: models that were added or removed, rates that changed."""
+    """Compare the models and the rates of two tables.
+
+    The result names models that were added or removed, and rates that changed.
+    """
     from dataclasses import asdict
 
     from agent.cli.output import emit_json

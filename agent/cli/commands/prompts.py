@@ -50,7 +50,10 @@ def show_prompt(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Print a complete prompt, as a trial records it, or what it has otherwise than another one."""
+    """Print a complete prompt, or its differences from another one.
+
+    The prompt is printed as a trial records it.
+    """
     from dataclasses import asdict
 
     from agent.cli.output import emit_json

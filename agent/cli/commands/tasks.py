@@ -79,7 +79,7 @@ def show_task(
     json: JsonOption = False,
 ) -> None:
     """Show one task: its instruction, its conditions and its variants."""
-    from agent.cli.output import emit_json, readable, stdout
+    from agent.cli.output import emit_json, paged, readable
     from agent.errors import UserError
     from benchmarks.task.registry import resolve_task
     from benchmarks.task.task import TaskError
@@ -109,13 +109,13 @@ def show_task(
         return
     from trajectories.record.text import printable
 
-    console = stdout()
     for name, change in task.variants.items():
         content[f"--variant {name}"] = change
-    for key, value in content.items():
-        if key not in ("instruction", "variants"):
-            console.print(printable(f"{key}: {readable(value) or 'not specified'}"), soft_wrap=True)
-    console.print(printable(f"\n{task.instruction}"), soft_wrap=True)
+    with paged() as console:
+        for key, value in content.items():
+            if key not in ("instruction", "variants"):
+                console.print(printable(f"{key}: {readable(value) or 'not specified'}"), soft_wrap=True)
+        console.print(printable(f"\n{task.instruction}"), soft_wrap=True)
 
 
 def _wider(benchmark: str | None, tier: Tier | None) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.progress.lines import LineView
 from agent.cli.progress.live import LiveView
+from agent.cli.progress.person import PersonView
 from agent.cli.progress.quiet import QuietView
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
@@ -34,7 +35,7 @@ def progress(order: Order, before: Iterable[BaseEvent] = (), *, quiet: bool) -> 
     """
     model = order.model.info.ref
     if model.name == "human":
-        yield ProgressView()  # the person sees the trial itself
+        yield ProgressView() if quiet else PersonView()
         return
     title = f"{order.task.id} by {model.asked} in {order.spec.kind}"
     with _view(ProgressState(title, order.limits, before), quiet=quiet) as view:
