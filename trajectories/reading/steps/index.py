@@ -127,6 +127,8 @@ def read_index(trial: Path, *, rebuild: bool = False) -> StepIndex:
     Raises: RecordError if the events cannot be read.
     """
     stored, rows = _rows(events_file(trial), rebuild=rebuild)
+    if not rows.end:
+        raise RecordError(f"{trial}: the record is empty")
     if (rebuild or rows.rows[-1:] != stored[-1:]) and not is_live(events_file(trial).parent):
         store_rows(events_file(trial).parent, rows.rows)
     return StepIndex(trial, rows.all())
