@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory):
     """A folder with two trials, a file, and an empty directory."""
     folder = tmp_path_factory.mktemp("mistakes")
     (folder / "start").mkdir()
-    (folder / "afile").touch()
+    (folder / "some-file").touch()
     shutil.copytree(RECORDS / "task.script.1930c962.1", folder / "runs/single/greet.script.0123.1")
     shutil.copytree(RECORDS / "ledger.script.22b688cc.1", folder / "runs/single/figlet.script.4567.1")
     with pytest.MonkeyPatch.context() as patch:
@@ -61,11 +61,11 @@ def message_of(line: str, **variables: str) -> tuple[str, int]:
         ("fork greet --at 2 --env dokcer", "--env 'dokcer' is not one of docker, sandbox, local"),
         ("diff greet --step 99", "runs/single/greet.script.0123.1: there is no step 99; the last is 5"),
         ("replay nosuch", "no trial 'nosuch': "),
-        ("trials --runs afile", "afile: no such directory; name the directory of your trials with --runs"),
+        ("trials --runs some-file", "some-file: no such directory; name the directory of your trials with --runs"),
         ("gc --runs nosuch", "nosuch: no such directory; name the directory of your trials with --runs"),
         # files
         ("checkout greet runs", "runs: the directory is not empty; give a new or an empty one"),
-        ("checkout greet afile", "afile: cannot be made or opened (File exists); give a new directory"),
+        ("checkout greet some-file", "some-file: cannot be made or opened (File exists); give a new directory"),
         ("export greet --format atif --output runs", "runs: is a directory; name a file"),
         ("export greet --format json", "Invalid value for '--format': 'json' is not one of 'mini', 'atif', "),
         ("score single --output report.xyz", "--output report.xyz: unknown suffix '.xyz'; use one of .json, "),
@@ -77,8 +77,8 @@ def message_of(line: str, **variables: str) -> tuple[str, int]:
         ("tasks list --benchmark demos", "unknown benchmark 'demos'; did you mean demo?"),
         ("tasks shwo demo/ledger", "No such command 'shwo'. Did you mean 'show'? (see agent tasks --help)"),
         ("evaluate start", "start is not a trial, so its task must be given: --task TASK"),
-        ("evaluate afile --task ledger", "afile is neither a directory nor a tar, tar.gz or tar.zst file"),
-        ("evaluate start --task ledger --output afile", "--output afile: exists and is not an empty directory; "),
+        ("evaluate some-file --task ledger", "some-file is neither a directory nor a tar, tar.gz or tar.zst file"),
+        ("evaluate start --task ledger --output some-file", "--output some-file: exists and is not an empty directory; "),
         # solve
         ("sovle", "No such command 'sovle'. Did you mean 'solve', "),
         ("solve --task ledger", "no model: give --model, or set a default in "),
@@ -100,7 +100,7 @@ def message_of(line: str, **variables: str) -> tuple[str, int]:
         ("solve --task ledger --instruction x --model nop", "give either --task TASK, or --instruction TEXT|FILE"),
         ("solve --instruction x --model nop", "--instruction needs a place to work: give --image IMAGE or "),
         ("solve --instruction a.md --workspace start --model nop", "--instruction 'a.md': no such file (a literal "),
-        ("solve --instruction x --workspace afile --model nop", "the workspace afile is not a directory"),
+        ("solve --instruction x --workspace some-file --model nop", "the workspace some-file is not a directory"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_with_the_way_out(line: str, message: str) -> None:
@@ -118,6 +118,6 @@ def test_a_missing_key_and_a_missing_daemon_are_named() -> None:
 
 
 def test_a_file_as_the_directory_of_trials_is_refused() -> None:
-    line = "solve --task ledger --env local --model nop --runs afile"
-    message = "cannot write trials to afile/single: Not a directory; choose another place with --runs"
+    line = "solve --task ledger --env local --model nop --runs some-file"
+    message = "cannot write trials to some-file/single: Not a directory; choose another place with --runs"
     assert message_of(line) == (message, 2)
