@@ -78,7 +78,7 @@ def message_of(line: str, **variables: str) -> tuple[str, int]:
         ("tasks shwo demo/ledger", "No such command 'shwo'. Did you mean 'show'? (see agent tasks --help)"),
         ("evaluate start", "start is not a trial, so its task must be given: --task TASK"),
         ("evaluate some-file --task ledger", "some-file is neither a directory nor a tar, tar.gz or tar.zst file"),
-        ("evaluate start --task ledger --output some-file", "--output some-file: exists and is not an empty directory; "),
+        ("evaluate start --task ledger --output some-file", "--output some-file: exists and is not an empty "),
         # solve
         ("sovle", "No such command 'sovle'. Did you mean 'solve', "),
         ("solve --task ledger", "no model: give --model, or set a default in "),
