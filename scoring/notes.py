@@ -12,7 +12,7 @@ from scoring.report import Note, Report
 from scoring.rows import TrialRow
 from scoring.selection import Selection, mixed_conditions
 from scoring.statistics.intervals import no_bootstrap
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 _ENOUGH = 10
 """Tasks above which a bootstrap is good enough. Measured with uniform qualities: over 10 tasks 93 % of the intervals

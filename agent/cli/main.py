@@ -136,7 +136,7 @@ def _in_our_words(message: str) -> str:
 def _leave(line: str, status: int) -> NoReturn:
     """Print one line on standard error and exit."""
     if sys.stderr is not None:
-        from trajectories.record.text import printable
+        from trajectories.record.texts.text import printable
         from trajectories.writing import excerpts
 
         print(f"agent: {printable(excerpts.on_one_line(line))}", file=sys.stderr)

@@ -114,7 +114,7 @@ def progress_lines(*, quiet: bool) -> Callable[[str], None]:
 
     A line may name files of a workspace, so it is made safe for a terminal.
     """
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
     from trajectories.writing import excerpts
 
     def show(line: str) -> None:

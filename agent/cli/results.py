@@ -49,7 +49,7 @@ def print_next(verb: str, name: str, options: Mapping[str, object] | None = None
 
     Options without a value are left out.
     """
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
 
     words = [verb, name]
     for option, value in (options or {}).items():

@@ -31,7 +31,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.exits import Exit
-from trajectories.record.text import sendable, storable
+from trajectories.record.texts.text import sendable, storable
 from trajectories.record.usage import Usage
 
 _NO_TIME_LIMIT_S = 24 * 3600.0

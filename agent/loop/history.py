@@ -16,7 +16,7 @@ from trajectories.record.events import (
     Json,
     Message,
 )
-from trajectories.record.text import sendable
+from trajectories.record.texts.text import sendable
 from trajectories.writing.recorder import Recorder
 
 

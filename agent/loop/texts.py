@@ -12,7 +12,7 @@ from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat, Fence
 from prompts import Prompt
 from trajectories.record.events import ActionFinished, Limits
-from trajectories.record.text import FIRST_CUT, Cut, LeftOut
+from trajectories.record.texts.text import FIRST_CUT, Cut, LeftOut
 
 
 class PromptTexts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from trajectories.record.text import storable
+from trajectories.record.texts.text import storable
 from trajectories.writing import excerpts
 
 DETAIL_CHARACTERS = 300

@@ -11,7 +11,7 @@ from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Environment
 from trajectories.record.events import Change
-from trajectories.record.paths import to_text
+from trajectories.record.texts.paths import to_text
 from trajectories.workspace.manifest import Manifest, PathState, apply, compare_manifests
 from trajectories.workspace.snapshot_bounds import SNAPSHOT_BYTES
 

@@ -19,7 +19,7 @@ from trajectories.analysis.integrity.judge import JudgeRequest, JudgeResult, Mal
 from trajectories.reading.tally import MAYBE_BILLED
 from trajectories.record.events import Json, Message, ModelRef, RoleCallFinished
 from trajectories.record.panel import VoteOutcome
-from trajectories.record.text import storable
+from trajectories.record.texts.text import storable
 from trajectories.record.usage import Costs
 
 _TIMEOUT_S = 600.0

@@ -22,7 +22,7 @@ from environments.archives.archive import SPECIAL, BadArchive, Judge, Member, To
 from environments.archives.archive_digests import digests
 from environments.archives.chunks import read_chunks
 from trajectories.record.parts import Skipped
-from trajectories.record.paths import to_text
+from trajectories.record.texts.paths import to_text
 
 SUBMISSION = "submission.tar.gz"
 LEVEL = 4

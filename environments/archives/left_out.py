@@ -6,7 +6,7 @@ import re
 
 from environments.archives.archive import SPECIAL, Member
 from trajectories.record.events import Skipped
-from trajectories.record.text import storable
+from trajectories.record.texts.text import storable
 
 PATH_BYTES = 3840
 """The longest name that can be unpacked: PATH_MAX less 256 bytes for the directory it is unpacked in.

@@ -19,7 +19,7 @@ from scoring.errors import ScoringError
 from scoring.rows import TrialRow
 from scoring.selection import passed_and_quality
 from trajectories.record.identity import sha256_of
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 QUANTILES = (0.10, 0.25, 0.50, 0.75, 0.90)
 """Quantiles of a tier's costs in a fitted grid. The paper has "rounded tier-wise cost quantiles", without values."""

@@ -23,7 +23,7 @@ from scoring.output.tables import NAMES, table_named, tables
 from scoring.report import Report
 from scoring.rows import TrialRow
 from scoring.statistics.intervals import Estimate
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 
 TRIALS = "trials"
 TABLES = (TRIALS, *NAMES)

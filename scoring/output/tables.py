@@ -20,7 +20,7 @@ from scoring.report import (
     ViolationsRow,
 )
 from trajectories.record.panel import KINDS, Kind
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 
 def tables(report: Report) -> list[ReportTable]:

@@ -13,7 +13,7 @@ from scoring.output.cells import ReportTable, estimate_texts, text
 from scoring.output.tables import tables
 from scoring.report import Report
 from scoring.statistics.intervals import Estimate
-from trajectories.record.text import printable, quantity
+from trajectories.record.texts.text import printable, quantity
 from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
 _FEW = 4

@@ -11,7 +11,7 @@ from scoring.families import longcli
 from scoring.output.drawing import NO_AMS, Drawing, legend, plain_dollars
 from scoring.selection import passed_and_quality
 from scoring.statistics.intervals import wilson
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 _STEPS = (10, 25, 50, 100, 200, 400)
 """Upper limits of the groups of trials by number of steps."""

@@ -16,7 +16,7 @@ from scoring.report import Note, Pricing, SubstitutionRow
 from scoring.rows import TrialRow, repriced, with_cost
 from trajectories.errors import RecordError
 from trajectories.reading.reader import after_first, read_events
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 if TYPE_CHECKING:
     from scoring.pricing.repricing import Repriced, Substitution

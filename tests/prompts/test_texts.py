@@ -12,7 +12,7 @@ from agent.loop.remaining import NOTHING_TO_TELL, Remaining
 from agent.loop.texts import PromptTexts
 from tests.loop.simulation import output
 from trajectories.record.events import ActionFinished, Limits
-from trajectories.record.text import shown
+from trajectories.record.texts.text import shown
 
 FIRST, SECOND = PromptTexts(prompts.load("default-1")), PromptTexts(prompts.load("default"))
 PROGRAMBENCH = PromptTexts(prompts.load("programbench"))

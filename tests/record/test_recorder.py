@@ -31,7 +31,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.exits import Exit
-from trajectories.record.text import printable, shown, storable
+from trajectories.record.texts.text import printable, shown, storable
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder

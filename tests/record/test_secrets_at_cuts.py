@@ -32,7 +32,7 @@ from tests.wire.server import WireServer
 from trajectories.analysis.integrity.judge import _answer
 from trajectories.blobs.spooled import Spooled
 from trajectories.record.events import Warned
-from trajectories.record.paths import to_text
+from trajectories.record.texts.paths import to_text
 from trajectories.writing import excerpts
 from trajectories.writing.masking import MASK, Masker
 from trajectories.writing.recorder import Recorder

@@ -20,7 +20,7 @@ from trajectories.blobs.garbage import collect_garbage
 from trajectories.errors import RecordError, RecordFull
 from trajectories.reading.reader import read_events
 from trajectories.record.events import Snapshot
-from trajectories.record.paths import components, from_text, to_text
+from trajectories.record.texts.paths import components, from_text, to_text
 from trajectories.workspace.checkout import check_out
 from trajectories.workspace.snapshot_writer import SnapshotWriter
 from trajectories.workspace.states import NoSnapshots, state_at

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from trajectories.blobs.spooled import Spooled
 from trajectories.blobs.store import BlobStore
-from trajectories.record.text import Cut, LeftOut, ShownPieces, shown
+from trajectories.record.texts.text import Cut, LeftOut, ShownPieces, shown
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder
 

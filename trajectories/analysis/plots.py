@@ -16,7 +16,7 @@ from trajectories.analysis.extras import load
 from trajectories.analysis.report import TrialAnalysis
 from trajectories.errors import RecordError
 from trajectories.pictures import COLORS, DASHES, Draw, Picture, distinct, label
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 Format = Literal["png", "svg"]
 _CLASS_STYLES = dict(

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from trajectories.formats.errors import BadDocument
 from trajectories.plain_files import open_plain
-from trajectories.record import bounds
+from trajectories.record.texts import bounds
 
 MOST_BYTES = 64 << 20
 """Largest file that is read."""

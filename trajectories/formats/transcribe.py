@@ -32,7 +32,7 @@ from trajectories.record.events import (
     Message,
     Output,
 )
-from trajectories.record.text import storable
+from trajectories.record.texts.text import storable
 from trajectories.writing.recorder import Recorder
 
 

@@ -34,7 +34,7 @@ from trajectories.record.events import (
 )
 from trajectories.record.identity import sha256_of
 from trajectories.record.layout import TrialFolder
-from trajectories.record.text import storable
+from trajectories.record.texts.text import storable
 from trajectories.writing.claim import claim_directory
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.recorder import Recorder

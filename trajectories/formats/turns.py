@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trajectories.formats.source import Source
-from trajectories.record import bounds
 from trajectories.record.events import ActionFinished, CallFinished, InheritedReply, Message, ToolCall
+from trajectories.record.texts import bounds
 
 
 @dataclass

@@ -22,7 +22,7 @@ from trajectories.reading.packed import last_write_s, record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, missing_fields, names_a_hint_wrongly, summarize
 from trajectories.record.layout import EVENTS, PACKED, TrialFolder
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 _PATTERN = re.compile(r"[*?\[]")
 """A character that makes a pattern of a name."""

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from trajectories.reading.runs import Listed
 from trajectories.reading.summary import Summary
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 _NAMED = 8
 """Number of values that a message lists."""

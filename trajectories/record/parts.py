@@ -174,8 +174,8 @@ class Lowered(Part):
 class Change(Part):
     """One path of the workspace that a step changed. After a deletion, the fields describe the path before it.
 
-    A byte of a path that is not valid UTF-8 stands as `\\xNN`, a backslash as `\\\\` (`trajectories.record.paths`), so
-    that every name can be restored.
+    A byte of a path that is not valid UTF-8 stands as `\\xNN`, a backslash as `\\\\`, so that each name can be
+    restored (`trajectories.record.texts.paths`).
     """
 
     path: Words

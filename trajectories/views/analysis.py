@@ -10,7 +10,7 @@ from rich.text import Text
 
 from trajectories.analysis.aggregate import Analysis, Cell, row
 from trajectories.analysis.report import TrialAnalysis
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
 _COLUMNS = 4

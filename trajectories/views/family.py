@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from trajectories.reading.family import Member
 from trajectories.reading.runs import listed
-from trajectories.record.text import printable, quantity
+from trajectories.record.texts.text import printable, quantity
 
 _MOST = 200
 """Largest number of trials that are shown."""

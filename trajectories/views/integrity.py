@@ -12,7 +12,7 @@ from trajectories.analysis.integrity.language import SubmissionLanguage
 from trajectories.analysis.integrity.panels import Decision, Panel
 from trajectories.analysis.integrity.report import Agreement, IntegrityAnalysis, TrialIntegrity
 from trajectories.record.panel import KINDS, Kind
-from trajectories.record.text import printable, quantity
+from trajectories.record.texts.text import printable, quantity
 from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
 _COLUMNS = (

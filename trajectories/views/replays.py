@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trajectories.reading.replays import ReplaySummary
-from trajectories.record.text import quantity
+from trajectories.record.texts.text import quantity
 
 
 def replay_lines(replay: ReplaySummary) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

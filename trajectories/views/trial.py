@@ -31,7 +31,7 @@ from trajectories.record.events import (
     Voted,
     Warned,
 )
-from trajectories.record.text import cut_middle, printable, quantity
+from trajectories.record.texts.text import cut_middle, printable, quantity
 from trajectories.views.verdict import print_verdict
 
 _RULE_WIDTH = 100

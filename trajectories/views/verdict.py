@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trajectories.reading.verdict_report import failed_cases
-from trajectories.record.text import cut_middle, printable, quantity
+from trajectories.record.texts.text import cut_middle, printable, quantity
 from trajectories.record.verdict import Case, SystemChange, Verdict
 from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from trajectories.errors import RecordError
 from trajectories.record.parts import Skipped
-from trajectories.record.paths import from_text
+from trajectories.record.texts.paths import from_text
 from trajectories.workspace.manifest import PathState, in_tree_order, total_bytes
 from trajectories.workspace.states import WorkspaceState
 

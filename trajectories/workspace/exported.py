@@ -16,7 +16,7 @@ import zstandard
 
 from trajectories.errors import RecordError
 from trajectories.plain_files import open_plain
-from trajectories.record.paths import components, to_text
+from trajectories.record.texts.paths import components, to_text
 from trajectories.workspace.manifest import Manifest, PathState
 
 _PIECE = 1 << 20

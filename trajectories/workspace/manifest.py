@@ -1,7 +1,7 @@
 """The state of a workspace as a mapping from paths to their states. Snapshots are applied to it, and two are compared.
 
 It holds no contents, only sizes and hashes, and does no I/O. Paths are texts of the record
-(`trajectories.record.paths`). The directory of the workspace itself is not in a manifest.
+(`trajectories.record.texts.paths`). The directory of the workspace itself is not in a manifest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 from trajectories.errors import RecordError
 from trajectories.record.parts import Change, Skipped
-from trajectories.record.paths import components, parent_of
+from trajectories.record.texts.paths import components, parent_of
 
 
 @dataclass(frozen=True, slots=True)

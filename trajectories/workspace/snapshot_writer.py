@@ -16,7 +16,7 @@ from typing import Literal, Self
 from trajectories.blobs.batch import BlobBatch
 from trajectories.record.events import Snapshot
 from trajectories.record.parts import Change, Skipped
-from trajectories.record.paths import to_text
+from trajectories.record.texts.paths import to_text
 from trajectories.workspace.manifest import PathState, in_one_line
 from trajectories.writing.recorder import Recorder
 

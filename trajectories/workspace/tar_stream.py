@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trajectories.errors import RecordError
 from trajectories.record.parts import Skipped
-from trajectories.record.paths import from_text
+from trajectories.record.texts.paths import from_text
 from trajectories.workspace.manifest import Manifest, PathState, in_tree_order
 from trajectories.workspace.states import WorkspaceState, state_at
 

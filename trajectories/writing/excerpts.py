@@ -6,7 +6,7 @@ returned as it is, because the recorder and the command line mask whole texts th
 
 from __future__ import annotations
 
-from trajectories.record.text import cut_middle
+from trajectories.record.texts.text import cut_middle
 from trajectories.writing.masking import Masker
 
 

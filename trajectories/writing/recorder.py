@@ -27,7 +27,7 @@ from trajectories.reading.migration import appended_mark
 from trajectories.record.copies import LINE
 from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
-from trajectories.record.text import FIRST_CUT, Cut, ShownPieces, shown, storable_json
+from trajectories.record.texts.text import FIRST_CUT, Cut, ShownPieces, shown, storable_json
 from trajectories.writing.masking import Masker
 from trajectories.writing.packing import unpack
 from trajectories.writing.step_rows import RowWriter

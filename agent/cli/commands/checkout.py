@@ -27,7 +27,7 @@ def checkout(
     from agent.cli.output import emit_json
     from agent.config import runs_dir
     from trajectories.reading.runs import find_trial
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
     from trajectories.workspace.checkout import check_out
     from trajectories.workspace.states import state_at
 

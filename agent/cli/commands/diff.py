@@ -60,7 +60,7 @@ def diff(
 
 
 def _print(comparison: WorkspaceDiff) -> None:
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
 
     marks = {"added": "A", "removed": "D", "changed": "M"}
     for path in comparison.differences:

@@ -46,7 +46,7 @@ def evaluate(
     from agent.config import runs_dir
     from agent.evaluation.evaluate import evaluate_any
     from agent.evaluation.result import exit_status
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
     from trajectories.views.verdict import print_verdict
 
     with progress_of_evaluation(source, quiet=quiet) as observer:

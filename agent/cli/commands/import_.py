@@ -30,7 +30,7 @@ def import_(
     from trajectories.errors import RecordError, RecordFull
     from trajectories.formats.trial import import_file
     from trajectories.reading.runs import batch_folder
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
 
     folder = batch_folder(runs_dir(runs), batch)
     trials, failed, status = [], [], 0

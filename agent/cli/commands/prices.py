@@ -113,7 +113,7 @@ def snapshot(
 
     from agent.cli.output import emit_json
     from agent.reports.price_tables import make_snapshot
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
 
     names = _names_by_alias() if model else {}
     made = make_snapshot(
@@ -155,7 +155,7 @@ def diff(
     from agent.cli.output import emit_json
     from agent.cli.tables import print_table, rows_table
     from agent.reports.price_tables import compare
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
 
     difference = compare(old, new)
     if json:

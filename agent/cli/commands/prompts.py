@@ -59,7 +59,7 @@ def show_prompt(
     from agent.cli.output import emit_json
     from agent.errors import UserError
     from prompts import PromptError, differences, load
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
 
     try:
         prompt = load(name)

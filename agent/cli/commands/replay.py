@@ -61,7 +61,7 @@ def replay(
     from trajectories.reading.reader import events_file, first_event
     from trajectories.reading.replays import ReplayRequest
     from trajectories.reading.runs import find_trial
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
 
     directory = find_trial(trial, runs_dir(runs))
     with held():
@@ -109,7 +109,7 @@ def _stored(directory: Path, report: ReplayReport, request: ReplayRequest, size:
 
 def _print(report: ReplayReport) -> None:
     from agent.cli.output import stdout
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
 
     console = stdout()
     total = report.actions

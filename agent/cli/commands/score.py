@@ -219,7 +219,7 @@ def score(
     from agent.reports.score import Choices, score_trials
     from scoring.output.terminal import print_report
     from trajectories.errors import RecordError
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
 
     choices = Choices(
         prices=tuple(prices or ()),
@@ -271,7 +271,7 @@ def _check_number(inputs: Sequence[Inputs], options: Sequence[str]) -> None:
     Raises: UserError.
     """
     from agent.errors import UserError
-    from trajectories.record.text import quantity
+    from trajectories.record.texts.text import quantity
 
     if len(inputs) > 1 and options:
         there = ", ".join(f"{of_one.benchmark} ({quantity(len(of_one.rows), 'trial')})" for of_one in inputs)

@@ -121,7 +121,7 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
     from trajectories.reading.runs import current_summary
     from trajectories.reading.steps.events import events_from_step, events_of_last
     from trajectories.reading.summary import summarize
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
     from trajectories.views.family import family_tree
     from trajectories.views.replays import replay_lines
     from trajectories.views.summary import summary_table
@@ -153,7 +153,7 @@ def _output(directory: Path, name: str) -> None:
     import sys
 
     from trajectories.reading.outputs import output_bytes, recorded_output
-    from trajectories.record.text import quantity
+    from trajectories.record.texts.text import quantity
 
     recorded = recorded_output(directory, name)
     for piece in output_bytes(directory, recorded):
@@ -192,7 +192,7 @@ def _verdict(directory: Path, *, only_failed: bool, as_json: bool) -> None:
 def _check(directory: Path, *, as_json: bool) -> None:
     from agent.cli.output import emit_json
     from trajectories.checks.check import check
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
 
     report = check(directory)
     if as_json:

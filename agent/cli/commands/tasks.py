@@ -107,7 +107,7 @@ def show_task(
     if json:
         emit_json(content)
         return
-    from trajectories.record.text import printable
+    from trajectories.record.texts.text import printable
 
     for name, change in task.variants.items():
         content[f"--variant {name}"] = change

@@ -35,7 +35,7 @@ def trials(
     from scoring.rows import benchmark_of
     from trajectories.reading.runs import directories_named, listed, newest_first, trial_directories
     from trajectories.reading.selection import Selection
-    from trajectories.record.text import printable, quantity
+    from trajectories.record.texts.text import printable, quantity
 
     wanted = trial_filter(task=task, model=model, benchmark=benchmark, label=label, since=since, limit=limit)
     runs = runs_dir(runs, must_exist=runs is not None)

@@ -18,7 +18,7 @@ from trajectories.record.events import (
     TrialStarted,
     Warned,
 )
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts
 
 _COMMAND_WIDTH = 100

@@ -19,7 +19,7 @@ from agent.cli.progress.region import Region
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
 from trajectories.record.events import BaseEvent
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 
 from agent.cli.progress.view import ProgressView
 from trajectories.record.events import ActionStarted, BaseEvent, CallStarted
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts
 
 

@@ -26,7 +26,7 @@ from trajectories.record.events import (
     Snapshot,
     Warned,
 )
-from trajectories.record.text import printable
+from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts
 
 _LONGEST = 2000

@@ -25,7 +25,7 @@ from agent.models.free.model import FreeModel
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
 from environments.leftovers.owner import this_process
 from trajectories.record.events import Message, ModelRef
-from trajectories.record.text import printable, storable
+from trajectories.record.texts.text import printable, storable
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession

@@ -31,7 +31,7 @@ from agent.models.protocol import CallFailure, Completion, ModelInfo, ModelUnusa
 from trajectories import yaml_mistakes
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
-from trajectories.record.text import storable
+from trajectories.record.texts.text import storable
 from trajectories.record.usage import Usage
 from trajectories.yaml_mistakes import Mistake, Mistakes, shown
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from trajectories.record import bounds
+from trajectories.record.texts import bounds
 
 if TYPE_CHECKING:
     import httpx

@@ -18,9 +18,9 @@ from agent.models.litellm.replies import raw_usage
 from agent.models.protocol import CallFailure
 from agent.models.redaction import one_line, redacted
 from trajectories.formats.provider_usage import billed_usd, to_usage
-from trajectories.record import bounds
 from trajectories.record.events import FailureClass, Json
-from trajectories.record.text import storable_json
+from trajectories.record.texts import bounds
+from trajectories.record.texts.text import storable_json
 
 _OVERFLOW = re.compile(
     r"context[_ ]length|context[_ ]window|context size|maximum context|prompt is too long|input is too long"

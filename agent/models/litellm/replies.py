@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from agent.models.protocol import Completion
 from trajectories.formats.provider_usage import billed_usd, known_shape, to_usage
-from trajectories.record import bounds
 from trajectories.record.events import Json, Reply, ToolCall
-from trajectories.record.text import storable, storable_json
+from trajectories.record.texts import bounds
+from trajectories.record.texts.text import storable, storable_json
 
 REFUSED = "the provider's filter stopped the reply"
 

@@ -15,9 +15,9 @@ from typing import Any
 from agent.models.growing import Entry, Growing
 from agent.models.litellm.providers import CacheMarks
 from agent.models.protocol import AssistantTurn
-from trajectories.record import bounds
 from trajectories.record.events import Json, Message, Reply
-from trajectories.record.text import cut_middle, sendable, sendable_json
+from trajectories.record.texts import bounds
+from trajectories.record.texts.text import cut_middle, sendable, sendable_json
 
 EMPTY_REPLY = "(empty reply)"
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")

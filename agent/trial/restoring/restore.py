@@ -19,7 +19,7 @@ from environments.archives.chunks import as_file
 from environments.listing.listing import ListedPath
 from environments.protocol import Environment, EnvironmentFault, Execution
 from trajectories.record.events import ActionFinished, Warned
-from trajectories.record.paths import from_text
+from trajectories.record.texts.paths import from_text
 from trajectories.workspace.manifest import PathState
 from trajectories.workspace.states import WorkspaceState
 from trajectories.workspace.tar_stream import archive_of, left_out

@@ -36,7 +36,7 @@ from trajectories.record.events import (
     TrialStarted,
 )
 from trajectories.record.panel import Kind
-from trajectories.record.text import cut_middle
+from trajectories.record.texts.text import cut_middle
 
 Severity = Literal["attempted", "succeeded", "unclear"]
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from trajectories.record.events import ActionFinished, ActionStarted, CallFinished, Event
-from trajectories.record.text import cut_middle
+from trajectories.record.texts.text import cut_middle
 
 BUDGET = 120_000
 """Largest number of characters of a transcript, about 30,000 tokens."""
