@@ -12,7 +12,7 @@ import pytest
 from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
 
-RECORDINGS = Path(__file__).parents[2] / "docs" / "recordings"
+RECORDS = Path(__file__).parents[1] / "records" / "v2.0"
 
 
 def test_the_demos_are_listed_and_shown(tmp_path: Path) -> None:
@@ -57,17 +57,16 @@ def test_the_doctor_gives_the_reason_why_docker_does_not_work(tmp_path: Path) ->
     assert docker["trouble"]
 
 
-@pytest.mark.parametrize("recording", ["figlet", "ledger"])
-def test_recorded_events_match_the_printed_schema(tmp_path: Path, recording: str) -> None:
+def test_recorded_events_match_the_printed_schema(tmp_path: Path) -> None:
     schema = agent(tmp_path, "schema").json
     validator = jsonschema.Draft202012Validator(schema)
-    with (RECORDINGS / recording / "events.jsonl").open() as lines:
-        kinds = set()
-        for line in lines:
-            event = json.loads(line)
-            validator.validate(event)
-            kinds.add(event["type"])
-    assert {"trial_started", "call_finished", "action_finished", "exit", "evaluation"} <= kinds
+    events = [
+        json.loads(line) for file in RECORDS.glob("*/*/events.jsonl") for line in file.read_bytes().split(b"\n")[:-1]
+    ]
+    for event in events:
+        validator.validate(event)
+    kinds = {"trial_started", "call_finished", "action_finished", "exit", "evaluation_started", "evaluation", "vote"}
+    assert kinds <= {event["type"] for event in events}
     assert not validator.is_valid({"type": "exit", "seq": 1})
 
 
