@@ -98,7 +98,7 @@ class PromptTexts:
         return self._prompt.render("not_executed", why=why)
 
     def resumed(self, lost: tuple[str, ...]) -> str:
-        """Return the notice for a model whose trial continues after the machine was down."""
+        """Return the notice for a model whose trial continues after an interruption."""
         return self._prompt.render("resumed", lost=lost)
 
     @property

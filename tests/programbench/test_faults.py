@@ -125,7 +125,11 @@ def test_results_that_are_none(judge: Callable[..., Verdict], command: str, caus
         ("rm -f /usr/bin/sleep /bin/sleep", "program"),
         ("rm -f /usr/bin/mkdir /bin/mkdir", "program"),
         ("printf '#!/bin/sh\\n' >/usr/bin/sha256sum", "program"),
-        ("rm /bin/mkdir; printf '#!/bin/sh\\nsleep 99\\n' >/usr/bin/mkdir; chmod +x /usr/bin/mkdir", "program"),
+        pytest.param(
+            "rm /bin/mkdir; printf '#!/bin/sh\\nsleep 99\\n' >/usr/bin/mkdir; chmod +x /usr/bin/mkdir",
+            "program",
+            marks=pytest.mark.slow,
+        ),
         ("printf '#!/bin/sh\\necho No space left on device >&2; exit 1\\n' >/usr/bin/mkdir", "program"),
         (AT_LAST.format("kill -TERM 1; sleep 9"), "build"),
         (AT_LAST.format("echo Cannot connect to the Docker daemon. Is it running?; exit 1"), "build"),

@@ -98,7 +98,7 @@ def test_a_trial_has_the_benchmarks_conditions_as_far_as_the_host_allows(instanc
     prompt = next(event.content for event in result.events if isinstance(event, Message) and event.why == "task")
     assert prompt.startswith("A compiled program and its documentation are given.")
     assert "There is no network." in prompt
-    assert "1000 replies and 360 minutes" in prompt
+    assert "1000 replies, 360 minutes" in prompt
 
 
 def test_nothing_of_ours_names_the_program_to_the_model(instance: Instance) -> None:

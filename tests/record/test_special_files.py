@@ -176,7 +176,7 @@ def test_a_blob_bomb_costs_an_export_no_more_than_100_mib(
     assert peak < 100 << 20
     assert len(data) < EXPORTED_BYTES + (1 << 20)
     if format == "asciicast":
-        assert (b"characters left out here" in data) == (size > EXPORTED_BYTES // 6)
+        assert (b"left out here" in data) == (size > EXPORTED_BYTES // 6)
 
 
 @pytest.mark.parametrize("arguments", ['{"command": "ls", "n": NaN}', '{"command": "ls", "n": [-Infinity, 1e999]}'])

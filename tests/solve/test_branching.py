@@ -95,6 +95,7 @@ def test_a_tool_call_that_the_time_limit_cut_off_is_answered_in_a_fork(work: Pat
     assert "did not run to its end" in answers[-1].content
 
 
+@pytest.mark.slow
 def test_ten_tries_are_made_again_after_a_resume(work: Path) -> None:
     """Before, each resume gave up after one try once ten had failed."""
     finished = solve(work, {"fail": {"error": "server_error", "retry_after_s": 0.01}}, SUBMIT).trial

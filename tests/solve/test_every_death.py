@@ -93,7 +93,7 @@ def first_snapshot(trial: Path) -> int:
     return next(number for number, line in enumerate(lines, start=1) if kind_of(line) == "snapshot")
 
 
-@pytest.mark.parametrize("offset", [0, 1])  # two halves, which two workers of pytest can share
+@pytest.mark.parametrize("offset", [0, pytest.param(1, marks=pytest.mark.slow)])  # every second event, and the others
 def test_a_trial_cut_off_after_any_event_is_resumed_to_the_same_end(
     finished: Path, tmp_path: Path, offset: int
 ) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
+import pytest
 import zstandard
 
 from agent.loop.actions import SUBMIT
 from tests.solve.command import agent, script
 
 
+@pytest.mark.slow
 def test_a_workspace_with_a_sparse_file_and_a_hundred_thousand_others_is_exported(tmp_path: Path) -> None:
     start = tmp_path / "start"
     for folder in range(100):

@@ -225,7 +225,7 @@ def test_trials_and_steps_are_shown(work: Path) -> None:
     assert [event["type"] for event in step["events"]][:2] == ["call_started", "call_finished"]
     assert agent(work, "show", prefix, "--step", "9").status == 2
     (result.trial / "trial.json").unlink()
-    assert agent(work, "show", prefix, "--rebuild", "--json").json == {**result.json, "forks": []}
+    assert agent(work, "show", prefix, "--rebuild", "--json").json == {**result.json, "forks": [], "replays": []}
     assert (result.trial / "trial.json").exists()
 
 
