@@ -233,7 +233,7 @@ REPLIES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(REPLIES, min_size=1, max_size=12), st.integers(1, 8))
 def test_a_loop_fed_the_recorded_events_of_another_is_in_the_same_state(
     replies: list[Reply | CallFailed], steps: int
