@@ -18,7 +18,7 @@ from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Environment, EnvironmentSpec, Started
 from environments.reporting import Reporter
 from scoring.pricing.tables import PriceTable
-from trajectories.record.events import Limits, TaskRef, TextRef, TrialStarted
+from trajectories.record.events import Limits, Plan, TaskRef, TextRef, TrialStarted
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Order:
     evaluate: bool
     options: Options
     plan: str | None = None
-    plan_ref: TextRef | None = None
+    plan_ref: Plan | None = None
     prompt_data: bytes = b""
     """The prompt's file, kept with the trial: a resumed trial uses the same templates."""
 

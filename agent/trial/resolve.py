@@ -17,7 +17,7 @@ from agent.trial.order import Order
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from prompts import Prompt
-from trajectories.record.events import Limits, TextRef
+from trajectories.record.events import Limits, Plan, TextRef
 from trajectories.record.identity import sha256_of
 
 _TEXT_BYTES = 4 << 20
@@ -110,7 +110,7 @@ def resolve(
         evaluate=options.evaluate and task.evaluable,
         options=options,
         plan=plan,
-        plan_ref=None if plan is None else TextRef(name=str(options.plan), sha256=sha256_of(plan)),
+        plan_ref=None if plan is None else Plan(name=str(options.plan), sha256=sha256_of(plan)),
         prompt_data=prompt.data,
     )
 

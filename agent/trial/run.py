@@ -30,7 +30,7 @@ from trajectories.reading.summary import Summary
 from trajectories.record.events import Exited
 from trajectories.record.exits import Exit
 from trajectories.record.identity import configuration_hash, identity_of
-from trajectories.record.modes import mode_of
+from trajectories.record.interventions import mode_of
 from trajectories.writing.claim import claim_directory
 from trajectories.writing.recorder import Observer, Recorder
 
@@ -44,7 +44,7 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
     configuration = configuration_hash(first)
     model = first.model.name if ":" in first.model.asked else first.model.asked  # a path does not fit into a name
     directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
-    mode = mode_of(chain=first.turn is not None, plan=first.plan is not None)
+    mode = mode_of(chain=first.turn is not None, plan=first.plan is not None, guidance=first.guidance is not None)
     first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "mode": mode})
     first = first.model_copy(update={"identity": identity_of(first)})
     with locked_record(directory) as record:

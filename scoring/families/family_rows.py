@@ -13,7 +13,7 @@ from scoring.families import clitool, longcli, longcli_modes
 from scoring.report import LongCliRow, ModesRow, SuiteRow
 from scoring.rows import TrialRow
 from scoring.selection import latest_completed
-from trajectories.record.modes import BASE
+from trajectories.record.interventions import BASE
 
 Members = Mapping[str, Sequence[TrialRow]]
 """By setup, its trials."""

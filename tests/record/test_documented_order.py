@@ -36,7 +36,8 @@ class Prefixes:
     def __init__(self, types: list[str]) -> None:
         self._types = types
         self._rules = rules()
-        self.furthest = 0
+        self.passed: set[int] = set()
+        """Positions after an event that fits: the part may be cut off there."""
 
     def ends(self, text: str, starts: set[int]) -> set[int]:
         """Return the positions at which a part of the grammar can end that begins at one of these positions."""
@@ -62,7 +63,7 @@ class Prefixes:
         if atom in self._rules:
             return self.ends(self._rules[atom], starts)
         reached = {at + 1 for at in starts if at < len(self._types) and self._types[at] == atom}
-        self.furthest = max([self.furthest, *reached])
+        self.passed |= reached
         return reached
 
     @staticmethod
@@ -79,15 +80,15 @@ class Prefixes:
 
 def problem(types: list[str]) -> str:
     """Return the part of a record that is not in the documented order, or an empty text."""
-    rest = [name for name in types if name != "warning"]
-    beginning = "begin rest"
-    while rest:
-        prefixes = Prefixes(rest)
-        prefixes.ends(beginning, {0})
-        if prefixes.furthest == 0:
-            return f"not {beginning}: {rest[:5]}"
-        rest, beginning = rest[prefixes.furthest :], "resume rest"
-    return ""
+    types = [name for name in types if name != "warning"]
+    ends, todo = {0}, [(0, "begin rest")]
+    while todo:
+        start, beginning = todo.pop()
+        prefixes = Prefixes(types)
+        prefixes.ends(beginning, {start})
+        todo += [(end, "resume rest") for end in prefixes.passed - ends]
+        ends |= prefixes.passed
+    return "" if len(types) in ends else f"event {max(ends)}: {types[max(ends) :][:5]}"
 
 
 @every_record

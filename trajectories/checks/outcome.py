@@ -21,7 +21,7 @@ from trajectories.record.events import (
     Parent,
     TrialStarted,
 )
-from trajectories.record.modes import mode_of
+from trajectories.record.interventions import mode_of
 
 
 class Outcome:
@@ -79,7 +79,9 @@ class Parentage:
                     yield f"the trial is forked from step {event.parent.step}"
                 if event.turn is not None and event.turn < 1:
                     yield f"the trial is turn {event.turn} of its chain"
-                mode = mode_of(chain=event.turn is not None, plan=event.plan is not None)
+                mode = mode_of(
+                    chain=event.turn is not None, plan=event.plan is not None, guidance=event.guidance is not None
+                )
                 if event.mode is not None and event.mode != mode:
                     yield f"the mode is {event.mode[:40]!r}, but plan and turn make it {mode!r}"
             case CallStarted():

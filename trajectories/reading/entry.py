@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from trajectories.record.events import Json, TrialStarted
 from trajectories.record.identity import configuration_hash, sha256_of
-from trajectories.record.modes import mode_of
+from trajectories.record.interventions import mode_of
 
 OWN_HARNESS = "retrace"
 _ORACLE = "oracle"

@@ -1,9 +1,9 @@
 """The events of a record: every line that a trial's `events.jsonl` can hold.
 
-The events of a step are in `steps`, those of a panel of judges in `panel`, calls beside the trial in `roles`; all are
-imported from here. A field or a
-type of event may be added at any time, and so may a cause of an exit, and a reason for a message or a pause. A changed
-meaning, or a new word in another closed set, needs a new major `SCHEMA_VERSION`. None means unknown.
+The events of a step are in `steps`, those of a panel of judges in `panel`, calls beside the trial in `roles`, plans,
+feedback and guidance in `interventions`; all are imported from here. A field or a type of event may be added at any
+time, and so may a cause of an exit, and a reason for a message or a pause. A changed meaning, or a new word in another
+closed set, needs a new major `SCHEMA_VERSION`. None means unknown.
 """
 
 from __future__ import annotations
@@ -12,8 +12,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson, is_none
+from trajectories.record.base import BaseEvent as BaseEvent, Json as Json, Masked, Words, WordsJson, is_false, is_none
 from trajectories.record.exits import Exit
+from trajectories.record.interventions import (
+    Answered as Answered,
+    Asked as Asked,
+    Chain as Chain,
+    Feedback as Feedback,
+    FeedbackFile as FeedbackFile,
+    FeedbackForm as FeedbackForm,
+    FeedbackSource as FeedbackSource,
+    Guidance as Guidance,
+    Plan as Plan,
+)
 from trajectories.record.panel import Answer as Answer, PanelStarted as PanelStarted, Voted as Voted
 from trajectories.record.parts import (
     Change as Change,
@@ -36,6 +47,7 @@ from trajectories.record.roles import (
     Role as Role,
     RoleCallFinished as RoleCallFinished,
     RoleCallStarted as RoleCallStarted,
+    RoleRecordStarted as RoleRecordStarted,
 )
 from trajectories.record.steps import (
     ActionFinished as ActionFinished,
@@ -56,14 +68,15 @@ from trajectories.record.words import (
     Why as Why,
 )
 
-SCHEMA_VERSION = "2.0"
+SCHEMA_VERSION = "2.1"
 """Version of the format. `trajectories.reading.migration` turns records of older major versions into this one.
 
 1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
 outputs (`complete`), of tasks (`language`), of snapshots (`complete`, `why_incomplete`), of skipped paths (`harmless`)
 and of actions (`ended_environment`). 2.0 made room for other agents and other submissions: tools besides bash,
 `thread`, requests that are not made of the record's messages, `submission` and `evaluation` of an evaluation, more
-causes of exits and more reasons. Requests to judges became role calls.
+causes of exits and more reasons. Requests to judges became role calls. 2.1 added chains of turns with `feedback`,
+`question` and `answer`, more about plans, and records of role calls without a trial (`role_record_started`).
 """
 
 
@@ -85,7 +98,7 @@ class TrialStarted(BaseEvent):
     """Model that solves it."""
     prompt: TextRef
     """Prompt, whose content is a blob."""
-    plan: TextRef | None = None
+    plan: Plan | None = None
     """Plan that was given to the model, if there was one."""
     limits: Limits
     """Limits of the trial."""
@@ -107,8 +120,15 @@ class TrialStarted(BaseEvent):
     """Variant of the task: a benchmark's own ablation."""
     turn: int | None = None
     """Number of this trial in a chain of trials with feedback, from 1. null outside of a chain."""
+    chain: Chain | None = Field(default=None, exclude_if=is_none)
+    """Chain that the trial belongs to. null outside of a chain."""
+    guidance: Guidance | None = Field(default=None, exclude_if=is_none)
+    """Expert whom the model may ask, if there is one."""
+    tests_revealed: bool = Field(default=False, exclude_if=is_false)
+    """True if the feedback may show the model more of hidden tests than their benchmark allows."""
     mode: str | None = Field(default=None, exclude_if=is_none)
-    """Mode of the trial, which follows from `turn` and `plan` (`trajectories.record.modes`). null before 2.0."""
+    """Mode of the trial, which follows from `turn`, `plan` and `guidance` (`trajectories.record.interventions`). null
+    before 2.0."""
     tier: str | None = None
     """Difficulty of the task, as the benchmark names it."""
     label: Words | None = Field(default=None, exclude_if=is_none)
@@ -143,6 +163,8 @@ class EnvStarted(BaseEvent):
     """Versions of the programs that the environment is made of."""
     seconds: float
     """Time that the start took."""
+    continues: str | None = Field(default=None, exclude_if=is_none)
+    """Id of the trial that handed over this environment, with its processes, if one did."""
 
 
 class Warned(BaseEvent):
@@ -261,7 +283,11 @@ Known = Annotated[
     | PanelStarted
     | RoleCallStarted
     | RoleCallFinished
-    | Voted,
+    | RoleRecordStarted
+    | Voted
+    | Feedback
+    | Asked
+    | Answered,
     Field(discriminator="type"),
 ]
 

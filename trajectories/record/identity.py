@@ -1,9 +1,9 @@
 """Identity of a trial: a hash of everything that distinguishes its configuration from others.
 
 Included: content of the task, image reference and conditions of the environment, model and settings, content of prompt
-and plan, limits, kind of the environment, variant. Excluded: ports, paths, uuids, dates, local image ids, log levels,
-mode and label. The number of the attempt distinguishes trials of one configuration, and that of the turn the trials of
-one chain.
+and plan, limits, kind of the environment, variant, and where they are set the chain's policy, guidance, the rule of a
+plan and revealed tests. Excluded: ports, paths, uuids, dates, local image ids, log levels, mode and label. The number
+of the attempt distinguishes trials of one configuration, and that of the turn the trials of one chain.
 """
 
 from __future__ import annotations
@@ -46,8 +46,32 @@ def configuration_hash(start: TrialStarted) -> str:
             "variant": start.variant,
             "parent": start.parent and start.parent.model_dump(),
             **({"injected": start.injected.sha256} if start.injected else {}),
+            **_interventions(start),
         }
     )
+
+
+def _interventions(start: TrialStarted) -> dict[str, Any]:
+    """Return what came with schema 2.1, only where it is set, so that older identities stay the same."""
+    chain, guidance = start.chain, start.guidance
+    parts: dict[str, Any] = {}
+    if chain is not None:
+        parts["chain"] = [chain.turns, chain.feedback, chain.conversation, chain.until]
+    if guidance is not None:
+        model, prompt, file = guidance.model, guidance.prompt, guidance.file
+        parts["guidance"] = [
+            guidance.by,
+            model and [model.name, model.settings],
+            prompt and prompt.sha256,
+            file and file.sha256,
+            guidance.max,
+            guidance.rule,
+        ]
+    if start.plan is not None and start.plan.rule == "no-code":
+        parts["plan_rule"] = start.plan.rule
+    if start.tests_revealed:
+        parts["tests_revealed"] = True
+    return parts
 
 
 def _conditions(spec: Mapping[str, Any]) -> dict[str, Any]:

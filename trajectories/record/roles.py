@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from trajectories.record.base import BaseEvent, Part, Words, WordsJson
-from trajectories.record.parts import ModelRef, TextRef
+from trajectories.record.base import BaseEvent, Part, Words, WordsJson, is_none
+from trajectories.record.parts import ModelRef, PriceRef, TaskRef, TextRef
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.words import FailureClass
 
@@ -21,10 +21,38 @@ RoleCallStatus = Literal["answered", "malformed", "failed", "cut_off"]
 class Purpose(Part):
     """The matter that a role call is about."""
 
-    panel: int | None = None
+    panel: int | None = Field(default=None, exclude_if=is_none)
     """Number of the panel, for a judge."""
-    judge: int | None = None
+    judge: int | None = Field(default=None, exclude_if=is_none)
     """Number of the judge in its panel."""
+    question: int | None = Field(default=None, exclude_if=is_none)
+    """Number of the agent's question, for an expert."""
+    plan: int | None = Field(default=None, exclude_if=is_none)
+    """Number of the plan in its record, for a planner."""
+
+
+class RoleRecordStarted(BaseEvent):
+    """The first event of a record without a trial: calls of a role, for example of a planner."""
+
+    type: Literal["role_record_started"] = "role_record_started"
+    schema_version: str
+    """Version of the format in which the record is written."""
+    record: str
+    """Name of the record, which is also the name of its folder."""
+    role: Role
+    """Part that the model plays."""
+    task: TaskRef
+    """Task that the calls are about."""
+    model: ModelRef
+    """Model that is asked."""
+    prompt: TextRef
+    """Prompt that the requests are made from, whose content is a blob."""
+    prices: PriceRef | None = None
+    """Price snapshot from which costs are computed. null for a model that is free."""
+    options: WordsJson = Field(default_factory=dict)
+    """Options of the command that change what is asked."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Versions of the programs and packages that took part."""
 
 
 class RoleCallStarted(BaseEvent):
