@@ -113,7 +113,7 @@ def test_a_trial_is_not_resumed_with_a_changed_prompt_if_its_own_prompt_is_lost(
     assert "prompt own.yaml has changed" in " ".join(result.err.split())
 
 
-@pytest.mark.parametrize("name", ["default-1", "default"])
+@pytest.mark.parametrize("name", ["default-1", pytest.param("default", marks=pytest.mark.slow)])
 def test_a_trial_whose_own_prompt_is_lost_continues_with_the_shipped_version_that_it_names(
     work: Path, name: str
 ) -> None:
