@@ -1,4 +1,4 @@
-"""The money and the stop flag that all judges of one command share."""
+"""The money and the stop flag that all role calls of one command share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from trajectories.record.usage import Costs
 
 
 @dataclass
-class JudgeBudget:
-    """Costs of judges, in US dollars, against a limit. Shared by threads."""
+class RoleBudget:
+    """Costs of role calls, in US dollars, against a limit. Shared by threads."""
 
     limit_usd: float | None = None
     spent_usd: float = 0.0

@@ -26,6 +26,30 @@ class Ended(Exception):
     """Nothing may be asked any more: the user interrupted."""
 
 
+@dataclass(frozen=True)
+class PurposeJournal:
+    """Implements `Journal` for the role calls about one matter."""
+
+    calls: RoleCalls
+    role: Role
+    purpose: Purpose
+    prompt: TextRef
+
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+        """See `Journal`.
+
+        Raises: Ended, RecordFull.
+        """
+        return self.calls.started(self.role, self.purpose, model, self.prompt, messages, try_)
+
+    def finished(self, result: RoleCallFinished) -> None:
+        """See `Journal`.
+
+        Raises: RecordFull.
+        """
+        self.calls.finished(result)
+
+
 @dataclass
 class RoleCalls:
     """The role calls of one record, and every other event that is written while threads make them."""

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agent.errors import UserError
-from agent.models.retries import RetryPolicy
-from agent.roles.budget import JudgeBudget
+from agent.roles.asking import make_asker
+from agent.roles.budget import RoleBudget
 from agent.roles.judge import ModelJudge
 from prompts import Prompt
 from scoring.pricing.tables import PriceTable
@@ -26,7 +26,7 @@ class Judges:
     judges: Sequence[Judge]
     prompt: Prompt
     prices: PriceTable
-    budget: JudgeBudget
+    budget: RoleBudget
     say: Callable[[str], None]
     """Shows the user a line for each vote."""
 
@@ -50,30 +50,25 @@ def make_judges(
 
     Raises: UserError naming the model or the limit.
     """
-    from agent.models.choose import HUMAN, REPLAY, SCRIPT, make_model
-    from agent.models.protocol import ModelUnusable
+    from agent.models.choose import HUMAN, REPLAY, SCRIPT
     from prompts import load_judging
     from scoring.pricing.tables import wheel_prices
 
     if len(models) > count:
         raise UserError(f"--judges {count}: too few for {len(models)} models; {models[-1]} would never be asked")
-    prices, budget, prompt = wheel_prices(), JudgeBudget(cost_limit_usd), load_judging(INTEGRITY)
+    prices, budget, prompt = wheel_prices(), RoleBudget(cost_limit_usd), load_judging(INTEGRITY)
     judges: list[Judge] = []
     for number in range(count):
         name = models[number % len(models)]
         if name == HUMAN or name.startswith(REPLAY):
             raise UserError(f"--judge-model {name}: a judge is a model (see agent models list) or {SCRIPT}FILE")
-        is_script = name.startswith(SCRIPT)
-        model_settings = {} if is_script else {"action": "fenced", **settings}
-        try:
-            model = make_model(name, settings=model_settings, api_base=None if is_script else api_base)
-            model.check()
-        except ModelUnusable as error:
-            raise UserError(f"--judge-model {name}: {error}") from None
-        if cost_limit_usd is not None and model.info.free is None and prices.row(model.info.ref.name) is None:
+        asker = make_asker(
+            name, option="--judge-model", settings=settings, api_base=api_base, prices=prices, budget=budget
+        )
+        if cost_limit_usd is not None and not asker.is_free and prices.row(asker.model.name) is None:
             raise UserError(
-                f"--judge-cost-limit {cost_limit_usd:g}: {model.info.ref.name!r} has no price in {prices.source}, so "
+                f"--judge-cost-limit {cost_limit_usd:g}: {asker.model.name!r} has no price in {prices.source}, so "
                 "the limit could not be kept; leave it out, or name a model that has a price"
             )
-        judges.append(ModelJudge(model, prompt, prices, budget, RetryPolicy()))
+        judges.append(ModelJudge(asker, prompt))
     return Judges(judges, prompt, prices, budget, say)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import queue
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from agent.roles.calls import Ended, RoleCalls
+from agent.roles.calls import Ended, PurposeJournal, RoleCalls
 from agent.roles.judges import Judges
 from agent.trial.session import locked_record
 from prompts import Prompt
@@ -23,12 +23,9 @@ from trajectories.interrupts import interruptible
 from trajectories.record.events import (
     EnvStarted,
     Exited,
-    Json,
-    ModelRef,
     PanelStarted,
     PriceRef,
     Purpose,
-    RoleCallFinished,
     TextRef,
     TrialStarted,
     Voted,
@@ -78,7 +75,7 @@ def ask_panel(directory: Path, integrity: TrialIntegrity, judges: Judges) -> boo
             votes = _Votes(started, RoleCalls.after(events, recorder))
             system, may_ask = judges.prompt.render("system"), judges.budget.may_ask
             requests = {
-                number: JudgeRequest(system, case, text.last_step, may_ask, _Journal(votes, number))
+                number: JudgeRequest(system, case, text.last_step, may_ask, votes.journal(number))
                 for number in sorted(votes.waiting)
             }
             for line in _ask_all(judges, requests, votes):
@@ -114,6 +111,10 @@ class _Votes:
         """Return the purpose of the role calls of a judge."""
         return Purpose(panel=self.panel.panel, judge=number)
 
+    def journal(self, number: int) -> PurposeJournal:
+        """Return the record of the requests to a judge."""
+        return PurposeJournal(self.calls, "judge", self.purpose(number), self.panel.prompt)
+
     def record(self, number: int, result: JudgeResult | Exception) -> str:
         """Record one judge's vote, and return it in a line."""
         if isinstance(result, Exception):
@@ -144,25 +145,6 @@ class _Votes:
         self.calls.append(vote)
         self.waiting.discard(number)
         return vote
-
-
-class _Journal:
-    """Implements `Journal` for one judge of a panel."""
-
-    def __init__(self, votes: _Votes, number: int) -> None:
-        self._votes = votes
-        self._purpose = votes.purpose(number)
-
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
-        """See `Journal`.
-
-        Raises: Ended, RecordFull.
-        """
-        return self._votes.calls.started("judge", self._purpose, model, self._votes.panel.prompt, messages, try_)
-
-    def finished(self, result: RoleCallFinished) -> None:
-        """See `Journal`."""
-        self._votes.calls.finished(result)
 
 
 def _ask_all(judges: Judges, requests: Mapping[int, JudgeRequest], votes: _Votes) -> Iterable[str]:
