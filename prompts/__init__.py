@@ -1,8 +1,8 @@
 """The texts that models get, as data, with a small loader.
 
-`load` returns a `Prompt`, whose templates are compiled once; `load_judging` does so for the texts of model judges. Only
-`agent` imports this package, which imports nothing of the project but the messages about mistakes in users' files. The
-names below are loaded at their first use.
+`load` returns a `Prompt`, whose templates are compiled once; `load_judging` does so for the texts of model judges, and
+`load_role` for those of other roles beside a trial. Only `agent` imports this package, which imports nothing of the
+project but the messages about mistakes in users' files. The names below are loaded at their first use.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from prompts.loader import (
         load as load,
         load_judging as load_judging,
+        load_role as load_role,
         names as names,
         parse as parse,
         with_sha256 as with_sha256,
@@ -26,7 +27,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "comparing": ["Difference", "differences"],
         "keys": ["tables"],
-        "loader": ["load", "load_judging", "names", "parse", "with_sha256"],
+        "loader": ["load", "load_judging", "load_role", "names", "parse", "with_sha256"],
         "prompt": ["Prompt", "PromptError"],
     },
 )

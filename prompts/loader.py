@@ -20,6 +20,7 @@ import yaml
 from prompts.checking import compiled, content_of, require_examples
 from prompts.keys import EXTENDS, FENCE, INSTRUCTION, JUDGING, SHOWN_CHARACTERS, TEMPLATES, VARIABLES
 from prompts.prompt import Prompt, PromptError
+from prompts.role_keys import ROLES
 
 _FOLDER = Path(__file__).parent
 _FIRST = "default-1"
@@ -88,6 +89,17 @@ def load_judging(name: str) -> Prompt:
     data = path.read_bytes()
     content = content_of(str(path), data, JUDGING, ())
     return Prompt(name, hashlib.sha256(data).hexdigest(), compiled(content, JUDGING), data)
+
+
+def load_role(name: str) -> Prompt:
+    """Return the prompt of a role beside a trial (`roles/NAME.yaml`, with the keys that `ROLES` has for it).
+
+    Raises: PromptError.
+    """
+    path = _FOLDER / "roles" / f"{name}.yaml"
+    data = path.read_bytes()
+    content = content_of(str(path), data, ROLES[name], ())
+    return Prompt(name, hashlib.sha256(data).hexdigest(), compiled(content, ROLES[name]), data)
 
 
 def _extended(content: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,9 @@ import prompts
 from agent.loop.actions import SUBMIT
 from agent.loop.remaining import NOTHING_TO_TELL, Remaining
 from agent.loop.texts import PromptTexts
+from prompts import load_role
+from prompts.checking import require_examples
+from prompts.role_keys import ROLES
 from tests.loop.simulation import output
 from trajectories.record.events import ActionFinished, Limits
 from trajectories.record.texts.text import shown
@@ -184,3 +187,24 @@ def test_the_model_is_asked_for_a_line_of_reasoning_and_may_join_independent_com
         assert "Before a command, write one line" in task(action_format)
     assert "Commands that do not depend on each other's results may go into one reply" in task("tool")
     assert "may go into one reply" not in task("fenced")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_prompt_of_a_role_is_whole_and_renders_with_every_example(role: str) -> None:
+    prompt = load_role(role)
+    assert set(prompt.templates) == set(ROLES[role])
+    require_examples(prompt.name, prompt.templates, ROLES[role])
+
+
+def test_a_planner_is_told_the_rule_only_where_there_is_one() -> None:
+    prompt = load_role("planner")
+    assert "must not contain code" in prompt.render("system", rule="no-code")
+    assert "code:" not in prompt.render("system", rule="none")
+
+
+def test_a_planner_sees_the_listing_or_that_there_is_none() -> None:
+    prompt = load_role("planner")
+    values = {"instruction": "Build it.", "workdir": "/w"}
+    listed = prompt.render("task", **values, listing="src/\nsrc/a.c (2 bytes)", left_out=3)
+    assert listed.endswith("/w. It holds:\n\nsrc/\nsrc/a.c (2 bytes)\n\n3 more paths are left out of this list.")
+    assert prompt.render("task", **values, listing="", left_out=0).endswith("/w. It is empty.")
