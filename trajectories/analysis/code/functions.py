@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from trajectories.analysis.commands.shell import parseable
-from trajectories.analysis.extras import MissingExtra, grammar, load
+from trajectories.analysis.code.grammars import encoded, parser
+from trajectories.analysis.extras import MissingExtra, load
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
@@ -20,43 +20,43 @@ _SCRIPT = (
     "[(function_declaration) (generator_function_declaration) (method_definition)"
     " (variable_declarator value: [(arrow_function) (function_expression)])] @function"
 )
-_GRAMMARS: dict[str, tuple[str, str, str]] = {
-    "Python": ("tree_sitter_python", "language", "(function_definition) @function"),
-    "C": ("tree_sitter_c", "language", "(function_definition) @function"),
-    "C++": ("tree_sitter_cpp", "language", "(function_definition) @function"),
-    "Rust": ("tree_sitter_rust", "language", "(function_item) @function"),
-    "Go": ("tree_sitter_go", "language", "[(function_declaration) (method_declaration)] @function"),
-    "Java": ("tree_sitter_java", "language", "[(method_declaration) (constructor_declaration)] @function"),
-    "Bash": ("tree_sitter_bash", "language", "(function_definition) @function"),
-    "JavaScript": ("tree_sitter_javascript", "language", _SCRIPT),
-    "TypeScript": ("tree_sitter_typescript", "language_typescript", _SCRIPT),
-    "TSX": ("tree_sitter_typescript", "language_tsx", _SCRIPT),
+_PATTERNS: dict[str, str] = {
+    "Python": "(function_definition) @function",
+    "C": "(function_definition) @function",
+    "C++": "(function_definition) @function",
+    "Rust": "(function_item) @function",
+    "Go": "[(function_declaration) (method_declaration)] @function",
+    "Java": "[(method_declaration) (constructor_declaration)] @function",
+    "Bash": "(function_definition) @function",
+    "JavaScript": _SCRIPT,
+    "TypeScript": _SCRIPT,
+    "TSX": _SCRIPT,
 }
+_PURPOSE = "counting functions"
 _LARGEST_BYTES = 1 << 20
 
 
 def function_lengths(language: str, content: bytes) -> list[int] | None:
     """Return the number of lines of each function in a file; None if the functions cannot be determined."""
-    if language not in _GRAMMARS or len(content) > _LARGEST_BYTES:
+    if language not in _PATTERNS or len(content) > _LARGEST_BYTES:
         return None
     tools = _tools(language)
     if tools is None:
         return None
-    parser, query = tools
+    tree_parser, query = tools
     if language == "Bash":
-        content = parseable(content.decode("utf-8", "replace"))
-    root = parser.parse(content).root_node
-    cursor = load("tree_sitter", "counting functions").QueryCursor(query)
+        content = encoded(language, content.decode("utf-8", "replace"))
+    root = tree_parser.parse(content).root_node
+    cursor = load("tree_sitter", _PURPOSE).QueryCursor(query)
     functions = cursor.captures(root).get("function", [])
     return [node.end_point.row - node.start_point.row + 1 for node in functions]
 
 
 @cache
 def _tools(language: str) -> tuple[Parser, Query] | None:
-    module, function, pattern = _GRAMMARS[language]
     try:
-        language_grammar = grammar(module, "counting functions", function)
-        tree_sitter = load("tree_sitter", "counting functions")
+        tree_parser = parser(language, _PURPOSE)
     except MissingExtra:
         return None
-    return tree_sitter.Parser(language_grammar), tree_sitter.Query(language_grammar, pattern)
+    query = load("tree_sitter", _PURPOSE).Query(tree_parser.language, _PATTERNS[language])
+    return tree_parser, query

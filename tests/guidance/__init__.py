@@ -1,0 +1,1 @@
+"""Plans, questions and answers."""
