@@ -11,7 +11,18 @@ import jinja2
 import jinja2.meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from prompts.keys import EXTENDS, EXTENSION, FENCE, INSTRUCTION, SETTINGS, SHOWN_CHARACTERS, VARIABLES, Key
+from prompts.keys import (
+    ASK_FENCE,
+    ASK_TAG,
+    EXTENDS,
+    EXTENSION,
+    FENCE,
+    INSTRUCTION,
+    SETTINGS,
+    SHOWN_CHARACTERS,
+    VARIABLES,
+    Key,
+)
 from prompts.prompt import RENDERING, PromptError
 from trajectories.yaml_mistakes import Mistake, Mistakes, checked, decoded, kind_of, shown, unknown_key
 
@@ -51,6 +62,8 @@ def _mistakes_in(content: Mapping[str, Any], keys: Mapping[str, Key], shipped: C
             yield from _mistakes_of_instruction(value, content)
         else:
             yield from _mistakes_of_setting(key, value, shipped)
+    if shipped and content.get(FENCE) == content.get(ASK_FENCE, ASK_TAG):
+        yield Mistake((FENCE,), f"must differ from {ASK_FENCE!r}, or a command cannot be told from a question")
     missing = [key for key in keys if key not in content and not keys[key].without]
     if missing and EXTENDS not in content:
         way_out = f"; or write `{EXTENDS}: default`, and only what differs" if shipped else ""
@@ -115,7 +128,7 @@ def _mistakes_of_instruction(value: object, content: Mapping[str, Any]) -> Itera
 
 
 def _mistakes_of_setting(key: str, value: object, shipped: Collection[str]) -> Iterator[Mistake]:
-    if key == FENCE and not (isinstance(value, str) and _TAG.fullmatch(value)):
+    if key in (FENCE, ASK_FENCE) and not (isinstance(value, str) and _TAG.fullmatch(value)):
         yield Mistake((key,), f"must be one word of letters, digits, '_', '-' and '.', not {shown(value)}")
     if key == SHOWN_CHARACTERS and (type(value) is not int or value not in _CHARACTERS):
         range_ = f"from {_CHARACTERS[0]} to {_CHARACTERS[-1]}"

@@ -96,6 +96,9 @@ _FORMAT_ERRORS: tuple[Mapping[str, object], ...] = (
 )
 _FORMAT_ERROR = {"problem": "what is wrong with the reply, as the end of a sentence", **_NEAR_SUBMIT, **_LEFT}
 
+FALLBACK = "a text of Retrace is used"
+"""What is done for a key that has its text in `fallback/`."""
+
 TEMPLATES: Mapping[str, Key] = {
     "system": Key("system message"),
     "task": Key(
@@ -170,6 +173,36 @@ TEMPLATES: Mapping[str, Key] = {
             {"lost": (), "workdir": "/workspace", "command_s": 180.0, **_NO_LIMITS},
         ),
     ),
+    "guidance": Key(
+        "message after the task, in trials whose model may ask an expert (`--guidance`)",
+        {
+            "questions": "number of questions that are answered",
+            "rule": "`no-code` if answers must not hold code, otherwise `none`",
+            "action_format": "`tool`, or `fenced` if actions are fenced blocks in texts",
+            "fence": "tag of the fenced block that asks",
+        },
+        without=FALLBACK,
+        examples=(
+            {"questions": 3, "rule": "no-code", "action_format": "tool", "fence": "retrace_ask"},
+            {"questions": 1, "rule": "none", "action_format": "fenced", "fence": "retrace_ask"},
+        ),
+    ),
+    "answer": Key(
+        "answer to a question of the model",
+        {
+            "status": "`given`; `replaced` if the answer broke the rule; `nobody` if no answer is available; "
+            "`none_left` if no questions are left",
+            "text": "answer; empty unless one is given",
+            "left": "number of questions that will still be answered",
+        },
+        without=FALLBACK,
+        examples=(
+            {"status": "given", "text": "Look at the parser first.", "left": 2},
+            {"status": "replaced", "text": "", "left": 1},
+            {"status": "nobody", "text": "", "left": 1},
+            {"status": "none_left", "text": "", "left": 0},
+        ),
+    ),
     "cut": Key(
         "line in the place of what is left out of a long output",
         {
@@ -188,11 +221,14 @@ TEMPLATES: Mapping[str, Key] = {
 """Keys with a template."""
 
 FENCE = "fence"
+ASK_FENCE = "ask_fence"
+ASK_TAG = "retrace_ask"
 SHOWN_CHARACTERS = "shown_characters"
 VARIABLES = "variables"
 EXTENDS = "extends"
 INSTRUCTION = "instruction"
 SETTINGS: Mapping[str, str] = {
+    ASK_FENCE: f"tag of the fenced block that asks the expert, one word (`{ASK_TAG}` without it)",
     FENCE: "tag of the fenced block that is run, one word; without it, blocks of bash are run by the rule of version 1",
     SHOWN_CHARACTERS: "longest output in characters that is shown whole; of a longer one, the first and the last half "
     "of so many are shown (10,000 without it)",

@@ -7,10 +7,14 @@ without `extends`, is hashed and recorded.
 The file `NAME.yaml` is the newest version of a shipped prompt, and `NAME-1.yaml`, `NAME-2.yaml` are the earlier ones.
 They stay as they are, byte for byte. A record names the version: `default-2` is the newest one while `default-1.yaml`
 is the only earlier one, and `default` in an old record is version 1, from before versions had names.
+
+Keys that came later stand in `fallback/NAME.yaml`, one file for each feature, which every prompt without them uses.
+They are not part of a prompt's hash, so a trial without the feature keeps its identity.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -18,7 +22,17 @@ from typing import Any
 import yaml
 
 from prompts.checking import compiled, content_of, require_examples
-from prompts.keys import EXTENDS, FENCE, INSTRUCTION, JUDGING, SHOWN_CHARACTERS, TEMPLATES, VARIABLES
+from prompts.keys import (
+    ASK_FENCE,
+    ASK_TAG,
+    EXTENDS,
+    FENCE,
+    INSTRUCTION,
+    JUDGING,
+    SHOWN_CHARACTERS,
+    TEMPLATES,
+    VARIABLES,
+)
 from prompts.prompt import Prompt, PromptError
 from prompts.role_keys import ROLES
 
@@ -69,12 +83,15 @@ def parse(name: str, data: bytes) -> Prompt:
         data = _as_yaml(content)
     for key in _OF_THE_FIRST:
         content.setdefault(key, _shipped(_FIRST)[key])
+    for key, text in _fallback().items():
+        content.setdefault(key, text)
     return Prompt(
         name,
         hashlib.sha256(data).hexdigest(),
         compiled(content, TEMPLATES),
         data,
         fence=content.get(FENCE),
+        ask_fence=content.get(ASK_FENCE, ASK_TAG),
         shown_characters=content.get(SHOWN_CHARACTERS),
         variables=content.get(VARIABLES, {}),
     )
@@ -118,6 +135,15 @@ def _as_yaml(content: dict[str, Any]) -> bytes:
     others = {key: value for key, value in content.items() if key not in texts}
     written = yaml.safe_dump(texts, sort_keys=False, allow_unicode=True, default_style="|", width=1000)
     return (written + (yaml.safe_dump(others, sort_keys=False, allow_unicode=True) if others else "")).encode()
+
+
+@functools.cache
+def _fallback() -> dict[str, str]:
+    """Return the texts of keys that came after prompts of users and of records were written."""
+    texts: dict[str, str] = {}
+    for path in sorted((_FOLDER / "fallback").glob("*.yaml")):
+        texts.update(yaml.safe_load(path.read_bytes()))
+    return texts
 
 
 def _shipped_name(name: str) -> str | None:

@@ -38,6 +38,8 @@ class Prompt:
     """Content of the file, or, for a prompt that extends another, the complete prompt as YAML."""
     fence: str | None = None
     """Tag of the fenced block that is run; None for the rule of version 1 (`agent.loop.fences`)."""
+    ask_fence: str = "retrace_ask"
+    """Tag of the fenced block that asks the expert, in trials that have one."""
     shown_characters: int | None = None
     """Longest output that is shown whole; None for the limit of version 1."""
     variables: Mapping[str, str] = field(default_factory=dict)

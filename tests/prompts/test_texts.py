@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -208,3 +210,33 @@ def test_a_planner_sees_the_listing_or_that_there_is_none() -> None:
     listed = prompt.render("task", **values, listing="src/\nsrc/a.c (2 bytes)", left_out=3)
     assert listed.endswith("/w. It holds:\n\nsrc/\nsrc/a.c (2 bytes)\n\n3 more paths are left out of this list.")
     assert prompt.render("task", **values, listing="", left_out=0).endswith("/w. It is empty.")
+
+
+def test_prompts_of_any_version_have_the_texts_of_guidance_without_another_hash() -> None:
+    for name in prompts.names():
+        prompt = prompts.load(name)
+        told = prompt.render("guidance", questions=1, rule="none", action_format="fenced", fence=prompt.ask_fence)
+        assert "1 question in all" in told
+        assert "```retrace_ask\n" in told
+        assert "no code" not in told
+        assert prompt.sha256 == hashlib.sha256(prompt.data).hexdigest()
+        assert b"guidance:" not in prompt.data
+    answers = {
+        status: prompts.load("default").render("answer", status=status, text="Read the log.", left=2)
+        for status in ("given", "replaced", "nobody", "none_left")
+    }
+    assert answers["given"] == "The expert answers:\n\nRead the log.\n\nQuestions left: 2."
+    assert len(set(answers.values())) == 4
+    assert all("Read" not in answers[key] for key in answers if key != "given")
+
+
+def test_a_prompt_may_name_the_block_that_asks_but_not_like_its_block_of_commands(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("extends: default\nask_fence: help_me\nguidance: Ask in {{ fence }}.\n")
+    prompt = prompts.load(str(file))
+    assert prompt.ask_fence == "help_me"
+    told = prompt.render("guidance", questions=1, rule="none", action_format="fenced", fence=prompt.ask_fence)
+    assert told == "Ask in help_me."
+    file.write_text("extends: default\nfence: retrace_ask\n")
+    with pytest.raises(prompts.PromptError, match="must differ from 'ask_fence'"):
+        prompts.load(str(file))

@@ -11,6 +11,7 @@ from typing import Literal
 Why = Literal[
     "system",
     "task",
+    "guidance",
     "plan",
     "observation",
     "format_error",
@@ -21,7 +22,7 @@ Why = Literal[
     "reply",
     "notice",
 ]
-"""Reasons for a message. `answer` is the answer to a question of the agent."""
+"""Reasons for a message. `guidance` tells the model that it may ask an expert, and `answer` answers its question."""
 
 PauseReason = Literal["human", "down", "guidance", "queue", "budget"]
 """Reasons for a pause: a person is asked for a reply (`human`) or for guidance (`guidance`), the trial does not run
