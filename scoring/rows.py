@@ -14,6 +14,7 @@ from scoring.choices import CostKind, UnreadableRule
 from scoring.errors import ScoringError
 from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
+from scoring.interventions.facts import NONE, InterventionFacts, cost_of_kind, facts_of, facts_with_cost
 from trajectories.reading.runs import Listed, listed
 from trajectories.reading.summary import Summary
 from trajectories.record.layout import TrialFolder
@@ -52,9 +53,13 @@ class TrialRow:
     configuration: str
     identity: str
     variant: str | None = None
+    base_setup: str = ""
+    """Setup without plan, chain and expert, which their effect is measured against."""
     plan: bool = False
     turn: int | None = None
     mode: str = "base"
+    interventions: InterventionFacts = NONE
+    """Chain, expert and plan of the trial."""
     attempt: int = 1
     trial_label: str | None = None
     """Label that the user gave to the trial."""
@@ -188,7 +193,7 @@ def _trials_in(place: Path) -> list[Path]:
 
 def with_cost(row: TrialRow, kind: CostKind) -> TrialRow:
     """Return the row with the cost of this kind as its `cost_usd`."""
-    return replace(row, cost_usd=_cost(row, kind))
+    return replace(row, cost_usd=_cost(row, kind), interventions=facts_with_cost(row.interventions, kind))
 
 
 def repriced(
@@ -222,12 +227,6 @@ def _cost(row: TrialRow, kind: CostKind) -> float | None:
 
 def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
     entry, verdict, costs = summary.entry, summary.verdict, summary.cost_usd
-    by_kind = {
-        CostKind.COMPUTED: costs.computed,
-        CostKind.BILLED: costs.billed,
-        CostKind.LIST: costs.list,
-        CostKind.AGENTMETER: None,
-    }
     return TrialRow(
         trial=entry.id or directory.name,
         directory=str(directory),
@@ -242,12 +241,14 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         description=entry.label,
         conditions=entry.conditions,
         setup=entry.setup,
+        base_setup=entry.base_setup,
         configuration=entry.configuration,
         identity=entry.identity,
         variant=entry.variant,
         plan=entry.plan,
         turn=entry.turn,
         mode=entry.mode,
+        interventions=facts_of(summary, cost),
         attempt=summary.attempt,
         tier=entry.tier,
         prompt=entry.prompt,
@@ -265,7 +266,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         billed_usd=costs.billed,
         computed_usd=costs.computed,
         list_usd=costs.list,
-        cost_usd=by_kind[cost],
+        cost_usd=cost_of_kind(costs, cost),
         prices=entry.prices,
         wall_s=summary.wall_s,
         working_s=summary.working_s,

@@ -7,15 +7,17 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import ScoringError
+from scoring.interventions.facts import InterventionFacts
 from scoring.rows import TrialRow
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NESTED = ("usage", "facts", "metrics", "groups", "evidence")
+_NESTED = ("usage", "facts", "metrics", "groups", "evidence", "interventions")
 _NAMING = ("conditions", "description")
 """Fields that only the names of setups are made of."""
-_KINDS = {field.name: str(field.type) for field in fields(TrialRow)}
+_INTERVENTIONS = [field for field in fields(InterventionFacts) if field.name not in ("expert_costs", "plan_costs")]
+_KINDS = {field.name: str(field.type) for field in (*fields(InterventionFacts), *fields(TrialRow))}
 _DTYPES = {"float": "float64", "int": "Int64", "bool": "boolean"}
 
 
@@ -23,13 +25,16 @@ def flat(row: TrialRow) -> dict[str, Any]:
     """Return a row without nesting.
 
     Nested fields become `usage_input`, ..., `metric_<name>`, `fact_<name>`, `group_<name>_passed` and
-    `group_<name>_total`; `tokens`, `infrastructure` and `completed` are added. The evidence of violations becomes
+    `group_<name>_total`; those of `InterventionFacts` keep their names. `tokens`, `infrastructure` and `completed` are
+    added. The evidence of violations becomes
     `panel_judges`, `panel_valid` and `panel_violated` (numbers of judges), `rules_violated` (kinds, joined with `+`;
     empty if there are none) and `tampered`.
     """
     cells: dict[str, Any] = {
         field.name: getattr(row, field.name) for field in fields(row) if field.name not in (*_NESTED, *_NAMING)
     }
+    interventions = row.interventions
+    cells |= {field.name: getattr(interventions, field.name) for field in _INTERVENTIONS}
     cells |= {f"usage_{name}": value for name, value in row.usage}
     cells |= {"tokens": row.tokens, "infrastructure": row.infrastructure, "completed": row.completed}
     panel, rules = row.evidence.panel, row.evidence.rules

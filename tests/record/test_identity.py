@@ -11,7 +11,7 @@ from tests.record.test_recorder import started
 from trajectories.checks.check import check
 from trajectories.reading.entry import TrialEntry
 from trajectories.reading.reader import first_event
-from trajectories.record.events import Exited, TextRef, TrialStarted
+from trajectories.record.events import Exited, Plan, TrialStarted
 from trajectories.record.exits import Exit
 from trajectories.record.identity import _conditions, configuration_hash, identity_of, sha256_of
 from trajectories.writing.recorder import Recorder
@@ -58,7 +58,7 @@ def test_mode_and_label_are_not_part_of_an_identity() -> None:
 
 
 def test_a_stored_mode_that_does_not_follow_from_plan_and_turn_is_reported(tmp_path: Path) -> None:
-    plan = TextRef(name="plan.md", sha256="0" * 64)
+    plan = Plan(name="plan.md", sha256="0" * 64)
     for number, (mode, problems) in enumerate(
         (
             ("plan-and-interactive", ["the mode is 'plan-and-interactive', but plan and turn make it 'plan'"]),

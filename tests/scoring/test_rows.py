@@ -21,6 +21,7 @@ from trajectories.record.events import (
     Imported,
     Message,
     ModelRef,
+    Plan,
     Reply,
     TaskRef,
     TextRef,
@@ -86,7 +87,7 @@ def test_a_row_has_the_facts_of_the_record(tmp_path: Path) -> None:
         variant="no-docs",
         turn=2,
         tier="hard",
-        plan=TextRef(name="plan.md", sha256="1"),
+        plan=Plan(name="plan.md", sha256="1"),
     )
     row = row_of(directory)
     assert (row.trial, row.directory, row.batch) == ("x.m.1", str(directory), "night")

@@ -11,7 +11,7 @@ import pytest
 from tests.scoring.records import record
 from tests.scoring.scored import blocked, refused, score
 from tests.solve.command import agent
-from trajectories.record.events import TextRef
+from trajectories.record.events import Plan
 from trajectories.record.usage import Usage
 from trajectories.record.verdict import Case
 
@@ -229,7 +229,7 @@ def test_a_batch_is_compared_with_another_pairwise(work: Path) -> None:
 
 def test_a_table_by_model_keeps_two_batches_apart(work: Path) -> None:
     """The table of modes once averaged the scored batch with the one that it is compared with."""
-    plan = TextRef(name="plan", sha256="1")
+    plan = Plan(name="plan", sha256="1")
     for batch, passes in (("new", 1.0), ("old", 0.0)):
         record(work / "runs" / batch, "e", "m", quality=passes, metrics={"f2p_pass": passes}, plan=plan)
     modes = score(work, "new", "--against", "old")["modes"]

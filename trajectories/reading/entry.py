@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from trajectories.record.events import Json, TrialStarted
 from trajectories.record.identity import configuration_hash, sha256_of
-from trajectories.record.interventions import mode_of
+from trajectories.record.interventions import BASE, Chain, Guidance, Plan, mode_of
 
 OWN_HARNESS = "retrace"
 _ORACLE = "oracle"
@@ -37,9 +37,13 @@ class TrialEntry(BaseModel):
     """Description of the setup by itself, with all settings. Reports name setups by the conditions that differ."""
     conditions: dict[str, str] = {}
     """Conditions of the setup by name, as text: `model`, `harness` (empty for our own), `setting KEY`, `prompt`,
-    `prompt sha256`, `variant`, `plan`, `origin` (`fork` or `hint`). Names of setups are made of those that differ."""
+    `prompt sha256`, `variant`, `plan`, `origin` (`fork` or `hint`), and those of interventions (`plan by`, `plan rule`,
+    `turns`, `feedback`, ...) if there are any. Names of setups are made of those that differ."""
     setup: str
-    """Hash of the harness, the model with its settings, the prompt, the variant, and of a plan, a hint or a fork."""
+    """Hash of the harness, the model with its settings, the prompt, the variant, and of a plan, a hint, a fork, a
+    chain's policy or the expert. All turns of a chain share it."""
+    base_setup: str = ""
+    """Hash of the same without plan, chain and expert: the setup that their effect is measured against."""
     configuration: str
     """Hash of the setup and the task."""
     identity: str
@@ -48,8 +52,18 @@ class TrialEntry(BaseModel):
     """Variant of the task."""
     plan: bool
     """True if the model was given a plan."""
+    mode: str = BASE
+    """Mode of the trial, for example `base`, `plan` or `plan-and-interactive`."""
+    given_plan: Plan | None = None
+    """Plan that the model was given, with its author and the costs of making it."""
     turn: int | None
-    """Number of the round in a chain of trials with feedback."""
+    """Number of the turn in a chain of trials with feedback, from 1."""
+    chain: Chain | None = None
+    """Chain that the trial is a turn of. None outside of a chain, and before schema 2.1."""
+    guidance: Guidance | None = None
+    """Expert whom the model may ask."""
+    tests_revealed: bool = False
+    """True if the feedback may show more of hidden tests than the benchmark allows."""
     tier: str | None
     """Difficulty of the task, as the benchmark names it."""
     prompt: str | None = None
@@ -61,43 +75,47 @@ class TrialEntry(BaseModel):
     prices_sha256: str | None
     """Hash of the price snapshot."""
 
-    @property
-    def mode(self) -> str:
-        """Mode of the trial, for example `base` or `plan`."""
-        return mode_of(chain=self.turn is not None, plan=self.plan)
-
     @classmethod
     def of(cls, start: TrialStarted) -> TrialEntry:
         """Return the entry of a trial from its first event.
 
-        A setup excludes limits and environment, which tasks choose for themselves, and the text of a plan, which is
-        another one for each task. It also excludes the prompt of an imported trial, which holds the task, and the
-        oracle's solution.
+        A setup excludes limits and environment, which tasks choose for themselves, and the texts of a plan and of a
+        file with answers, which are others for each task. It also excludes the prompt of an imported trial, which holds
+        the task, and the oracle's solution.
         """
         imported = start.imported
         harness = OWN_HARNESS if imported is None else imported.agent or imported.format
         origin = "hint" if start.injected else "fork" if start.parent else ""
-        extras = [name for name in ("plan" if start.plan else "", origin) if name]
-        conditions = {
+        origins = [origin] if origin else []
+        extras = ["plan", *origins] if start.plan else origins
+        base: dict[str, object] = {
             "harness": harness,
             "model": [start.model.name, _settings(start)],
             "prompt": None if imported else start.prompt.sha256,
             "variant": start.variant,
-            "extras": extras,
+            "extras": origins,
         }
+        interventions = _interventions(start)
+        setup = base | {"extras": extras} | ({"interventions": interventions} if interventions else {})
         return cls(
             id=start.trial,
             benchmark=start.task.benchmark,
             model=start.model.name,
             harness=harness,
-            label=_label(start, harness, extras),
-            conditions=_conditions(start, harness, origin),
-            setup=sha256_of(conditions),
+            label=_label(start, harness, [*extras, *_short_interventions(start)]),
+            conditions=_conditions(start, harness, origin) | interventions,
+            setup=sha256_of(setup),
+            base_setup=sha256_of(base),
             configuration=configuration_hash(start),
             identity=start.identity,
             variant=start.variant,
             plan=start.plan is not None,
+            mode=start.mode or _mode(start),
+            given_plan=start.plan,
             turn=start.turn,
+            chain=start.chain,
+            guidance=start.guidance,
+            tests_revealed=start.tests_revealed,
             tier=start.tier,
             prompt=None if imported else start.prompt.name,
             prompt_sha256=None if imported else start.prompt.sha256,
@@ -122,6 +140,51 @@ def _conditions(start: TrialStarted, harness: str, origin: str) -> dict[str, str
         conditions |= {"prompt": start.prompt.name, "prompt sha256": start.prompt.sha256}
     conditions |= {"variant": start.variant or "", "plan": "plan" if start.plan else "", "origin": origin}
     return conditions
+
+
+def _mode(start: TrialStarted) -> str:
+    return mode_of(chain=start.turn is not None, plan=start.plan is not None, guidance=start.guidance is not None)
+
+
+def _interventions(start: TrialStarted) -> dict[str, str]:
+    """Return the conditions that interventions add to a setup, by name; empty without any, and before schema 2.1.
+
+    A plan of unknown author adds none.
+    """
+    plan, chain, guidance = start.plan, start.chain, start.guidance
+    conditions: dict[str, str] = {}
+    if plan is not None and plan.author == "model" and plan.model is not None:
+        conditions["plan by"] = f"plan-by={plan.model.name}"
+    elif plan is not None and plan.author == "person":
+        conditions["plan by"] = "plan-by=person"
+    if plan is not None and plan.rule == "no-code":
+        conditions["plan rule"] = "plan-rule=no-code"
+    if chain is not None:
+        conditions |= {
+            "turns": f"turns={chain.turns}",
+            "feedback": f"feedback={chain.feedback}",
+            "conversation": f"conversation={chain.conversation}",
+            "until": f"until={chain.until}",
+        }
+    if guidance is not None:
+        model, prompt = guidance.model, guidance.prompt
+        conditions |= {
+            "guidance": f"guidance={model.name if model else guidance.by}",
+            "max interventions": f"max-interventions={guidance.max}",
+            "guidance rule": f"guidance-rule={guidance.rule}",
+        }
+        if model is not None and model.settings:
+            conditions["guidance settings"] = f"guidance-settings={json.dumps(model.settings, sort_keys=True)}"
+        if prompt is not None:
+            conditions["guidance prompt sha256"] = prompt.sha256
+    if start.tests_revealed:
+        conditions["tests"] = "tests-revealed"
+    return conditions
+
+
+def _short_interventions(start: TrialStarted) -> list[str]:
+    names = ["self-correction"] if start.chain is not None else []
+    return [*names, "interactive"] if start.guidance is not None else names
 
 
 def _label(start: TrialStarted, harness: str, extras: list[str]) -> str:

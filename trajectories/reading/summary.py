@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
 from trajectories.reading.entry import TrialEntry
+from trajectories.reading.expert_tally import ExpertTally, Interventions
 from trajectories.reading.panel_votes import PanelTally, PanelVotes
 from trajectories.reading.reader import after_first
 from trajectories.reading.tally import Tally
@@ -115,7 +116,9 @@ class Summary(BaseModel):
     unmetered_calls: int
     """Number of calls whose usage is unknown."""
     hints: int = 0
-    """Number of messages that gave the model a hint: interventions, and the text of a fork."""
+    """Number of messages that gave the model a hint, for example the text of a fork."""
+    interventions: Interventions | None = None
+    """Questions to the expert, and what became of them. None if the model had no expert."""
     usage: Usage
     """Tokens of all calls together."""
     cost_usd: Costs
@@ -159,6 +162,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     """
     start, stream = after_first(directory, events)
     tally = Tally()
+    experts = ExpertTally() if start.guidance else None
     exit: Exit | None = None
     verdict: Verdict | None = None
     last_s, first_t, last_t, exit_t = 0.0, start.t, start.t, ""
@@ -166,6 +170,8 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     panel = PanelTally()
     for event in stream:
         tally.feed(event)
+        if experts is not None:
+            experts.feed(event)
         panel.feed(event)
         first_t, last_t = first_t or event.t, event.t or last_t
         last_s = event.mono_s
@@ -193,6 +199,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         failed_calls=tally.failed_calls,
         unmetered_calls=tally.unmetered_calls,
         hints=hints,
+        interventions=experts.interventions if experts else None,
         usage=tally.usage,
         cost_usd=_costs(start, tally),
         wall_s=round(tally.wall_s(last_s), 3) if first_t else None,
