@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Literal
@@ -11,8 +12,10 @@ from agent.loop.instructions import Say
 from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat, Fence
 from prompts import Prompt
-from trajectories.record.events import ActionFinished, Limits
+from trajectories.record.events import ActionFinished, FeedbackForm, Limits
 from trajectories.record.texts.text import FIRST_CUT, Cut, LeftOut
+
+_BACKTICKS = re.compile("`+")
 
 
 class PromptTexts:
@@ -114,12 +117,47 @@ class PromptTexts:
         gone = f"The files of the workspace are as they were; gone are: {'; '.join(lost)}." if lost else ""
         return " ".join(filter(None, (moved, gone)))
 
+    def feedback(
+        self,
+        *,
+        turn: int,
+        turns: int,
+        form: FeedbackForm,
+        text: str,
+        whole: str,
+        files: Sequence[str],
+        directory: str,
+        passed: bool,
+        lost: Sequence[str],
+    ) -> str:
+        """Return the message with the result of the turn before `turn`; its text is cut as an output is."""
+        shown = self.cut.shown(text)
+        return self._prompt.render(
+            "feedback",
+            turn=turn,
+            turns=turns,
+            form=form,
+            text=shown,
+            cut=shown != text,
+            fence=_fence_around(shown),
+            directory=directory,
+            files=files,
+            whole=whole,
+            passed=passed,
+            lost=lost,
+        )
+
     def without_result(self) -> str:
         """Return the answer to a tool call of a parent whose result is not in its record."""
         return "No result: the command did not run to its end, or its output was not recorded."
 
     def _left_out(self, left_out: LeftOut) -> str:
         return self._prompt.render("cut", **asdict(left_out))
+
+
+def _fence_around(text: str) -> str:
+    """Return a fence that no line of the text can end."""
+    return "`" * max(3, *(len(run) + 1 for run in _BACKTICKS.findall(text)), 3)
 
 
 def _told(limits: Limits) -> dict[str, object]:

@@ -35,7 +35,9 @@ from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
 NAME = "pytest-suite"
 VERSION = "1"
 """Increased when the same submission could get another verdict."""
-LEFT_BEHIND = ("build.log", "suite.log", "collected.json", "results.xml")
+BUILD_LOG = "build.log"
+SUITE_LOG = "suite.log"
+LEFT_BEHIND = (BUILD_LOG, SUITE_LOG, "collected.json", "results.xml")
 """Names of the files that judging writes into `scratch`."""
 
 

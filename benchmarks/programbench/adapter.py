@@ -14,10 +14,11 @@ from benchmarks.programbench import instances, names
 from benchmarks.programbench.counts import TestCounts
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.variants import instruction, language_name, variants_of, with_variants
+from benchmarks.task.feedback import SCORES_ONLY, FeedbackContent, other_forms
 from benchmarks.task.task import Named, Row, Task, TaskError
 from environments.protocol import Environment, EnvironmentSpec, ImageUnusable, Kind
 from environments.reporting import Reporter
-from trajectories.record.events import Limits, Skipped
+from trajectories.record.events import FeedbackForm, Limits, Skipped
 from trajectories.record.verdict import Verdict
 from trajectories.writing import excerpts
 
@@ -120,6 +121,8 @@ class ProgramBench:
             directory=instance.directory,
             solution=solution if instance.own and solution.is_dir() else None,
             variants=variants_of(instance.language),
+            feedback=SCORES_ONLY,
+            feedback_revealing=other_forms(SCORES_ONLY),
         )
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
@@ -184,6 +187,27 @@ class ProgramBench:
         ablation = [f"{task.id} was solved as its variant {task.variant}"] if task.variant else []
         instance = instances.instance(task.id.partition("/")[2])
         return evaluator.evaluate(instance, workspace, scratch, unofficial=ablation, reporter=reporter)
+
+    def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
+        """Return the feedback on a verdict of the official evaluator.
+
+        The names of branches are left out: several instances share one, and its tests could be looked up by it. The log
+        of the build is that of the clean-room check, which runs without the tests.
+
+        Raises: FeedbackError.
+        """
+        from benchmarks.judging import feedback
+        from benchmarks.programbench.official import preparation, results
+
+        id = task.id.partition("/")[2]
+        tests_log = results.output(scratch / f"{id}.eval.json") if form in ("output", "paths") else None
+        return feedback.feedback(
+            verdict,
+            form,
+            names=False,
+            tests_log=None if tests_log is None else feedback.bounded(tests_log),
+            build_log=feedback.log(scratch / preparation.COMPILE_LOG),
+        )
 
 
 _WRONG = "it is not a clean-room image of the benchmark; remove it with `docker rmi` to pull the right one"

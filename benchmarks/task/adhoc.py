@@ -11,10 +11,11 @@ from pathlib import Path
 
 from benchmarks.task import tree
 from benchmarks.task.directory import put
+from benchmarks.task.feedback import FeedbackContent, FeedbackError
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError, no_variants
 from environments.protocol import WORKSPACE, Environment, EnvironmentSpec, Kind
 from environments.reporting import Reporter
-from trajectories.record.events import Skipped, TaskRef
+from trajectories.record.events import FeedbackForm, Skipped, TaskRef
 from trajectories.record.verdict import Evaluator, Verdict
 
 NAME = "adhoc"
@@ -118,6 +119,10 @@ class AdHoc:
             isolation="none: nothing ran",
             error=f"{task.id} is an ad-hoc task, it has no tests",
         )
+
+    def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
+        """Refuse: there is no result to show. Raises: FeedbackError."""
+        raise FeedbackError(f"{task.id} is an ad-hoc task, it has no tests, so there is no feedback")
 
 
 def _scan(workspace: Path) -> tree.Tree:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.task import taskdir, tree
+from benchmarks.task.feedback import FeedbackContent, shows_names
 from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants, row
 from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
-from trajectories.record.events import Skipped
+from trajectories.record.events import FeedbackForm, Skipped
 from trajectories.record.verdict import Verdict
 
 
@@ -78,6 +79,21 @@ class TaskDirectories:
         from benchmarks.judging import suite
 
         return suite.evaluate(task, workspace, kind, scratch, reporter=reporter)
+
+    def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
+        """Return the feedback on a verdict of the hidden suite; its output is what pytest and the build printed.
+
+        Raises: FeedbackError.
+        """
+        from benchmarks.judging import feedback, suite
+
+        return feedback.feedback(
+            verdict,
+            form,
+            names=shows_names(task.feedback),
+            tests_log=feedback.log(scratch / suite.SUITE_LOG),
+            build_log=feedback.log(scratch / suite.BUILD_LOG),
+        )
 
 
 def put(files: tree.Tree, environment: Environment, *, plain_modes: bool) -> tuple[Skipped, ...]:

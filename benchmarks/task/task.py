@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from benchmarks.task.feedback import FeedbackContent
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from environments.reporting import Reporter
-from trajectories.record.events import Limits, Skipped
+from trajectories.record.events import FeedbackForm, Limits, Skipped
 from trajectories.record.verdict import Verdict
 
 TASK_FILE = "task.yaml"
@@ -50,6 +51,10 @@ class Task:
     """Ablations that the benchmark has for this task, each with the change it makes; see `Benchmark.vary`."""
     variant: str = ""
     """Names of the ablations of this one, sorted and joined with `+`; empty for the benchmark's original task."""
+    feedback: tuple[FeedbackForm, ...] = ()
+    """Forms of feedback between turns that the task allows, its default first. Empty if it allows none."""
+    feedback_revealing: tuple[FeedbackForm, ...] = ()
+    """Forms of feedback that would give hidden tests away. They are allowed with `--reveal-tests` only."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,14 @@ class Benchmark(Protocol):
         logs; files left there are kept with the trial. It is empty, or holds the files of an earlier evaluation of
         this very workspace that did not reach a score: continue from them, or remove them. `reporter` shows a person
         how far the evaluation is: a line for each phase, and a count of its tests or branches now and then.
+        """
+
+    def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
+        """Return the feedback on a verdict in this form, one of `Task.feedback` and `Task.feedback_revealing`.
+
+        `scratch` is the directory that the evaluation of this verdict left its files in.
+
+        Raises: FeedbackError if there is no feedback, for instance because the evaluator failed.
         """
 
 

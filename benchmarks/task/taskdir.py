@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from benchmarks.task import tree
+from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
 from benchmarks.task.task import TASK_FILE, Task, TaskError
-from benchmarks.task.taskfile import LimitsPart, TaskFile
+from benchmarks.task.taskfile import EvaluationPart, LimitsPart, TaskFile
 from benchmarks.task.yaml_file import read_yaml, text_of
 from environments.protocol import Build, EnvironmentSpec
-from trajectories.record.events import Limits
+from trajectories.record.events import FeedbackForm, Limits
 
 INSTRUCTION = "instruction.md"
 WORKSPACE = "workspace"
@@ -92,6 +93,7 @@ def load(directory: Path, *, benchmark: str, root: Path | None = None) -> Task:
     facts = {"kind": file.kind}
     if file.evaluation is not None and file.evaluation.cases is not None:
         facts["tests"] = str(file.evaluation.cases)
+    feedback = _feedback(file.evaluation)
     return Task(
         id=f"{benchmark}/{source.path.name}",
         benchmark=benchmark,
@@ -121,7 +123,22 @@ def load(directory: Path, *, benchmark: str, root: Path | None = None) -> Task:
         evaluable=file.evaluation is not None,
         directory=source.path,
         solution=source.solution,
+        feedback=feedback,
+        feedback_revealing=other_forms(feedback) if file.evaluation is not None else (),
     )
+
+
+def _feedback(evaluation: EvaluationPart | None) -> tuple[FeedbackForm, ...]:
+    """Return the forms of feedback that a task allows.
+
+    The tests of a program that is to be rebuilt compare it with the original: their names and messages tell what the
+    agent should find out by itself. Such a task is recognized by the files that it withholds.
+    """
+    if evaluation is None:
+        return ()
+    if evaluation.feedback is not None:
+        return evaluation.feedback
+    return SCORES_ONLY if evaluation.withheld else FORMS
 
 
 def content_digest(directory: Path, outside: Path | None = None) -> str:

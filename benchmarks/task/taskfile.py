@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from benchmarks.task.quantities import count, duration_s, size_bytes
 from environments.limits import ULIMITS
 from environments.protocol import Kind
+from trajectories.record.events import FeedbackForm
 
 
 def _quantity(parse: Callable[[Any], float]) -> BeforeValidator:
@@ -106,6 +107,18 @@ class EvaluationPart(_Part):
     timeout: Seconds = 600.0
     """Time for all cases together; cases that have not run by then fail."""
     case_timeout: Seconds = 60.0
+    feedback: tuple[FeedbackForm, ...] | None = Field(default=None, strict=False)
+    """Forms of feedback between turns that the task allows, its default first: `output`, `failing`, `scores`, `paths`.
+
+    By default all, with `output` first, but only `scores` for a task with `withheld`.
+    """
+
+    @field_validator("feedback")
+    @classmethod
+    def _once_each(cls, forms: tuple[FeedbackForm, ...] | None) -> tuple[FeedbackForm, ...] | None:
+        if forms is not None and len(set(forms)) != len(forms):
+            raise ValueError("each form may be listed only once")
+        return forms
 
     @field_validator("withheld", "remove")
     @classmethod

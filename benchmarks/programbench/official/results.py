@@ -122,6 +122,17 @@ def whole(path: Path) -> EvaluationResult:
         raise Torn(f"it left a {path.name} that is cut off or malformed: {first['msg']}") from None
 
 
+def output(path: Path) -> bytes | None:
+    """Return what the steps of each branch printed, as an eval.json holds it; None without a complete result."""
+    try:
+        log = whole(path).log
+    except (Torn, OSError):
+        return None
+    steps = [step for step in log if "branch" in step]
+    parts = (f"== {step.get('branch')}: {step.get('step')} ==\n{step.get('output') or ''}\n" for step in steps)
+    return "\n".join(parts).encode("utf-8", "replace")
+
+
 def _details(result: EvaluationResult) -> str:
     """Return the output of a failed step; for a step that was cut off, the package keeps it in `exception_info`."""
     last = result.log[-1] if result.log else {}

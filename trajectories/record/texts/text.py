@@ -52,6 +52,10 @@ class Cut:
     notice: Callable[[LeftOut], str] = _count_of
     """Returns the line in the place of what is left out."""
 
+    def shown(self, text: str) -> str:
+        """Return the text, or both of its ends if it is too long."""
+        return text if len(text) <= self.limit else _both_ends(text, text, len(text), text.count("\n"), self)
+
 
 FIRST_CUT = Cut()
 """The rule of version 1 of the prompts, and of records without a prompt of ours."""
@@ -59,8 +63,7 @@ FIRST_CUT = Cut()
 
 def shown(data: bytes, cut: Cut = FIRST_CUT) -> str:
     """Return an output as a model sees it: UTF-8 with replacement, `\\r` kept, cut in the middle if it is long."""
-    text = data.decode("utf-8", "replace")
-    return text if len(text) <= cut.limit else _both_ends(text, text, len(text), text.count("\n"), cut)
+    return cut.shown(data.decode("utf-8", "replace"))
 
 
 class ShownPieces:
