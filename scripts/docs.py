@@ -28,9 +28,17 @@ def _measured() -> str:
     return measured_table()
 
 
+def _measured_texts() -> str:
+    """Return the precision and recall of the rule no-code on the labeled texts of the tests."""
+    from tests.guidance.labeled_texts import measured_table
+
+    return measured_table()
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "environments.md": lambda text: with_table(text, "promises", promises_table()),
     "integrity.md": lambda text: with_table(with_table(text, "rules", rules_table()), "measured", _measured()),
+    "no-code.md": lambda text: with_table(text, "measured", _measured_texts()),
     "model-settings.md": lambda text: with_table(text, "settings", settings_table()),
     "prompts.md": lambda text: with_table(text, "keys", prompt_tables()),
     "record.md": lambda _: record_page(),

@@ -2,7 +2,7 @@
 
 A text breaks the rule with a fenced block, with a line that is code (`statements`), or with nine words in a row from
 the reference solution (`solution_words`). Refusing an honest plan is worse than passing a line of code, so a line is
-judged as a whole: a name or a call inside a sentence is not code.
+judged as a whole: a name or a call inside a sentence is not code. docs/reference/no-code.md has measured figures.
 """
 
 from __future__ import annotations

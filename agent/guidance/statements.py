@@ -27,6 +27,11 @@ _OF_CODE = re.compile(r"[=;{]|->|\w[!?]?\(")
 _OF_SHELL = re.compile(r"\||(?<![-=])>|&&|\$\(")
 """Marks of which a line must have one to be a command of a shell."""
 
+_NO_CODE = re.compile(r"--?[A-Za-z][\w-]*(=.*)?|[A-Z][A-Z0-9_]+=[^\s()]*")
+"""Lines that consist of an option or of a variable of the environment; they parse as assignments."""
+_MANUAL = re.compile(r"(?<![\w.])([a-z][\w-]*)\([1-8]\)(?!\s*;)")
+"""Names of manual pages, such as `tar(5)`, which parse as calls."""
+
 _ASSIGNMENTS = well_known.names_in("= += -= *= /= %= //= **= |= &= ^= <<= >>= := ??= ||= &&=")
 _OPERATORS = well_known.names_in("== != <= >= === !== < > + * % ** && || - / // & | ^ << >>")
 _BETWEEN_WORDS = frozenset("-/")
@@ -60,7 +65,8 @@ def is_code(line: str, languages: tuple[str, ...]) -> bool:
     if len(line) > _LONGEST:
         parts = (part.strip() for part in line.split(";"))
         return any(is_code(f"{part};", languages) for part in parts if 0 < len(part) < _LONGEST)
-    if not _SYMBOL.search(line):
+    line = _MANUAL.sub(r"\1", line)
+    if not _SYMBOL.search(line) or _NO_CODE.fullmatch(line):
         return False
     if not languages and not (_OF_CODE.search(line) or _OF_SHELL.search(line)):
         return False
@@ -74,7 +80,10 @@ def is_code(line: str, languages: tuple[str, ...]) -> bool:
 
 
 def _completed(line: str) -> Iterator[str]:
-    """Yield a line as a whole statement: a block that it opens is closed, one that it closes is left out."""
+    """Yield a line as a whole statement: a block that it opens is closed, one that it closes is left out.
+
+    An arm of a match, a call in a chain and an output stream get what stands around them.
+    """
     line = _ELSE_IF.sub("", line) if _ELSE_IF.match(line) else line.lstrip("} ")
     if line.endswith("{"):
         yield f"{line}}}"
@@ -83,12 +92,18 @@ def _completed(line: str) -> Iterator[str]:
         yield f"{line};"
     elif line:
         yield line
+    if "=>" in line:
+        yield f"match x {{{line}}}"
+    if line.startswith("."):
+        yield f"x{line}"
+    if "<<" in line and line.endswith(";"):  # outside of a function, the grammar of C++ rejects it
+        yield f"auto x = {line}"
 
 
 def _is_statement(language: str, line: str) -> bool:
     source = encoded(language, f"{line}\n")
     root = parser(language, "the rule no-code").parse(source).root_node
-    if root.has_error:
+    if root.has_error or root.child_count == 0 or root.children[0].type == "labeled_statement":
         return False
     return any(_counts(node, source, bare) for node, bare in _nodes(root))
 

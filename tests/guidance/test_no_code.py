@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings, strategies as st
 
 from agent.errors import UserError
+from agent.guidance import statements
 from agent.guidance.no_code import CODE, COPIED, FENCED, Violation, check, require_parsers
+from tests.guidance.labeled_texts import LabeledText, labeled_texts, measured, measured_table
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "no-code.md"
 
 CODE_LINES = [
     ("Python", "total = 0"),
@@ -64,6 +70,10 @@ HONEST_LINES = [
     "- [ ] build && test",
     "Edge cases: empty",
     "Use ```make``` to build",
+    "--limit=5",
+    "LANG=C.UTF-8",
+    "tar(5), printf(3)",
+    "Functions: parse(), format()",
     "Python >= 3.11",
 ]
 
@@ -103,3 +113,56 @@ def test_without_the_extra_the_rule_is_a_usage_error_that_names_it(monkeypatch: 
     monkeypatch.setitem(sys.modules, "tree_sitter_rust", None)
     with pytest.raises(UserError, match=r"no-code needs tree_sitter_rust: pip install 'retrace-agent\[analysis\]'"):
         require_parsers()
+
+
+def test_precision_and_recall_on_the_held_out_texts_are_those_of_the_docs() -> None:
+    result = measured("heldout")
+    print(f"precision {result.precision:.3f}, recall {result.recall:.3f}: {result}")
+    assert result.honest + result.code >= 60
+    assert result.honest >= 30
+    assert result.precision >= 0.95
+    assert result.recall >= 0.8
+    assert measured_table() in DOCS.read_text(encoding="utf-8"), "run scripts/docs"
+
+
+@pytest.mark.parametrize("text", list(labeled_texts("tuning")), ids=lambda text: text.text[:40])
+def test_the_rule_agrees_with_the_labels_of_the_texts_it_was_made_with(text: LabeledText) -> None:
+    assert text.refused == text.holds_code
+
+
+ALPHABET = st.sampled_from(
+    [*"(){}[]<>=+-*/%&|^~!?:;,.#@$\\'\"` \t\r\nab1é😀\0＝\u200b\u2028\ud800", "```", "def ", "<<E", "${", "{😀"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(ALPHABET, max_size=60).map("".join), st.sampled_from([None, "any", "Python", "C++", "Bash", "Brainfuck"])
+)
+@example("\n".join("=" * 50), None)
+@example("( a { b [ c < d = e " * 500, None)
+@example("x" * 100_000, "Python")
+@example("(" * 30_000, "Bash")
+def test_any_text_is_judged_and_the_line_is_one_of_the_text(text: str, language: str | None) -> None:
+    violation = check(text, language=language)
+    if violation is not None:
+        assert 1 <= violation.line_number <= len(re.split("\r\n|[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", text))
+        assert len(violation.line) <= 200
+
+
+def test_the_number_of_parsed_characters_grows_with_the_text_and_not_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parsing is linear for lines of a bounded length, so it is enough to count the characters."""
+    parsed: list[int] = []
+    real = statements.encoded
+    monkeypatch.setattr(
+        statements, "encoded", lambda language, source: parsed.append(len(source)) or real(language, source)
+    )
+    totals = []
+    for size in (2_000, 4_000, 8_000):
+        for text in ("a b = (" * (size // 7), "a b = (;" * (size // 8), "a b = (\n" * (size // 8)):
+            parsed.clear()
+            assert check(text, language=None) is None
+            assert max(parsed, default=0) < 1_100
+            totals.append(sum(parsed))
+    assert totals[6:] <= [2 * total + 1_000 for total in totals[3:6]]
+    assert sum(totals[6:]) <= 60 * 3 * 8_000
