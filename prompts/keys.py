@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from prompts.examples import FEEDBACK, FORMAT_ERRORS, NO_LIMITS, OBSERVATIONS, SOME_LIMITS, TASK
+
 
 @dataclass(frozen=True)
 class Key:
@@ -40,88 +42,6 @@ _NEAR_SUBMIT = {
     "near_submit": "true if the end marker is used in a way that does not submit",
     "submit": "the command that submits",
 }
-_SOME_LIMITS: Mapping[str, object] = {"steps": 30, "time_s": 600.0, "tokens": 200_000, "cost_usd": 2.5}
-_NO_LIMITS = dict.fromkeys(_LIMITS)
-_LITTLE_LEFT: Mapping[str, object] = {
-    "steps_left": 1,
-    "seconds_left": 90.0,
-    "tokens_left": 100,
-    "cost_usd_left": 0.01,
-    "urgent": True,
-    "near_submit": True,
-    "submit": "echo SUBMIT",
-}
-_MUCH_LEFT: Mapping[str, object] = {
-    **dict.fromkeys(_LEFT),
-    "urgent": False,
-    "near_submit": False,
-    "submit": "echo SUBMIT",
-}
-_TASK: Mapping[str, object] = {
-    "instruction": "Write a linter.",
-    "action_format": "tool",
-    "workdir": "/workspace",
-    "user": "agent",
-    "network": False,
-    "shell": "fresh",
-    "command_s": 180.0,
-    **_SOME_LIMITS,
-    "shown_characters": 12_000,
-    "submit": "echo SUBMIT",
-    "fence": "retrace_bash",
-}
-_OBSERVATION: Mapping[str, object] = {
-    "ended": "exited",
-    "exit_code": 0,
-    "signal": None,
-    "duration_s": 1.5,
-    "bytes": 3,
-    "left_running": 0,
-    "left_pids": (),
-    "shell_lost": None,
-    "output": "out",
-    "stderr": "",
-    **_MUCH_LEFT,
-}
-_OBSERVATIONS: tuple[Mapping[str, object], ...] = (
-    _OBSERVATION,
-    {**_OBSERVATION, "exit_code": None, "signal": 9, "left_running": None, "output": ""},
-    {**_OBSERVATION, "ended": "deadline", "exit_code": None, "duration_s": 180.0, "left_running": 7, **_LITTLE_LEFT},
-    {**_OBSERVATION, "ended": "output_cap", "exit_code": None, "bytes": 1 << 26, "shell_lost": "it was killed"},
-    {**_OBSERVATION, "ended": "oom", "exit_code": 137, "left_running": 2, "left_pids": (7, 8), "stderr": "err"},
-)
-_FEEDBACK: tuple[Mapping[str, object], ...] = (
-    {
-        "turn": 2,
-        "turns": 3,
-        "form": "output",
-        "text": "1 failed",
-        "cut": True,
-        "fence": "```",
-        "directory": "/feedback/turn-1",
-        "files": ("tests.log", "build.log"),
-        "whole": "tests.log",
-        "passed": False,
-        "lost": (),
-    },
-    {
-        "turn": 3,
-        "turns": 3,
-        "form": "paths",
-        "text": "",
-        "cut": False,
-        "fence": "```",
-        "directory": "/feedback/turn-2",
-        "files": (),
-        "whole": "",
-        "passed": True,
-        "lost": ("running processes",),
-    },
-)
-_FORMAT_ERRORS: tuple[Mapping[str, object], ...] = (
-    {"problem": "it holds no call of the bash tool", **_MUCH_LEFT},
-    {"problem": "it holds no call of the bash tool", **_LITTLE_LEFT},
-)
 _FORMAT_ERROR = {"problem": "what is wrong with the reply, as the end of a sentence", **_NEAR_SUBMIT, **_LEFT}
 
 FALLBACK = "a text of Retrace is used"
@@ -145,8 +65,8 @@ TEMPLATES: Mapping[str, Key] = {
             "fence": "tag of the fenced block that is run; none in version 1",
         },
         examples=(
-            _TASK,
-            {**_TASK, **_NO_LIMITS, "action_format": "fenced", "user": None, "network": True, "shell": "persistent"},
+            TASK,
+            {**TASK, **NO_LIMITS, "action_format": "fenced", "user": None, "network": True, "shell": "persistent"},
         ),
     ),
     "plan": Key(
@@ -168,15 +88,15 @@ TEMPLATES: Mapping[str, Key] = {
             **_NEAR_SUBMIT,
             **_LEFT,
         },
-        examples=_OBSERVATIONS,
+        examples=OBSERVATIONS,
     ),
     "format_error_tool": Key(
-        "answer to a reply that cannot be used, for a model with tools", _FORMAT_ERROR, examples=_FORMAT_ERRORS
+        "answer to a reply that cannot be used, for a model with tools", _FORMAT_ERROR, examples=FORMAT_ERRORS
     ),
     "format_error_fenced": Key(
         "answer to a reply that cannot be used, for a model that writes fenced blocks",
         {**_FORMAT_ERROR, "fence": "tag of the fenced block that is run; none in version 1"},
-        examples=tuple({**example, "fence": "retrace_bash"} for example in _FORMAT_ERRORS),
+        examples=tuple({**example, "fence": "retrace_bash"} for example in FORMAT_ERRORS),
     ),
     "not_executed": Key(
         "answer to a tool call that was not run", {"why": "`submitted`"}, examples=({"why": "submitted"},)
@@ -197,8 +117,8 @@ TEMPLATES: Mapping[str, Key] = {
         },
         without="only what is gone is told, and limits are not",
         examples=(
-            {"lost": ("files outside of the workspace",), "workdir": None, "command_s": 180.0, **_SOME_LIMITS},
-            {"lost": (), "workdir": "/workspace", "command_s": 180.0, **_NO_LIMITS},
+            {"lost": ("files outside of the workspace",), "workdir": None, "command_s": 180.0, **SOME_LIMITS},
+            {"lost": (), "workdir": "/workspace", "command_s": 180.0, **NO_LIMITS},
         ),
     ),
     "guidance": Key(
@@ -247,7 +167,7 @@ TEMPLATES: Mapping[str, Key] = {
             "lost": "list of what is gone since the turn before",
         },
         without=FALLBACK,
-        examples=_FEEDBACK,
+        examples=FEEDBACK,
     ),
     "cut": Key(
         "line in the place of what is left out of a long output",
