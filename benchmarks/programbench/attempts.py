@@ -2,7 +2,8 @@
 
 A trial that the user named is taken; otherwise the latest one that reached its end. A trial that ended by the agent or
 by a limit is exported as it is. A trial that the infrastructure or the user ended is not an attempt, and a trial of a
-variant is an attempt at another task.
+variant is an attempt at another task. So is a turn after the first one, which had feedback, and any turn of a chain
+that reveals tests.
 """
 
 from __future__ import annotations
@@ -98,6 +99,10 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
         raise NotAnAttempt(
             directory, f"was ended by {source.exit}, so it is not an attempt; continue it with `agent resume`"
         )
+    if start.turn is not None and start.turn > 1:
+        raise NotAnAttempt(directory, f"is turn {start.turn} of a chain with feedback; only turn 1 is an attempt")
+    if start.tests_revealed:
+        raise NotAnAttempt(directory, "belongs to a chain that shows hidden tests to the agent (--reveal-tests)")
     if start.variant and not named:
         raise NotAnAttempt(directory, f"ran as the variant {start.variant}; name the trial itself to include it")
     exported: WorkspaceExported | None = None

@@ -39,6 +39,7 @@ IDS = ("ffmpeg__ffmpeg.360a402", "jqlang__jq.b33a763")
 FILES = {"./compile.sh": b"#!/bin/sh\n", "./.git/HEAD": b"ref: refs/heads/master\n", "./copy": PROGRAM}
 
 COSTS = Costs(computed=0.5, billed=0.75)
+NO_CHAIN: Mapping[str, Any] = {}
 
 
 def finished(
@@ -55,6 +56,7 @@ def finished(
     skipped: tuple[Skipped, ...] = (),
     variant: str | None = None,
     model: str = "m",
+    chain: Mapping[str, Any] = NO_CHAIN,
 ) -> Path:
     """Write a trial with a call for each usage; its workspace starts with the original program at `executable`."""
     directory = batch / f"{instance.partition('.')[0]}.{model}.0.{attempt}"
@@ -71,6 +73,7 @@ def finished(
             limits=Limits(),
             environment="docker",
             variant=variant,
+            **chain,
         )
     )
     conversation = Conversation()

@@ -21,7 +21,7 @@ from tests.programbench.archives import PROGRAM, submitted
 from tests.programbench.finished import FILES, IDS, evaluated, finished
 from tests.programbench.own import make_instance
 from trajectories.errors import RecordError
-from trajectories.record.events import Skipped
+from trajectories.record.events import Chain, Skipped
 from trajectories.record.usage import Costs, Usage
 
 FFMPEG, JQ = IDS
@@ -253,6 +253,21 @@ def test_trials_of_other_benchmarks_and_of_variants_are_left_out(batch: Path, in
     assert [instance.instance for instance in result.instances] == [JQ]
     assert set(trials(result.left_out)) == {str(other), str(variant)}
     assert "variant internet" in into(variant).instances[0].notes[0]
+
+
+def test_only_turn_1_of_a_chain_that_reveals_nothing_is_exported(batch: Path, into: Callable[..., RunExport]) -> None:
+    policy = Chain(first="t", turns=2, feedback="scores", conversation="fresh", until="fixed")
+    first = finished(batch, FFMPEG, chain={"chain": policy, "turn": 1})
+    second = finished(batch, FFMPEG, 2, chain={"chain": policy, "turn": 2})
+    revealed = finished(batch, JQ, chain={"chain": policy, "turn": 1, "tests_revealed": True})
+    result = into(batch)
+    assert [Path(instance.trial).name for instance in result.instances] == [first.name]
+    reasons = {left_out.trial: left_out.why for left_out in result.left_out}
+    assert "turn 2 of a chain" in reasons[str(second)]
+    assert "--reveal-tests" in reasons[str(revealed)]
+    for trial in (second, revealed):
+        with pytest.raises(RecordError, match=r"turn 2 of a chain|--reveal-tests"):
+            into(trial)
 
 
 def test_an_export_with_unreadable_files_is_rejected(batch: Path, into: Callable[..., RunExport]) -> None:
