@@ -33,6 +33,9 @@ def notes(
         yield Note(f"profile {profile.name}: {text}", "profile")
     yield from _about_trials(selection, infrastructure)
     yield from _about_flags(selection, integrity)
+    if revealed := sum(row.interventions.tests_revealed for row in rows):
+        text = "whose agents were shown hidden tests (--reveal-tests): not in the benchmark's own tables"
+        yield Note(f"{quantity(revealed, 'trial')} {text}", "revealed")
     if (gap := tier_gap(tiers, tasks)) is not None:
         yield Note(f"no AMS: {_gap_text(gap)}", "no_ams")
     left_out = {row.setup for row in rows} - {row.setup for row in selection.rows}

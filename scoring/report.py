@@ -42,6 +42,7 @@ NoteKind = Literal[
     "mixed_conditions",
     "unreadable",
     "flagged",
+    "revealed",
 ]
 
 

@@ -12,6 +12,7 @@ from scoring.agentmeter import ams
 from scoring.agentmeter.profiles import AGENTMETER
 from scoring.agentmeter.tiers import TIERS
 from scoring.errors import ScoringError
+from scoring.interventions.facts import InterventionFacts
 from scoring.report import Note, Report
 from scoring.rows import TrialRow
 from scoring.score import score
@@ -162,6 +163,14 @@ def test_modes_appear_if_trials_record_them() -> None:
     assert score(batch()).modes == ()
     rows = [trial("a", quality=1.0), trial("a", "planned", mode="plan", quality=1.0, metrics={"f2p_pass": 1.0})]
     assert [(row.mode.mode, row.mode.pass_rate) for row in score(rows).modes] == [("base", None), ("plan", 1)]
+
+
+def test_trials_that_were_shown_hidden_tests_are_counted_in_a_note() -> None:
+    facts = InterventionFacts(chain_first="t", turns=2, feedback="output", tests_revealed=True)
+    rows = [trial("a"), trial("a", "shown", turn=1, interventions=facts)]
+    assert [note.text for note in score(rows).notes if note.kind == "revealed"] == [
+        "1 trial whose agents were shown hidden tests (--reveal-tests): not in the benchmark's own tables"
+    ]
 
 
 def test_the_table_of_modes_keeps_prompts_apart() -> None:
