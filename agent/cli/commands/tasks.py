@@ -100,6 +100,8 @@ def show_task(
         "limits": task.limits.model_dump(),
         "digest": task.digest,
         **task.facts,
+        "feedback": list(task.feedback),
+        "feedback_revealing": list(task.feedback_revealing),
         "variants": dict(task.variants),
         "solution": task.solution is not None,
         "instruction": task.instruction,
@@ -109,11 +111,12 @@ def show_task(
         return
     from trajectories.record.texts.text import printable
 
+    content["feedback with --reveal-tests"] = list(task.feedback_revealing)
     for name, change in task.variants.items():
         content[f"--variant {name}"] = change
     with paged() as console:
         for key, value in content.items():
-            if key not in ("instruction", "variants"):
+            if key not in ("instruction", "variants", "feedback_revealing"):
                 console.print(printable(f"{key}: {readable(value) or 'not specified'}"), soft_wrap=True)
         console.print(printable(f"\n{task.instruction}"), soft_wrap=True)
 
