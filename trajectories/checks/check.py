@@ -17,6 +17,7 @@ from trajectories.checks.contents import Contents
 from trajectories.checks.order import Order
 from trajectories.checks.outcome import Outcome, Parentage
 from trajectories.checks.panels import Panels
+from trajectories.checks.plans import GivenPlan, RoleRecord
 from trajectories.checks.rule import Rule
 from trajectories.checks.workspaces import Workspaces
 from trajectories.errors import RecordError
@@ -27,7 +28,7 @@ from trajectories.reading.reader import EventParser, events_file
 from trajectories.reading.steps.index import first_false_step
 from trajectories.reading.summary import Summary, missing_fields, names_a_hint_wrongly
 from trajectories.record.events import Event, Exited, TrialStarted, Unknown
-from trajectories.record.layout import STEPS
+from trajectories.record.layout import STEPS, TrialFolder
 from trajectories.writing.derived import derived
 
 _MOST_FINDINGS = 1000
@@ -56,7 +57,7 @@ class Checked(BaseModel):
     consistent: bool
     """True if there are at most warnings."""
     finished: bool
-    """False if the record has no exit (yet)."""
+    """False if the record has no exit (yet). The record of a plan has none."""
     events: int
     """Number of events."""
     findings: list[Finding]
@@ -94,6 +95,7 @@ class _Checking:
     def __init__(self, path: Path) -> None:
         self._path = path
         contents = Contents(path.parent)
+        self._of_role = TrialFolder(path.parent).is_role_record()
         self._parentage = Parentage(path.parent)
         self._rules: tuple[Rule, ...] = (
             Order(),
@@ -103,14 +105,17 @@ class _Checking:
             Workspaces(path.parent, contents),
             Outcome(),
             Panels(),
+            GivenPlan(path.parent),
         )
-        self.finished = False
+        if self._of_role:
+            self._rules = (Order(), Panels(), RoleRecord(path.parent))
+        self.finished = self._of_role
         self.events = 0
 
     def run(self) -> Iterator[Finding]:
         readable = True
         kept: list[Event] = []
-        parser = EventParser()
+        parser = EventParser(of_role=self._of_role)
         try:
             for number, line in complete_lines(self._path):
                 place = f"{self._path.name}:{number}"
@@ -138,7 +143,7 @@ class _Checking:
         if not self.events:
             yield Finding(rule="event", place=self._path.name, text="the record has no events")
         yield from self._end()
-        if readable and kept and self.finished:
+        if readable and kept and self.finished and not self._of_role:
             yield from self._conveniences(kept)
             if (step := first_false_step(self._path)) is not None:
                 text = f"it differs from the events in step {step} (`agent show --rebuild` rewrites it)"

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.migration import Migration, version_of
-from trajectories.record.events import EVENT, Event, TrialStarted, Unknown
+from trajectories.record.events import EVENT, Event, RoleRecordStarted, TrialStarted, Unknown
 from trajectories.record.layout import EVENTS, TrialFolder
 
 
@@ -61,20 +61,32 @@ def after_first(trial: Path, events: Iterable[Event]) -> tuple[TrialStarted, Ite
     return start, stream
 
 
+def read_role_events(directory: Path) -> Iterator[Event]:
+    """Yield the events of a record without a trial, in order.
+
+    Raises: RecordError with file and line if an event does not parse.
+    """
+    path = events_file(directory)
+    parser = EventParser(of_role=True)
+    for number, line in complete_lines(path):
+        yield from parser.events(line, f"{path}:{number}")
+
+
 class EventParser:
     """Parses the lines of one record of any version that can be read.
 
     The first line that it is given must be the first of the record, which names the version. Of the others, lines may
-    be left out.
+    be left out. The first event is a `trial_started`, or a `role_record_started` if `of_role`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_role: bool = False) -> None:
         self._migration: Migration | None = None
+        self._first = RoleRecordStarted if of_role else TrialStarted
 
     def events(self, line: bytes, place: str) -> list[Event]:
         """Return the events that a line holds: one, or several for some lines of an older version.
 
-        Raises: RecordError that names `place`, also if the first line is not a `trial_started`.
+        Raises: RecordError that names `place`, also if the first event is of another kind.
         """
         first = self._migration is None
         try:
@@ -84,8 +96,11 @@ class EventParser:
         except RecordError as error:
             raise RecordError(f"{place}: {error}") from None
         events = [parse_event(migrated, place) for migrated in lines]
-        if first and not isinstance(events[0], TrialStarted):
-            raise RecordError(f"{place}: a record begins with trial_started, but this one with {events[0].type}")
+        if first and not isinstance(events[0], self._first):
+            if isinstance(events[0], RoleRecordStarted):
+                raise RecordError(f"{place}: the record of a {events[0].role}, not of a trial; agent show prints it")
+            expected = self._first.model_fields["type"].default
+            raise RecordError(f"{place}: a record begins with {expected}, but this one with {events[0].type}")
         return events
 
 

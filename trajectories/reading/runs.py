@@ -21,7 +21,7 @@ from trajectories.plain_files import read_plain
 from trajectories.reading.packed import last_write_s, record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, missing_fields, names_a_hint_wrongly, summarize
-from trajectories.record.layout import EVENTS, PACKED, TrialFolder
+from trajectories.record.layout import EVENTS, PACKED, PLANS, TrialFolder
 from trajectories.record.texts.text import quantity
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -44,9 +44,14 @@ def trial_directories(runs: Path) -> list[Path]:
 
 
 def newest_first(directories: Iterable[Path]) -> list[Path]:
-    """Return the directories that are trials, newest first by the last write to their events."""
+    """Return the directories that are trials, newest first by the last write to their events.
+
+    Records of plans are not trials.
+    """
     trials: list[tuple[float, Path]] = []
     for directory in directories:
+        if directory.parent.name == PLANS and TrialFolder(directory).is_role_record():
+            continue
         try:
             trials.append((last_write_s(directory), directory))
         except OSError:
@@ -109,7 +114,12 @@ def find_trial(name: str, runs: Path) -> Path:
     if TrialFolder(path).is_trial():
         return path
     if path.name in (EVENTS, PACKED) and path.is_file():
-        return path.parent
+        path = path.parent
+        if TrialFolder(path).is_trial():
+            return path
+    for folder in (path, runs / name):
+        if name and TrialFolder(folder).is_role_record():
+            raise RecordError(f"{name!r} is the record of a plan, not a trial; agent show prints it")
     trials = trial_directories(runs)
     matches = [trial for trial in trials if name and trial.name.startswith(name)]
     exact = [trial for trial in matches if trial.name == name]

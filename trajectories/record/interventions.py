@@ -49,7 +49,7 @@ class Plan(TextRef):
     model: ModelRef | None = Field(default=None, exclude_if=is_none)
     """Model that wrote it, if one did."""
     costs: Costs | None = Field(default=None, exclude_if=is_none)
-    """Costs of the calls that made it. null for another author. They are not part of the trial's costs."""
+    """Costs of the calls that made it. null for a plan from a file. They are not part of the trial's costs."""
     record: str | None = Field(default=None, exclude_if=is_none)
     """Name of the record of these calls. Trials with the same plan share it."""
     rule: CodeRule | None = Field(default=None, exclude_if=is_none)

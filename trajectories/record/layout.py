@@ -3,6 +3,8 @@
 `events.jsonl` is the record; packed, it is `events.jsonl.zst`. If both exist, `events.jsonl` is the record, because
 only that one grows. It refers to `blobs`, the workspace and the evaluation. The three JSON files are derived from it
 and can be deleted. A batch keeps the contents that its trials share in `.pool`.
+
+The record of a plan has a folder below `plans`, with the text of the plan beside it.
 """
 
 from __future__ import annotations
@@ -23,11 +25,15 @@ VERDICT = "verdict.json"
 SCORE = "score.json"
 STEPS = "steps.jsonl"
 REPLAYS = "replays"
+PLANS = "plans"
+"""Folder of a runs directory that holds the records of plans, beside the batches."""
+PLAN = "plan.md"
+_HEAD_BYTES = 300
 
 
 @dataclass(frozen=True)
 class TrialFolder:
-    """The paths of one trial. This class makes nothing; only `record` and `is_trial` look at the disk."""
+    """The paths of one trial. This class makes nothing; only `record` and what begins with `is_` look at the disk."""
 
     path: Path
 
@@ -114,6 +120,25 @@ class TrialFolder:
         """Reports of replays."""
         return self.path / REPLAYS
 
+    @property
+    def plan(self) -> Path:
+        """The text of a plan, beside the record of its calls."""
+        return self.path / PLAN
+
     def is_trial(self) -> bool:
-        """Return True if the folder holds a record."""
-        return any(path.is_file() for path in self.records)
+        """Return True if the folder holds the record of a trial."""
+        return any(path.is_file() for path in self.records) and not self.is_role_record()
+
+    def is_role_record(self) -> bool:
+        """Return True if the folder holds a record without a trial: calls of a role, for example of a planner.
+
+        In the folder of plans, an empty record counts as one: its process died before the first event.
+        """
+        try:
+            if not self.events.is_file():
+                return False
+            with self.events.open("rb") as file:
+                head = file.read(_HEAD_BYTES)
+        except OSError:
+            return False
+        return b'"type":"role_record_started"' in head or (not head and self.path.parent.name == PLANS)

@@ -1,4 +1,4 @@
-"""Claims the directory of a new trial in its batch, so that two trials never share one.
+"""Claims the directory of a new trial in its batch, so that two trials never share one; and that of a new plan.
 
 The name is made of the task, the model, the first digits of the configuration's hash and the number of the attempt.
 """
@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from trajectories.errors import RecordError
+from trajectories.record.layout import PLANS
 
 _HASH_DIGITS = 8
 _SLUG_CHARACTERS = 40
@@ -22,7 +23,19 @@ def claim_directory(
 
     Raises: RecordError if it cannot be made or `attempt` is taken.
     """
-    stem = f"{_slug(task)}.{_slug(model)}.{configuration[:_HASH_DIGITS]}"
+    return _claim(batch, f"{_slug(task)}.{_slug(model)}.{configuration[:_HASH_DIGITS]}", attempt)
+
+
+def claim_plan(runs: Path, task: str, model: str) -> Path:
+    """Make the directory of a new record of a plan, with the next free number, and return it.
+
+    Raises: RecordError if it cannot be made.
+    """
+    return _claim(runs / PLANS, f"{_slug(task)}.{_slug(model)}", None)[0]
+
+
+def _claim(batch: Path, stem: str, attempt: int | None) -> tuple[Path, int]:
+    """Make the directory `STEM.N` with the next free number or the one of `attempt`; return it with the number."""
     try:
         batch.mkdir(parents=True, exist_ok=True)
         number = attempt or 1 + max((_number(path, stem) for path in batch.glob(f"{stem}.*")), default=0)

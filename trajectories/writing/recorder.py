@@ -63,11 +63,12 @@ class Recorder:
         observer: Observer | None = None,
         after: BaseEvent | None = None,
         clock: Callable[[], tuple[str, float]] | None = None,
+        has_steps: bool = True,
     ) -> None:
         """Begin a record, or continue one after its last event `after`. A torn last line is cut off.
 
         A packed record is unpacked first. `clock` returns `t` and `mono_s` of the next event, for a record of something
-        that happened before.
+        that happened before. Without `has_steps`, no index of steps is written.
         """
         self.directory = directory
         self._folder = TrialFolder(directory)
@@ -94,7 +95,7 @@ class Recorder:
             os.ftruncate(self._fd, whole)
             os.lseek(self._fd, whole, os.SEEK_SET)
         self._make_reserve()
-        self._row_writer = RowWriter(directory, continued=after is not None)
+        self._row_writer = RowWriter(directory, continued=after is not None) if has_steps else None
         sync_directory(directory)
 
     @property
@@ -115,7 +116,8 @@ class Recorder:
         with held():
             full = self._write(line + b"\n")
             self._seq += 1
-            self._row_writer.feed(event, line + b"\n")
+            if self._row_writer is not None:
+                self._row_writer.feed(event, line + b"\n")
         if isinstance(event, CallFinished):
             self.steps = event.step
         if full is not None:
@@ -217,7 +219,8 @@ class Recorder:
         finally:
             os.close(self._fd)
             self._fd = -1
-            self._row_writer.close()
+            if self._row_writer is not None:
+                self._row_writer.close()
             self._folder.reserve.unlink(missing_ok=True)
 
     def _write(self, line: bytes) -> RecordFull | None:
