@@ -8,22 +8,17 @@ results.
 from __future__ import annotations
 
 import contextlib
-import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.config import config_dir
 from agent.loop.actions import SUBMIT
 from agent.models.free.bash_syntax import is_complete
 from agent.models.free.costs import FREE, completion
+from agent.models.free.editor import edit
 from agent.models.free.model import FreeModel
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
-from environments.leftovers.owner import this_process
 from trajectories.record.events import Message, ModelRef
 from trajectories.record.texts.text import printable, storable
 
@@ -105,7 +100,7 @@ class HumanModel(FreeModel):
                 case ":quit":
                     raise CallFailure("gave_up", "the person gave up")
                 case ":edit":
-                    if edited := _edited():
+                    if edited := edit(file="command.sh"):
                         _print(printable(edited).rstrip("\n"))
                         return edited
                 case _:
@@ -171,20 +166,6 @@ class _Terminal:
         Raises: EOFError; KeyboardInterrupt.
         """
         return self._session.prompt(prompt)
-
-
-def _edited() -> str:
-    """Return a script from the person's editor; empty if there is none."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with tempfile.TemporaryDirectory(prefix=this_process().prefix) as folder:
-        path = Path(folder) / "command.sh"
-        path.touch()
-        try:
-            subprocess.run([*shlex.split(editor), str(path)], check=False)
-            return path.read_text("utf-8", "replace").strip("\n")
-        except (OSError, ValueError) as error:
-            _print(f"cannot run the editor {editor!r}: {error}; set $EDITOR")
-            return ""
 
 
 def _print(text: str) -> None:
