@@ -17,6 +17,7 @@ from pathlib import Path
 import typer
 
 _EVENTS = ("events.jsonl", "events.jsonl.zst")
+_PLANS = "plans"
 _SCRIPTS = (".yaml", ".yml", ".json")
 
 
@@ -73,6 +74,24 @@ def trials(ctx: typer.Context, incomplete: str) -> list[str]:
     return [trial.name for trial in _trials(_runs(ctx), incomplete)]
 
 
+def plans(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the records of plans as `plans/NAME`, and nothing for another beginning, which is that of a file."""
+    if not incomplete.startswith("p"):
+        return []
+    names = sorted(f"{_PLANS}/{folder.name}" for folder in _folders(_runs(ctx) / _PLANS))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def records(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the ids of trials and the records of plans."""
+    return trials(ctx, incomplete) + plans(ctx, incomplete)
+
+
+def code_rules(incomplete: str) -> list[str]:
+    """Return the rules for the texts of plans and answers."""
+    return [rule for rule in ("none", "no-code") if rule.startswith(incomplete)]
+
+
 def kinds(incomplete: str) -> list[str]:
     """Return the kinds of environment."""
     from environments.kinds import KINDS
@@ -111,6 +130,8 @@ def _runs(ctx: typer.Context) -> Path:
 def _trials(runs: Path, beginning: str) -> Iterator[Path]:
     """Yield the trials below `runs` whose id begins with a text; those of other names are not looked into."""
     for batch in _folders(runs):
+        if batch.name == _PLANS:
+            continue
         for trial in _folders(batch):
             if trial.name.startswith(beginning) and any((trial / events).is_file() for events in _EVENTS):
                 yield trial

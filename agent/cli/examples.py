@@ -15,6 +15,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("a first trial, without a key: the task's own solution", "agent solve --task demo/ledger --model oracle"),
         ("look at the trial whose id begins with `ledger`", "agent show ledger"),
     ),
+    "plan": (
+        ("a plan for a demo, in plans/ledger.opus.1", "agent plan --task demo/ledger --model opus"),
+        ("write a plan yourself, into a file", "agent plan --task demo/ledger --model human -o plan.md"),
+    ),
     "solve": (
         ("let a model solve a demo", "agent solve --task demo/ledger --model opus"),
         ("type the commands yourself", "agent solve --task demo/ledger --model human"),
@@ -127,6 +131,7 @@ _SETTINGS = "docs/reference/model-settings.md"
 
 PAGES: Mapping[str, str] = {
     "": "docs/README.md",
+    "plan": "docs/howto/plans.md",
     "solve": _TUTORIAL,
     "resume": _TUTORIAL,
     "fork": _TUTORIAL,

@@ -18,6 +18,7 @@ app = listed_commands(
     "Run models on command-line tasks; record, evaluate and price every trial.",
     {
         "Run trials": {
+            "plan": "Make a plan for a task, for agent solve --plan.",
             "solve": "Run a model on a task; record, evaluate and price the trial.",
             "resume": "Continue an interrupted trial where it stopped.",
             "fork": "Start a new trial from a step of an existing one.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from agent.config import ConfigurableOptions, config_path, defaults, runs_dir, unusable
 from agent.errors import UserError
@@ -13,6 +13,8 @@ from agent.trial.options import LimitChanges, OptionChanges, Options
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 from trajectories.reading.runs import batch_folder
+from trajectories.record.interventions import CodeRule
+from trajectories.record.layout import PLANS
 
 _LONGEST_LABEL = 100
 """Largest number of characters of a label."""
@@ -28,6 +30,7 @@ def parse_options(
     workspace: Path | None,
     variants: Sequence[str],
     plan: Path | None,
+    plan_rule: str | None,
     settings: Sequence[str],
     checkpoint_every: int | None,
     keep: bool,
@@ -54,6 +57,7 @@ def parse_options(
         variants=tuple(variants),
         prompt=chosen.prompt,
         plan=plan,
+        plan_rule=code_rule(plan_rule, "--plan-rule"),
         platform=chosen.platform,
         api_base=chosen.api_base,
         model_settings=model_settings(settings),
@@ -94,6 +98,7 @@ def fork_changes(
     image: str | None,
     workspace: Path | None,
     plan: Path | None,
+    plan_rule: str | None,
     settings: Sequence[str],
     evaluate: bool,
 ) -> OptionChanges:
@@ -114,6 +119,8 @@ def fork_changes(
         changes["workspace"] = workspace
     if plan is not None:
         changes["plan"] = plan
+    if plan_rule is not None:
+        changes["plan_rule"] = code_rule(plan_rule, "--plan-rule")
     if not evaluate:
         changes["evaluate"] = False
     if typed.model is not None:
@@ -140,11 +147,28 @@ def environment_kind(env: str | None) -> Kind | None:
     raise UserError(f"--env {env!r} is not one of {', '.join(KINDS)}")
 
 
+def code_rule(typed: str | None, option: str) -> CodeRule | None:
+    """Return a rule for the texts of plans or answers; None if the option is not set.
+
+    Raises: UserError if there is no such rule.
+    """
+    for rule in get_args(CodeRule):
+        if typed == rule:
+            return cast(CodeRule, rule)
+    if typed is not None:
+        raise UserError(f"{option} {typed!r} is not one of {', '.join(get_args(CodeRule))}")
+    return None
+
+
 def _batch(runs: Path, typed: str | None) -> str:
     from trajectories.record.layout import TrialFolder
 
     if typed is None:
         return Options.batch
+    if typed == PLANS:
+        raise UserError(
+            f"--batch {typed}: {runs / PLANS} is the folder of the plans of agent plan; choose another name"
+        )
     folder = batch_folder(runs, typed)
     if TrialFolder(folder).is_trial() or (folder.exists() and not folder.is_dir()):
         raise UserError(f"--batch {typed}: {folder} is not a folder of trials; choose another name")

@@ -58,7 +58,9 @@ class Fork:
         """See `Start`; names the parent, the step and the hint."""
         parent = Parent(trial=self.standing.start.trial or self.parent.name, step=self.step)
         hint = None if self.hint is None else TextRef(name="--inject", sha256=sha256_of(self.hint))
-        return order.trial_started().model_copy(update={"parent": parent, "injected": hint})
+        first = order.trial_started()
+        plan = None if first.plan is None else first.plan.model_copy(update={"step": self.step})
+        return first.model_copy(update={"parent": parent, "injected": hint, "plan": plan})
 
     def inputs(self) -> tuple[bytes, ...]:
         """See `Start`."""

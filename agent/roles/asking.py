@@ -37,6 +37,8 @@ class RoleReply:
     completion: Completion | None = None
     result: RoleCallFinished | None = None
     """Result of the last call if a reply came; otherwise every call is recorded."""
+    failure: str = ""
+    """Description of the last failure if no reply came; empty if no call was made."""
 
     @property
     def text(self) -> str:
@@ -101,6 +103,7 @@ class Asker:
         Raises: KeyboardInterrupt; Ended, RecordFull.
         """
         calls: list[int] = []
+        detail = ""
         while (may_ask or self._budget.may_ask)():
             try_ = len(calls) + 1
             calls.append(journal.started(self.model, _messages(history), try_))
@@ -111,6 +114,7 @@ class Asker:
                     completion = self._model.ask(Request(turn, try_, history, _TIMEOUT_S))
             except CallFailure as failure:
                 journal.finished(self._failed(calls[-1], failure, time.monotonic() - began))
+                detail = f"{failure.error}: {storable(failure.detail)}"
                 wait_s = self._retries.wait_s(failure, try_)
                 if wait_s is None or self._waited(wait_s):
                     break
@@ -121,7 +125,7 @@ class Asker:
                 return RoleReply(
                     tuple(calls), completion, self._completed(calls[-1], completion, time.monotonic() - began)
                 )
-        return RoleReply(tuple(calls))
+        return RoleReply(tuple(calls), failure=detail)
 
     def close(self) -> None:
         """Close the model."""

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from agent.models.redaction import without_secrets
 from environments.protocol import Kind, Shell
+from trajectories.record.interventions import CodeRule
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,9 @@ class Options:
     """Names of the task's variants."""
     prompt: str | None = None
     plan: Path | None = None
+    """File with the plan, or the folder or the name of its record."""
+    plan_rule: CodeRule | None = None
+    """Rule for the plan; None is that of its record, or none for a file."""
     step_limit: int | None = None
     time_limit_s: float | None = None
     token_limit: int | None = None
@@ -54,7 +58,7 @@ class Options:
         options = {
             key: value
             for key, value in asdict(self).items()
-            if value not in (None, {}, ()) and key not in ("runs", "batch", "label", "keep", "plan")
+            if value not in (None, {}, ()) and key not in ("runs", "batch", "label", "keep", "plan", "plan_rule")
         }
         if self.workspace is not None:
             options["workspace"] = str(self.workspace.resolve())
@@ -97,6 +101,7 @@ class OptionChanges(LimitChanges, total=False):
     env: Kind | None
     prompt: str | None
     plan: Path | None
+    plan_rule: CodeRule | None
     api_base: str | None
     model_settings: Mapping[str, Any]
     prices: str | None

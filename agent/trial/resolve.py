@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.errors import MachineError, UserError
+from agent.guidance.plans import given_plan, read_text
 from agent.loop.texts import PromptTexts
 from agent.models.retries import RetryPolicy
 from agent.trial.options import Options
@@ -17,10 +18,8 @@ from agent.trial.order import Order
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from prompts import Prompt
-from trajectories.record.events import Limits, Plan, TextRef
-from trajectories.record.identity import sha256_of
+from trajectories.record.events import Limits, TextRef
 
-_TEXT_BYTES = 4 << 20
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
@@ -66,9 +65,9 @@ def resolve(
             solution=solution_of(task) if options.model == ORACLE else None,
         )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
-        plan = None if options.plan is None else _read_text(options.plan, "--plan")
-        if plan is not None and not plan.strip():
-            raise UserError(f"--plan {options.plan}: the file is empty; write a plan, or leave the option out")
+        if options.plan is None and options.plan_rule is not None:
+            raise UserError(f"--plan-rule {options.plan_rule} goes with --plan FILE; give one, or leave it out")
+        plan = None if options.plan is None else given_plan(options.plan, options.runs, options.plan_rule, task)
         limits = _limits(options, task.limits)
         prices = find_prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
@@ -109,8 +108,8 @@ def resolve(
         batch=options.batch,
         evaluate=options.evaluate and task.evaluable,
         options=options,
-        plan=plan,
-        plan_ref=None if plan is None else Plan(name=str(options.plan), sha256=sha256_of(plan)),
+        plan=None if plan is None else plan.text,
+        plan_ref=None if plan is None else plan.ref,
         prompt_data=prompt.data,
     )
 
@@ -156,7 +155,7 @@ def text_or_file(text: str | None, option: str) -> str | None:
         if len(text.split()) == 1 and (text.endswith((".md", ".txt")) or "/" in text or Path(text).is_dir()):
             raise UserError(f"{option} {text!r}: no such file (a literal text needs more than one word)")
         return text
-    return _read_text(Path(text), option)
+    return read_text(Path(text), option)
 
 
 def _with_found_trial(model: str, runs: Path) -> str:
@@ -166,19 +165,6 @@ def _with_found_trial(model: str, runs: Path) -> str:
     from trajectories.reading.runs import find_trial
 
     return f"replay:{find_trial(model.removeprefix('replay:'), runs)}"
-
-
-def _read_text(path: Path, option: str) -> str:
-    try:
-        if path.exists() and not path.is_file():
-            raise UserError(f"{option} {path}: not a regular file")
-        if path.stat().st_size > _TEXT_BYTES:
-            raise UserError(f"{option} {path}: is larger than {_TEXT_BYTES >> 20} MiB")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{option} {path}: not UTF-8 (byte {error.start}); convert the file") from None
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from None
 
 
 def _limits(options: Options, defaults: Limits) -> Limits:

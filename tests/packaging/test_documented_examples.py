@@ -30,6 +30,7 @@ from tests.packaging.fences import PAGES, ROOT, Fence, fences
 from tests.packaging.test_examples import RECORD
 from tests.packaging.test_help import APPLICATION, CONTEXT
 from tests.programbench.finished import IDS, finished
+from tests.record.plan_records import plan_record
 from tests.scoring.records import record
 
 LANGUAGES = {"sh", "console", "python", "yaml", "json", "mermaid", "text"}
@@ -47,6 +48,7 @@ NOT_RUN = {
     r"agent (solve|resume|fork|replay|evaluate) ": (
         "starts an environment; tests/packaging/test_tutorial.py and tests/solve run each of these commands"
     ),
+    r"agent plan ": "starts an environment and asks a model; tests/solve/test_plan_command.py does",
     r"agent .*--judge-model": "asks models; tests/integrity/test_panel.py does, over the wire",
     r"scripts/demo\b": "sets up a checkout and runs a trial; CI runs it",
     r"scripts/test\b": "runs this test",
@@ -66,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             own = {"benchmark": "demo", "tier": tier, "votes": [()] * 3}
             record(root / "runs" / batch, task, model, attempt, quality=attempt / 2, cost=0.05, **own)
     finished(root / "runs" / "mybatch", IDS[0])
+    plan_record(root / "runs")
     text = "".join(fence.text for fence in fences("sh", "python"))
     for name in set(re.findall(r"\bruns/single/\w+[.]\w+[.][0-9a-f]{8}[.][0-9]+", text)):
         shutil.copytree(RECORD, root / name)

@@ -92,7 +92,7 @@ def test_the_commands_are_listed_by_purpose_in_whole_sentences() -> None:
 
 def test_the_options_of_solve_stand_in_panels() -> None:
     titles = re.findall(r"^(\w+):$", shown("solve"), re.M)
-    assert titles == ["Task", "Model", "Limits", "Environment", "Output", "Options", "Examples"]
+    assert titles == ["Task", "Model", "Interventions", "Limits", "Environment", "Output", "Options", "Examples"]
 
 
 @pytest.mark.parametrize("name", APPLICATION.commands)

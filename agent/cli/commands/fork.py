@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent.cli.intervention_options import PlanOption, PlanRuleOption
 from agent.cli.options import (
     MODEL,
     TASK,
@@ -45,10 +46,8 @@ def fork(
             metavar="TEXT|FILE", help="Hint that the model is given at the start of the fork.", rich_help_panel=MODEL
         ),
     ] = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File with a plan for the rest of the work [none].", rich_help_panel=MODEL),
-    ] = None,
+    plan: PlanOption = None,
+    plan_rule: PlanRuleOption = None,
     image: Annotated[
         str | None,
         typer.Option(
@@ -113,6 +112,7 @@ def fork(
         image=image,
         workspace=workspace,
         plan=plan,
+        plan_rule=plan_rule,
         settings=model_setting or (),
         evaluate=not no_evaluate,
     )

@@ -7,11 +7,19 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import JsonOption, RunsOption, TrialArgument
+from agent.cli import completion
+from agent.cli.options import JsonOption, RunsOption
 
 
 def show(
-    trial: TrialArgument,
+    trial: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRIAL",
+            help="Trial: a directory, or the beginning of an id; or the record of a plan, such as plans/NAME.",
+            autocompletion=completion.records,
+        ),
+    ],
     step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Print only this step, in full.")] = None,
     first: Annotated[
         int | None, typer.Option("--from", min=0, metavar="N", help="Print the steps from this one on.")
@@ -54,6 +62,16 @@ def show(
         raise UserError(f"{named[0]} has no JSON: use it without --json")
     if failed and not verdict:
         raise UserError("--failed selects tests of a verdict: use it with --verdict")
+    if (plan := _plan_named(trial, runs_dir(runs))) is not None:
+        if rebuild or (named and not check):
+            raise UserError(
+                f"{named[0] if named else '--rebuild'} does not apply to the record of a plan; leave it out"
+            )
+        if check:
+            _check(plan, as_json=json)
+        else:
+            _plan(plan, as_json=json)
+        return
     directory = find_trial(trial, runs_dir(runs))
     if rebuild:
         from trajectories.reading.steps.index import read_index
@@ -75,6 +93,34 @@ def show(
         _overview_json(directory)
     else:
         _overview(directory, first, tail)
+
+
+def _plan_named(name: str, runs: Path) -> Path | None:
+    """Return the record of a plan that is named, also by its beginning if no trial's id begins with it."""
+    from trajectories.errors import RecordError
+    from trajectories.reading.plans.finding import find_plan
+    from trajectories.reading.runs import find_trial
+
+    if (plan := find_plan(name, runs)) is not None:
+        return plan
+    try:
+        find_trial(name, runs)
+    except RecordError:
+        return find_plan(name, runs, by_beginning=True)
+    return None
+
+
+def _plan(directory: Path, *, as_json: bool) -> None:
+    from agent.cli.output import emit_json, paged
+    from trajectories.reading.plans.record import read_plan
+    from trajectories.views.plan import plan_json, print_plan
+
+    record = read_plan(directory)
+    if as_json:
+        emit_json(plan_json(record))
+        return
+    with paged() as console:
+        print_plan(console, record)
 
 
 def _step(directory: Path, step: int, *, as_json: bool) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import completion
+from agent.cli.intervention_options import PlanOption, PlanRuleOption
 from agent.cli.options import (
     ENVIRONMENT,
     LIMITS,
-    MODEL,
     OUTPUT,
     TASK,
     ApiBaseOption,
@@ -71,10 +71,8 @@ def solve(
     model_setting: ModelSettingOption = None,
     api_base: ApiBaseOption = None,
     prompt: Annotated[str | None, prompt_option("the task's")] = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File with a plan that the model is given [none].", rich_help_panel=MODEL),
-    ] = None,
+    plan: PlanOption = None,
+    plan_rule: PlanRuleOption = None,
     prices: Annotated[str | None, prices_option("the installed litellm's table")] = None,
     step_limit: Annotated[str | None, step_limit_option("the task's, or 1000")] = None,
     time_limit: Annotated[str | None, time_limit_option("the task's, or 6h")] = None,
@@ -172,6 +170,7 @@ def solve(
         workspace=workspace,
         variants=variant or (),
         plan=plan,
+        plan_rule=plan_rule,
         settings=model_setting or (),
         checkpoint_every=checkpoint_every,
         keep=keep,

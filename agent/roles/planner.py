@@ -1,0 +1,86 @@
+"""A model or a person that writes a plan for a task from its instruction and the listing of its workspace.
+
+A reply that is empty or breaks the rule is asked for again, with the line named. Every request is a priced, recorded
+role call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import MachineError
+from agent.roles.asking import Asker, conversation
+from agent.roles.calls import PurposeJournal, RoleCalls
+from prompts import Prompt
+from trajectories.record.events import Purpose, TextRef
+from trajectories.record.interventions import CodeRule
+from trajectories.writing import excerpts
+
+_REPLIES = 3
+"""Number of times that a plan is asked for, the first included."""
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """Everything that a planner is told, and what its plan is checked by."""
+
+    instruction: str
+    workdir: str
+    listing: str
+    left_out: int
+    """Number of paths that the listing leaves out."""
+    rule: CodeRule
+    language: str | None
+    solution: Path | None
+    """The task's reference solution, from which a plan must not copy. The planner does not see it."""
+
+
+def ask_for_plan(
+    asker: Asker, prompt: Prompt, request: PlanRequest, calls: RoleCalls, say: Callable[[str], None]
+) -> None:
+    """Ask until a plan can be used; the record then holds it. `say` shows the reason for which it is asked for again.
+
+    Raises: MachineError if no reply can be used; KeyboardInterrupt; RecordFull.
+    """
+    journal = PurposeJournal(calls, "planner", Purpose(plan=1), TextRef(name=prompt.name, sha256=prompt.sha256))
+    history = conversation(
+        prompt.render("system", rule=request.rule),
+        prompt.render(
+            "task",
+            instruction=request.instruction,
+            workdir=request.workdir,
+            listing=request.listing,
+            left_out=request.left_out,
+        ),
+    )
+    problem = ""
+    for turn in range(1, _REPLIES + 1):
+        reply = asker.ask(turn, history, journal)
+        if reply.result is None:
+            raise MachineError(f"{asker.model.asked} gave no plan: {reply.failure or 'it was not asked'}")
+        line, line_number, problem = _problem(reply.text, request)
+        if not problem:
+            journal.finished(reply.result)
+            return
+        journal.finished(reply.malformed(problem))
+        say(f"reply {turn} of at most {_REPLIES} cannot be used: {problem}")
+        history += reply.asked_again(history, prompt.render("again", line=line, line_number=line_number))
+    raise MachineError(f"{asker.model.asked} gave no plan in {_REPLIES} replies; in the last, {problem}")
+
+
+def _problem(text: str, request: PlanRequest) -> tuple[str | None, int | None, str]:
+    """Return the line that breaks the rule with its number, and what is wrong with a reply; empty if nothing is."""
+    if not text.strip():
+        return None, None, "the plan is empty"
+    if request.rule == "none":
+        return None, None, ""
+    from agent.guidance.no_code import check
+
+    violation = check(text, language=request.language, solution=request.solution)
+    if violation is None:
+        return None, None, ""
+    line = excerpts.on_one_line(violation.line)
+    problem = f"line {violation.line_number} breaks the rule no-code ({violation.rule}): {line}"
+    return violation.line, violation.line_number, problem
