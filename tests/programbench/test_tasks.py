@@ -194,7 +194,8 @@ def test_the_command_shows_a_task_by_its_short_name(tmp_path: Path) -> None:
     assert result.json["feedback"] == ["scores"]
     shown = agent(tmp_path, "tasks", "show", "ffmpeg").out
     assert "--variant other-language: " in shown
-    assert "feedback: scores\nfeedback with --reveal-tests: output, failing, paths\n" in shown
+    assert "\nfeedback: scores\n" in shown
+    assert "\nfeedback with --reveal-tests: output, failing, paths\n" in shown
 
 
 def test_doctor_reports_the_benchmark_s_package_and_directories(tmp_path: Path) -> None:
