@@ -132,6 +132,7 @@ def _scores(verdict: Verdict, *, names: bool) -> Iterator[str]:
     """
     groups = verdict.groups if names else dict(sorted(verdict.groups.items()))
     for number, (name, score) in enumerate(groups.items(), 1):
-        yield f"{name if names else f'group {number}'}: {score.passed} of {score.total} tests passed"
+        title = " ".join(name.split()) if names else f"group {number}"
+        yield f"{title}: {score.passed} of {score.total} tests passed"
     passed = sum(score.passed for score in groups.values())
     yield f"all: {passed} of {sum(score.total for score in groups.values())} tests passed"

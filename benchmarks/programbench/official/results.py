@@ -25,6 +25,8 @@ _STATUS: dict[str, CaseStatus] = {
 }
 _MESSAGE = 500
 """Longest message of a case, in characters."""
+_OUTPUT = 200_000
+"""Longest output of a step in feedback, in characters: an eval.json may have hundreds of MiB."""
 _NOTES = 10
 """Largest number of the evaluator's warnings that become notes."""
 _DISK_FULL = "no space left on device"
@@ -129,8 +131,12 @@ def output(path: Path) -> bytes | None:
     except (Torn, OSError):
         return None
     steps = [step for step in log if "branch" in step]
-    parts = (f"== {step.get('branch')}: {step.get('step')} ==\n{step.get('output') or ''}\n" for step in steps)
+    parts = (f"== {step['branch']}: {step.get('step')} ==\n{_output(step.get('output'))}\n" for step in steps)
     return "\n".join(parts).encode("utf-8", "replace")
+
+
+def _output(text: object) -> str:
+    return excerpts.middle(str(text or ""), _OUTPUT)
 
 
 def _details(result: EvaluationResult) -> str:
