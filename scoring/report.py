@@ -18,7 +18,7 @@ from scoring.choices import AttemptRule, CostKind, DuplicateRule, Infrastructure
 from scoring.families.clitool import SuiteLine
 from scoring.families.longcli import FirstTurns, TurnDifference, TurnState
 from scoring.families.longcli_modes import Mode
-from scoring.statistics.diagnostics import Effort, Headline, Passed
+from scoring.statistics.diagnostics import Effort, Headline, Passed, Total
 from scoring.statistics.intervals import Estimate
 from scoring.statistics.passes import Passes
 from scoring.statistics.rank_correlation import Agreement
@@ -87,6 +87,9 @@ class Configuration(Row):
     flagged: int | None = None
     """Trials that are flagged for a violation, whatever `integrity` makes of them; None if none was examined."""
     passed: Passed
+    plans: Total | None = None
+    """Cost of the different plans that its trials were given, each counted once. None without plans. `unknown` counts
+    plans."""
     ams: Estimate | None
     """None without tiers."""
     gap: float | None

@@ -11,6 +11,7 @@ from scoring.agentmeter.bootstrap import AmsSample, sample
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier
 from scoring.choices import AttemptRule
+from scoring.interventions.plan_costs import plans_total
 from scoring.report import Comparison, Configuration, EffortRow, HeadlineRow, PassesRow, TierRow
 from scoring.rows import TrialRow
 from scoring.selection import by_setup, labels, last_turns, passed_and_quality, scored_attempts
@@ -91,6 +92,7 @@ class RowMaker:
                 seed=self._seed,
                 replicates=self._replicates,
             ),
+            plans=plans_total(rows),
             ams=estimate,
             gap=None,
             pareto=False,
