@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier, TierGap, tier_gap
 from scoring.choices import InfrastructureRule, IntegrityBy, IntegrityRule
+from scoring.interventions.chains import attempts_of
 from scoring.report import Note, Report
 from scoring.rows import TrialRow
 from scoring.selection import Selection, mixed_conditions
 from scoring.statistics.intervals import no_bootstrap
+from trajectories.record.interventions import BASE
 from trajectories.record.texts.text import quantity
 
 _ENOUGH = 10
@@ -32,6 +34,7 @@ def notes(
     for text in profile.notes:
         yield Note(f"profile {profile.name}: {text}", "profile")
     yield from _about_trials(selection, infrastructure)
+    yield from _about_chains(selection)
     yield from _about_flags(selection, integrity)
     if revealed := sum(row.interventions.tests_revealed for row in rows):
         text = "whose agents were shown hidden tests (--reveal-tests): not in the benchmark's own tables"
@@ -77,6 +80,27 @@ def _about_trials(selection: Selection, infrastructure: InfrastructureRule) -> I
         trials = quantity(selection.unknown_cost, "trial")
         models = ", ".join(sorted({row.model for row in selection.rows if row.cost_usd is None}))
         yield Note(f"{trials} of unknown cost ({models}): within no budget, totals unknown", "unknown_cost")
+
+
+def _about_chains(selection: Selection) -> Iterator[Note]:
+    """Explain what the tables make of turns and other modes, if there are any."""
+    turns = [row for row in selection.trials if row.turn is not None]
+    if turns:
+        chains = quantity(len({attempt.last.directory for attempt in attempts_of(turns)}), "chain")
+        yield Note(
+            f"{quantity(len(turns), 'trial')} are turns of {chains}: a chain is one attempt, with the state at its "
+            "last turn and the costs, tokens and time of all turns; only the first turn counts in headlines and in "
+            "tables of the benchmark without turns",
+            "turns",
+        )
+    if any(row.mode != BASE for row in selection.trials):
+        yield Note(
+            "modes: T1, T2, ... are the states after these turns, each with the time and costs of all turns up to it; "
+            "any turn: passed after this turn or one before; carried on: passed and stopped before; missing: no result "
+            "at this turn, and no part of its means; less: differences, paired by task; plans USD: each plan once; "
+            "costs of experts and plans are as recorded, and beside those of the agent",
+            "modes",
+        )
 
 
 def _about_flags(selection: Selection, integrity: IntegrityRule) -> Iterator[Note]:

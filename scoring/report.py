@@ -17,7 +17,7 @@ from scoring.agentmeter.tiers import Tier
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.families.clitool import SuiteLine
 from scoring.families.longcli import FirstTurns, TurnDifference, TurnState
-from scoring.families.longcli_modes import Mode
+from scoring.interventions.modes import ModesRow as ModesRow
 from scoring.statistics.diagnostics import Effort, Headline, Passed, Total
 from scoring.statistics.intervals import Estimate
 from scoring.statistics.passes import Passes
@@ -32,6 +32,8 @@ NoteKind = Literal[
     "prices",
     "infrastructure",
     "unfinished",
+    "turns",
+    "modes",
     "superseded",
     "unjudged",
     "unknown_cost",
@@ -90,6 +92,8 @@ class Configuration(Row):
     plans: Total | None = None
     """Cost of the different plans that its trials were given, each counted once. None without plans. `unknown` counts
     plans."""
+    expert: Total | None = None
+    """Cost of the experts' calls, which is not part of the trials' own. None without experts."""
     ams: Estimate | None
     """None without tiers."""
     gap: float | None
@@ -164,18 +168,6 @@ class PanelRow(Row):
     """True if a rule has a sure finding that succeeded; None if the rules were not applied."""
     tampered: bool | None
     flagged: bool | None
-
-
-class ModesRow(BaseModel):
-    """One mode of collaboration of LongCLI-Bench, for one model in one harness with one prompt."""
-
-    model_config = ConfigDict(frozen=True)
-
-    model: str
-    harness: str
-    prompt: str | None
-    """Name of the prompt, with a number if other prompts have the same name. None for imported trials."""
-    mode: Mode
 
 
 class LongCliRow(Row):

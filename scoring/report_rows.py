@@ -11,10 +11,10 @@ from scoring.agentmeter.bootstrap import AmsSample, sample
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier
 from scoring.choices import AttemptRule
-from scoring.interventions.plan_costs import plans_total
+from scoring.interventions.plan_costs import expert_total, plans_total
 from scoring.report import Comparison, Configuration, EffortRow, HeadlineRow, PassesRow, TierRow
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, labels, last_turns, passed_and_quality, scored_attempts
+from scoring.selection import by_setup, labels, passed_and_quality, scored_attempts
 from scoring.statistics import diagnostics, pareto
 from scoring.statistics.intervals import Estimate, difference
 from scoring.statistics.passes import passes
@@ -37,6 +37,7 @@ class RowMaker:
         level: float,
         seed: int,
         replicates: int,
+        of_benchmark: Sequence[TrialRow],
     ) -> None:
         self.names = labels(rows)
         self.members = by_setup(rows)
@@ -45,6 +46,9 @@ class RowMaker:
         self._profile = profile
         self._level, self._seed, self._replicates = level, seed, replicates
         self._chosen = scored_attempts(rows, attempts)
+        self._of_benchmark = self._chosen
+        if len(of_benchmark) != len(rows) or any(row.turn is not None for row in of_benchmark):
+            self._of_benchmark = scored_attempts(of_benchmark, attempts)
         self._outcomes = {setup: outcomes_of(trials) for setup, trials in self._chosen.items()}
         self._has_ams = bool(tiers) and all(task in tiers for task in self.tasks)
         self._samples: dict[str, AmsSample] = {}
@@ -93,6 +97,7 @@ class RowMaker:
                 replicates=self._replicates,
             ),
             plans=plans_total(rows),
+            expert=expert_total(rows),
             ams=estimate,
             gap=None,
             pareto=False,
@@ -123,7 +128,7 @@ class RowMaker:
         """
         rows = []
         for configuration in configurations:
-            judged = _judged(last_turns(self.members[configuration.setup]))
+            judged = _judged(self.members[configuration.setup])
             by_task = {task: [outcome.passed for outcome in outcomes] for task, outcomes in outcomes_of(judged).items()}
             attempts = sorted(map(len, by_task.values()))
             most = min(_MOST_K, attempts[len(attempts) // 2] if attempts else 0)
@@ -134,17 +139,23 @@ class RowMaker:
         return rows
 
     def headline_rows(self, configurations: Sequence[Configuration]) -> list[HeadlineRow]:
-        """Return resolved, almost and mean of each configuration, over all tasks."""
+        """Return resolved, almost and mean of each configuration, over all tasks.
+
+        They are the benchmark's own figures, so of a chain only turn 1 counts, and no trial with revealed tests.
+        """
         rows = []
+        tasks = len({row.task for chosen in self._of_benchmark.values() for row in chosen}.union(self.tasks))
         for configuration in configurations:
             setup = configuration.setup
-            judged = {row.task for row in self._chosen[setup] if row.judged or row.infrastructure}
+            if (chosen := self._of_benchmark.get(setup)) is None:
+                continue
+            judged = {row.task for row in chosen if row.judged or row.infrastructure}
             headline = diagnostics.headline(
                 {
                     task: fmean(outcome.quality for outcome in outcomes) if task in judged else None
-                    for task, outcomes in self._outcomes[setup].items()
+                    for task, outcomes in outcomes_of(chosen).items()
                 },
-                len(self.tasks),
+                tasks,
                 level=self._level,
                 seed=self._seed,
                 replicates=self._replicates,

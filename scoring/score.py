@@ -12,13 +12,15 @@ from scoring.agentmeter.tiers import Tier, tiers_from_words, tiers_of
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.errors import ScoringError
 from scoring.families import defaults
-from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
+from scoring.families.family_rows import longcli_rows, suite_rows
 from scoring.integrity import with_flags
+from scoring.interventions.chains import of_benchmark
+from scoring.interventions.modes import mode_rows
 from scoring.notes import notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
 from scoring.rows import TrialRow
-from scoring.selection import select_trials, with_labels
+from scoring.selection import by_setup, select_trials, with_labels
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from scoring.violations import ViolationsTable, flagged_by_setup
 
@@ -72,11 +74,12 @@ def score(
         level=level,
         seed=seed,
         replicates=replicates,
+        of_benchmark=of_benchmark(selection.trials),
     )
     flagged = flagged_by_setup(selection.before)
     configurations = [
         line.model_copy(update={"flagged": flagged.get(line.setup)})
-        for line in maker.configurations([row for row in all_rows if row.setup in maker.names])
+        for line in maker.configurations([row for row in selection.every if row.setup in maker.names])
     ]
     table = ViolationsTable(selection.before, maker.tasks, attempts=attempts, level=level)
     pairs = _pairs(against, configurations)
@@ -95,7 +98,7 @@ def score(
         profile_sha256=profile.sha256,
         counts=Counts(
             given=len(all_rows),
-            counted=len(selection.rows),
+            counted=len(selection.trials),
             configurations=len(configurations),
             tasks=len(maker.tasks),
             infrastructure=selection.infrastructure,
@@ -112,9 +115,9 @@ def score(
         effort=tuple(maker.effort_rows(configurations)),
         passes=tuple(maker.passes_rows(configurations)),
         headlines=tuple(maker.headline_rows(configurations)),
-        modes=tuple(mode_rows(selection.rows)),
-        longcli=tuple(longcli_rows(maker.members, maker.names)),
-        suites=tuple(suite_rows(maker.members, maker.names)),
+        modes=tuple(mode_rows(selection.trials, level=level, seed=seed, replicates=replicates)),
+        longcli=tuple(longcli_rows(by_setup(row for row in selection.trials if not row.interventions.tests_revealed))),
+        suites=tuple(suite_rows(by_setup(of_benchmark(selection.trials)))),
         violations=tuple(table.rows(integrity_by)),
         panels=tuple(table.panels()),
         comparisons=tuple(maker.comparison(configuration, reference) for configuration, reference in pairs),
@@ -151,6 +154,8 @@ def _pairs(
         references = [by_setup.get(against.get(configuration.setup, "")) for configuration in configurations]
         pairs = zip(configurations, references, strict=True)
         return [(configuration, reference) for configuration, reference in pairs if reference is not None]
+    if not configurations:  # chains that have not come to their end
+        return []
     reference = configurations[0] if against is None else _named(against, configurations)
     return [(configuration, reference) for configuration in configurations if configuration != reference]
 

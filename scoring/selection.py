@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule, IntegrityRule
 from scoring.errors import ScoringError
 from scoring.integrity import apply_rule
+from scoring.interventions.chains import results, with_flags_carried_on
 from scoring.naming import configuration_names
 from scoring.rows import TrialRow
 
@@ -22,6 +23,9 @@ class Selection:
     """The trials that count, and the number of those that do not."""
 
     rows: tuple[TrialRow, ...]
+    """One row for each attempt: of a chain of turns the last one, with the sums of all (`interventions.chains`)."""
+    trials: tuple[TrialRow, ...]
+    """All trials that count, each turn by itself, those of unfinished chains included."""
     infrastructure: int
     """Trials that the infrastructure ended; the caller chooses if they are among `rows`."""
     unfinished: int
@@ -37,7 +41,9 @@ class Selection:
     examined: int
     """Trials of which it is known if they are flagged."""
     before: tuple[TrialRow, ...]
-    """The trials that count if flagged ones are treated as all others."""
+    """As `rows`, if flagged trials are treated as all others."""
+    every: tuple[TrialRow, ...]
+    """As `rows`, with those that do not count."""
 
 
 def select_trials(
@@ -59,27 +65,31 @@ def select_trials(
     _check_benchmark(ordered)
     for row in ordered:
         check_row(row)
-    distinct = _distinct(ordered, duplicates)
+    alone = with_flags_carried_on(_distinct(ordered, duplicates))
+    distinct = results(alone)
     finished = [row for row in distinct if row.completed]
     broken = [row for row in distinct if row.infrastructure]
     count_broken = infrastructure == InfrastructureRule.COUNT
     selected = [row for row in distinct if row.completed or (count_broken and row.infrastructure)]
-    if not selected:
+    trials = [row for row in alone if row.completed or (count_broken and row.infrastructure)]
+    if not trials:
         raise ScoringError(
             f"none of {len(ordered)} trials has finished ({len(broken)} ended by the infrastructure; first: "
             f"{ordered[0].directory}): continue them with `agent resume`, or count infrastructure failures"
         )
-    counted = apply_rule(selected, integrity)
+    counted = apply_rule(selected, integrity) if selected else ()
     return Selection(
         rows=counted,
+        trials=apply_rule(trials, integrity),
         infrastructure=len(broken),
         unfinished=len(distinct) - len(finished) - len(broken),
-        superseded=len(ordered) - len(distinct),
+        superseded=len(ordered) - len(alone),
         unjudged=sum(not row.judged and not row.infrastructure for row in counted),
         unknown_cost=sum(row.cost_usd is None for row in counted),
         flagged=sum(bool(row.flagged) for row in selected),
         examined=sum(row.flagged is not None for row in selected),
         before=tuple(selected),
+        every=tuple(distinct),
     )
 
 
@@ -133,16 +143,6 @@ def scored_attempts(rows: Iterable[TrialRow], rule: AttemptRule) -> dict[str, li
         setup: [row for row in trials if rule == AttemptRule.ALL or latest[setup, row.task] is row]
         for setup, trials in by_setup(rows).items()
     }
-
-
-def last_turns(rows: Iterable[TrialRow]) -> list[TrialRow]:
-    """Return the last turn of each attempt that was corrected turn by turn, since turns are not separate attempts."""
-    last: dict[object, TrialRow] = {}
-    for row in rows:
-        key = row.directory if row.turn is None else (row.setup, row.task, row.batch, row.attempt)
-        if key not in last or (row.turn or 0) > (last[key].turn or 0):
-            last[key] = row
-    return list(last.values())
 
 
 def by_setup(rows: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:

@@ -125,6 +125,7 @@ def read_reference(
         replace(
             row,
             setup=f"{row.setup}@{name}",
+            base_setup=f"{row.base_setup}@{name}",
             label=f"{row.label} @{name}",
             conditions={**row.conditions, "batch": name},
             identity=f"{row.identity}@{name}",

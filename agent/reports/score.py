@@ -100,10 +100,11 @@ def score_trials(
     shared = shared_conditions(list({row.setup: row.conditions for row in recorded}.values()))
     recorded, integrity_note = _examined(with_labels(recorded), choices, say)
     rows, results = _priced(recorded, choices.costs[0], choices.prices[:1])
-    selected = select_trials(
+    selection = select_trials(
         rows, infrastructure=choices.infrastructure, duplicates=choices.duplicates, integrity=choices.integrity
-    ).rows
-    pricing = results.of(selected)
+    )
+    selected = selection.rows
+    pricing = results.of(selection.trials)
     given = find_tiers(choices.tiers, selected)
     denominator = find_tasks(choices.tasks, rows, given if given and choices.tiers != "published" else {})
     tiers = (

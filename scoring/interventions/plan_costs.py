@@ -1,4 +1,7 @@
-"""The cost of the plans that trials were given. Trials share a plan, so each plan counts once."""
+"""Costs beside those of the agent: of the plans that trials were given, and of the experts that were asked.
+
+Trials share a plan, so each plan counts once.
+"""
 
 from __future__ import annotations
 
@@ -22,3 +25,9 @@ def plans_total(rows: Iterable[TrialRow]) -> Total | None:
         elif row.plan:
             plans[facts.plan_sha256] = None
     return Total.of(list(plans.values())) if plans else None
+
+
+def expert_total(rows: Iterable[TrialRow]) -> Total | None:
+    """Return the cost of the experts' calls in these trials; None if no trial had an expert."""
+    facts = [row.interventions for row in rows if row.interventions.expert_costs is not None]
+    return Total.of([each.expert_usd for each in facts]) if facts else None

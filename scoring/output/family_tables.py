@@ -1,4 +1,4 @@
-"""Tables of single benchmarks: four of LongCLI-Bench, one of CLI-Tool-Bench."""
+"""Tables of single benchmarks: three of LongCLI-Bench, one of CLI-Tool-Bench."""
 
 from __future__ import annotations
 
@@ -8,26 +8,7 @@ from dataclasses import dataclass
 from scoring.families import clitool, longcli
 from scoring.families.clitool import SuiteLine
 from scoring.output.cells import CONFIGURATION, ReportColumn, TableDesign
-from scoring.report import LongCliRow, ModesRow
-
-MODES: TableDesign[ModesRow] = TableDesign(
-    "modes",
-    "Modes of collaboration (LongCLI-Bench, Table 4)",
-    (
-        ReportColumn("model", "model", "text", lambda row: row.model),
-        ReportColumn("harness", "harness", "text", lambda row: row.harness),
-        ReportColumn("prompt", "prompt", "text", lambda row: row.prompt or ""),
-        ReportColumn("mode", "mode", "text", lambda row: row.mode.mode),
-        ReportColumn("tasks", "tasks", "count", lambda row: row.mode.tasks),
-        ReportColumn("attempts", "attempts", "count", lambda row: row.mode.attempts),
-        ReportColumn("pass_rate", "passed", "share", lambda row: row.mode.pass_rate),
-        ReportColumn("f2p_step", "F2P step", "share", lambda row: row.mode.f2p_step),
-        ReportColumn("minutes", "minutes", "number", lambda row: row.mode.minutes),
-        ReportColumn("interventions", "interventions", "number", lambda row: row.mode.interventions),
-    ),
-    lambda report: report.modes,
-)
-"""LongCLI-Bench's Table 4."""
+from scoring.report import LongCliRow
 
 
 def _bucket(number: int, name: str) -> ReportColumn[LongCliRow]:

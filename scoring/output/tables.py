@@ -7,6 +7,7 @@ from functools import partial
 
 from scoring.output import family_tables
 from scoring.output.cells import CONFIGURATION, Cell, ReportColumn, ReportTable, TableDesign
+from scoring.output.mode_tables import MODES
 from scoring.report import (
     Comparison,
     Configuration,
@@ -75,6 +76,7 @@ _COSTS: TableDesign[Configuration] = TableDesign(
         ReportColumn("known_usd", "known USD", "usd", lambda row: row.passed.usd.known, is_minor=True),
         ReportColumn("unknown_cost", "unknown", "count", lambda row: row.passed.usd.unknown, is_minor=True),
         ReportColumn("plan_usd", "plans USD", "usd", lambda row: row.plans.value if row.plans else None),
+        ReportColumn("expert_usd", "expert USD", "usd", lambda row: row.expert.value if row.expert else None),
         ReportColumn("usd_per_pass", "USD/pass", "usd", lambda row: row.passed.usd_per_pass),
         ReportColumn("tokens_per_pass", "tokens/pass", "number", lambda row: row.passed.tokens_per_pass),
         ReportColumn("pareto", "Pareto", "text", lambda row: "front" if row.pareto else ""),
@@ -238,7 +240,7 @@ _DESIGNS = (
     _RANKINGS,
     family_tables.ATTEMPTS,
     family_tables.TURNS,
-    family_tables.MODES,
+    MODES,
     family_tables.SUITES,
     _EFFORT,
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
 from scoring.agentmeter.profiles import AGENTMETER
-from scoring.families.longcli_modes import MODES, modes
+from scoring.interventions.facts import NONE
+from scoring.interventions.modes import MODES, modes
 from scoring.statistics.diagnostics import best_gaps, headline
 from scoring.statistics.intervals import mean
 from scoring.statistics.pareto import front
@@ -158,7 +160,7 @@ def attempts_like(line: dict[str, str]) -> list:
             attempt=1 + number // 20,
             mode=line["mode"],
             turn=turn,
-            hints=hints // 60 + (number < hints % 60),
+            interventions=replace(NONE, given=hints // 60 + (number < hints % 60) if hints else None),
             wall_s=float(line["time_min"]) * 60 / len(turns),
             metrics={
                 "f2p_step": float(line["f2p_score_pct"]) / 100 if turn in (None, 3) else 0.0,
