@@ -36,6 +36,11 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("go on after step 3 with another model", "agent fork ledger --at 3 --model sonnet"),
         ("give a hint", "agent fork ledger --at 2 --inject 'Sort the accounts by name.'"),
     ),
+    "rollout": (
+        ("see what it may cost, and start nothing", "agent rollout ledger --at 0-20:5 --times 5 --dry-run"),
+        ("five forks at each of three steps", "agent rollout ledger --at 5,10,20 --times 5 --cost-limit 50"),
+        ("the values so far", "agent rollout ledger --report"),
+    ),
     "evaluate": (
         ("evaluate a trial again", "agent evaluate ledger"),
         ("evaluate a directory as a solution of a task", "agent evaluate before --task demo/ledger"),
@@ -135,6 +140,7 @@ PAGES: Mapping[str, str] = {
     "solve": _TUTORIAL,
     "resume": _TUTORIAL,
     "fork": _TUTORIAL,
+    "rollout": "docs/howto/rollout.md",
     "evaluate": _TASKS,
     "replay": "docs/reference/replay.md",
     "trials": _TUTORIAL,

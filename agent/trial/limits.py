@@ -13,8 +13,11 @@ from trajectories.record.exits import Exit
 class LimitCheck:
     """Counts what a trial uses and tells when a limit is reached."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, budget_usd: float | None = None) -> None:
+        """`budget_usd` is what is left of a budget of several trials. It is not a limit of the trial: one that uses it
+        up is not evaluated, and can be resumed."""
         self.limits = limits
+        self._budget_usd = budget_usd
         self.tally = Tally()
 
     def feed(self, event: BaseEvent) -> None:
@@ -30,7 +33,11 @@ class LimitCheck:
             return Exit.of("tokens", f"{tally.usage.total} of {limits.tokens} tokens")
         if limits.cost_usd is not None and tally.spent_usd >= limits.cost_usd:
             return Exit.of("cost", f"${tally.spent_usd:.4f} of ${limits.cost_usd:.4f}")
-        return self.out_of_time(now_s)
+        if exit := self.out_of_time(now_s):
+            return exit
+        if self._budget_usd is not None and tally.spent_usd >= self._budget_usd:
+            return Exit.of("budget", f"${tally.spent_usd:.4f} of the ${self._budget_usd:.4f} that were left")
+        return None
 
     def out_of_time(self, now_s: float) -> Exit | None:
         """Return the exit for the time limit, or None while there is time left."""
@@ -51,4 +58,5 @@ class LimitCheck:
         """Name the limits that cannot be kept any more, because the use of some call is unknown."""
         limits, tally = self.limits, self.tally
         names = ["token"] if limits.tokens is not None and tally.unmetered_calls else []
-        return names + (["cost"] if limits.cost_usd is not None and tally.unpriced_calls else [])
+        bounded = limits.cost_usd is not None or self._budget_usd is not None
+        return names + (["cost"] if bounded and tally.unpriced_calls else [])

@@ -42,6 +42,8 @@ class Order:
     plan_ref: Plan | None = None
     prompt_data: bytes = b""
     """The prompt's file, kept with the trial: a resumed trial uses the same templates."""
+    budget_usd: float | None = None
+    """What is left of a budget that the trial shares with others. Neither recorded nor told to the model."""
 
     def trial_started(self) -> TrialStarted:
         """Return event 0, without the trial's name, attempt and identity."""

@@ -80,7 +80,7 @@ def work(
 
     Returns the lease of the environment, which `releasing` releases; None if there was none.
     """
-    limits = LimitCheck(order.limits)
+    limits = LimitCheck(order.limits, order.budget_usd)
     lease = None
     try:
         worker.warm_up()

@@ -45,8 +45,8 @@ ELSEWHERE = {
 """Pages and blocks that another test runs as a whole."""
 
 NOT_RUN = {
-    r"agent (solve|resume|fork|replay|evaluate) ": (
-        "starts an environment; tests/packaging/test_tutorial.py and tests/solve run each of these commands"
+    r"agent (solve|resume|fork|rollout|replay|evaluate) ": (
+        "starts an environment; tests/packaging/test_tutorial.py, tests/solve and tests/rollout run these commands"
     ),
     r"agent plan ": "starts an environment and asks a model; tests/solve/test_plan_command.py does",
     r"agent .*--judge-model": "asks models; tests/integrity/test_panel.py does, over the wire",

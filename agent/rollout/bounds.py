@@ -1,0 +1,55 @@
+"""The largest possible cost of a rollout, from the limits and the price of its children, before any of them starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.models.protocol import ModelInfo
+from scoring.pricing.rates import BUCKETS, ModelPrice, standard_name
+from scoring.pricing.tables import PriceTable
+from trajectories.record.events import Limits
+
+
+@dataclass(frozen=True)
+class CostBound:
+    """The largest cost of one child, and where it comes from."""
+
+    usd: float | None
+    """US dollars; None if nothing bounds the cost."""
+    reason: str
+
+    def of(self, children: int, cost_limit_usd: float | None) -> float | None:
+        """Return the largest cost of this number of children under a limit on all of them together."""
+        alone = None if self.usd is None else self.usd * children
+        bounds = [bound for bound in (alone, cost_limit_usd) if bound is not None]
+        return min(bounds, default=None)
+
+
+def cost_bound(model: ModelInfo, limits: Limits, prices: PriceTable) -> CostBound:
+    """Return the largest cost of one child: that of its cost limit, or of its token limit at the highest rate.
+
+    Limits are checked between calls, so the last call of a child may go beyond.
+    """
+    if model.free is not None:
+        return CostBound(0.0, f"{model.ref.asked} costs nothing")
+    bounds = []
+    if limits.cost_usd is not None:
+        bounds.append(CostBound(limits.cost_usd, f"the cost limit of a child is ${limits.cost_usd:g}"))
+    tier = model.parameters.get("service_tier")
+    rate = _highest_rate(prices.price(model.ref.name), tier if isinstance(tier, str) else None)
+    if limits.tokens is not None and rate is not None:
+        text = f"the token limit of a child is {limits.tokens:,}, at most ${rate * 1e6:g} for a million tokens"
+        bounds.append(CostBound(limits.tokens * rate, text))
+    if bounds:
+        return min(bounds, key=lambda bound: bound.usd or 0.0)
+    if limits.tokens is not None:
+        return CostBound(None, f"{model.ref.name!r} has no known price in {prices.source}")
+    return CostBound(None, "a child has neither a cost limit nor a token limit; --cost-limit sets one on all children")
+
+
+def _highest_rate(price: ModelPrice | None, service_tier: str | None) -> float | None:
+    """Return the highest rate of any bucket and size of a prompt; None if the input or the output has no rate."""
+    if price is None or None in (price.base.input, price.base.output):
+        return None
+    steps = price.tiers.get(standard_name(service_tier))
+    return None if steps is None else max(rates[name] for _, rates in steps for name in BUCKETS if name in rates)
