@@ -100,7 +100,7 @@ def test_children_of_a_precision_stop_after_the_round_that_reaches_it(work: Path
         (("--at", "1", "--times", "2", "--plot", "v.pdf"), "a plot is a .png or .svg file"),
         (("--report", "--times", "2"), "--times does not apply to --report"),
         (("--report", "--dry-run"), "--dry-run does not apply to --report"),
-        (("--report", "--model", "gpt-*"), "has no fork by 'gpt-*' to report on"),
+        (("--report", "--model", "gpt-*"), "to report on; give --at STEPS and --times N"),
     ],
 )
 def test_bad_input_is_one_line(work: Path, parent: str, options: tuple[str, ...], message: str) -> None:

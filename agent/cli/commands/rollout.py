@@ -128,6 +128,7 @@ def rollout(
         image=None,
         workspace=None,
         plan=None,
+        plan_rule=None,
         settings=model_setting or (),
         evaluate=True,
     )
