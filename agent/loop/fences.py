@@ -1,4 +1,6 @@
-"""Finds the command in a reply of text: the content of its only fenced block with the tag that the prompt asks for.
+"""Finds the action in a reply of text: the content of its only fenced block with a tag that the prompt asks for.
+
+An action is a command, or a question to the expert if the model may ask; a question stands alone.
 
 Pure. The rule belongs to the prompt's version, and a record is always read by the rule of its own prompt.
 
@@ -25,8 +27,12 @@ _ELSEWHERE = re.compile(r"[ \t>*+\-\d.)]*(?:`{3,}|~{3,})[ \t]*(?P<tag>\S+)")
 """A line that begins a block in a list, a quotation or an indented text."""
 
 
+NOT_ALONE = "a question must stand alone in its reply, and this one asks beside something else; nothing of it was done"
+"""Problem of a reply that asks and does something else."""
+
+
 class NoCommand(Exception):
-    """A reply without exactly one command; the message completes "the reply was not usable: ..."."""
+    """A reply without exactly one action; the message completes "the reply was not usable: ..."."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,20 @@ def command_in(text: str, fence: Fence, *, cut_off: bool) -> str:
     return _tagged_block(text, fence.tag)
 
 
+def question_in(text: str, fence: Fence, *, cut_off: bool) -> str | None:
+    """Return the question of a reply; None if it does not ask.
+
+    Raises: NoCommand for a question that does not stand alone, or whose block is not whole.
+    """
+    if fence.asks is None or not _opens(text, fence.asks):
+        return None
+    if _FIRST.search(text) if fence.tag is None else _opens(text, fence.tag):
+        raise NoCommand(NOT_ALONE)
+    if cut_off:
+        raise NoCommand("its end is missing, so its question was not asked")
+    return _tagged_block(text, fence.asks)
+
+
 def _first_version(text: str) -> str:
     blocks: list[str] = _FIRST.findall(text)
     if len(blocks) != 1:
@@ -65,12 +85,10 @@ def _tagged_block(text: str, tag: str) -> str:
     for number, line in enumerate(lines):
         fence = _LINE.fullmatch(line)
         if opening is None:
-            words = fence["info"].split() if fence else []
-            elsewhere = None if fence else _ELSEWHERE.match(line)
-            if tag in words[:1] or (elsewhere is not None and elsewhere["tag"] == tag):
+            if _tag_of(line, fence) == tag:
                 _require_alone(line, tag)
             if fence is not None:
-                opening = _Opening(fence["marks"], number, words == [tag])
+                opening = _Opening(fence["marks"], number, fence["info"].split() == [tag])
         elif fence is not None and not fence["info"] and fence["marks"].startswith(opening.marks):
             if opening.tagged:
                 _require_last(lines[number + 1 :])
@@ -79,6 +97,28 @@ def _tagged_block(text: str, tag: str) -> str:
     if opening is not None and opening.tagged:
         raise NoCommand(f"its block is not closed by a line of {len(opening.marks)} or more of {opening.marks[0]}")
     raise NoCommand(f"it holds no fenced block that begins with ```{tag}, outside of other blocks")
+
+
+def _opens(text: str, tag: str) -> bool:
+    """Report if a line outside of other blocks begins, or seems to begin, a block with this tag."""
+    marks = ""
+    for line in text.split("\n"):
+        fence = _LINE.fullmatch(line)
+        if not marks:
+            if _tag_of(line, fence) == tag:
+                return True
+            marks = fence["marks"] if fence else ""
+        elif fence is not None and not fence["info"] and fence["marks"].startswith(marks):
+            marks = ""
+    return False
+
+
+def _tag_of(line: str, fence: re.Match[str] | None) -> str:
+    """Return the tag of the block that a line begins, also in a list, a quotation or an indented text; or nothing."""
+    if fence is not None:
+        return next(iter(fence["info"].split()), "")
+    elsewhere = _ELSEWHERE.match(line)
+    return elsewhere["tag"] if elsewhere else ""
 
 
 def _require_alone(line: str, tag: str) -> None:

@@ -9,6 +9,7 @@ from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat
 from trajectories.record.events import ActionFinished, Why
 from trajectories.record.exits import Exit
+from trajectories.record.interventions import AnswerStatus
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,31 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Consult:
+    """Put a question to the expert."""
+
+    question: int
+    """Number of the question in the trial, from 1."""
+    action: str
+    step: int
+    text: str
+    tool_call_id: str | None
+    left: int
+    """Number of questions that are still answered, this one included; 0 if this one is not passed on."""
+    recorded: bool = False
+    """True if the record holds the question already, without an answer."""
+    try_: int = 1
+    """Number of the next answer: earlier ones broke the rule for answers."""
+
+
+@dataclass(frozen=True)
 class Stop:
     """End the trial."""
 
     exit: Exit
 
 
-Instruction = Say | Ask | Run | Stop
+Instruction = Say | Ask | Run | Consult | Stop
 
 
 class Texts(Protocol):
@@ -71,6 +90,9 @@ class Texts(Protocol):
 
         `near_submit` is True if the reply holds the end marker.
         """
+
+    def answer(self, status: AnswerStatus | Literal["none_left"], text: str, left: int) -> str:
+        """Return the answer to a question: that of the expert if one is given; `left` questions are left after it."""
 
     def not_executed(self, why: Literal["submitted"]) -> str:
         """Return the answer to a tool call that was not run."""

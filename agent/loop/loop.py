@@ -12,14 +12,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from agent.loop.actions import Command, Malformed, means_to_submit, nearly_submits, parse
-from agent.loop.instructions import Ask, Instruction, Run, Say, Stop, Texts
+from agent.loop.actions import Action, Command, Malformed, Question, means_to_submit, nearly_submits, parse
+from agent.loop.instructions import Ask, Consult, Instruction, Run, Say, Stop, Texts
 from agent.loop.remaining import NOTHING_TO_TELL, Remaining, remaining
 from agent.models.protocol import ActionFormat, Fence
 from agent.trial.limits import LimitCheck
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
+    Answered,
+    Asked,
     BaseEvent,
     CallFailed,
     CallFinished,
@@ -34,13 +36,23 @@ class Loop:
     """The loop of one trial. Alternate `next` (the next instruction) and `feed` (the events that it led to)."""
 
     def __init__(
-        self, opening: Iterable[Say], limits: LimitCheck, action_format: ActionFormat, fence: Fence, texts: Texts
+        self,
+        opening: Iterable[Say],
+        limits: LimitCheck,
+        action_format: ActionFormat,
+        fence: Fence,
+        texts: Texts,
+        questions: int = 0,
     ) -> None:
+        """Begin a trial; `questions` is the number of questions that its expert answers, if it has one."""
+        self._questions_left = questions
+        self._questions = 0
+        """Number of questions that were asked."""
         self._limits = limits
         self._format = action_format
         self._fence = fence
         self._texts = texts
-        self._todo: deque[Say | Run] = deque(opening)
+        self._todo: deque[Say | Run | Consult] = deque(opening)
         self._step = 1
         self._try = 1
         self._tries_before = 0
@@ -57,6 +69,9 @@ class Loop:
             head = self._todo[0]
             if isinstance(head, Say):
                 return head
+            if isinstance(head, Consult):
+                exit = self._limits.reached(now_s)  # nobody is asked for an agent that could not use the answer
+                return head if exit is None else Stop(exit)
             if exit := self._limits.out_of_time(now_s):
                 return Stop(exit)
             deadline_s = self._limits.limits.command_s
@@ -84,6 +99,10 @@ class Loop:
                 self._todo.popleft()
             case ActionFinished():
                 self._observe(event)
+            case Asked() if isinstance(head, Consult):
+                self._question_asked(head)
+            case Answered() if isinstance(head, Consult):
+                self._question_answered(head, event)
 
     def say(self, say: Say) -> None:
         """Add a message before the next call, after everything that is still due."""
@@ -106,7 +125,7 @@ class Loop:
             self._exit = Exit.of("refusal", " ".join(event.reply.refusal.split())[:200])
             return
         items = parse(event.reply, self._format, event.finish_reason, self._fence)
-        usable = any(isinstance(item, Command) for item in items)
+        usable = any(isinstance(item, Command | Question) for item in items)
         self._format_errors = 0 if usable else self._format_errors + 1
         command_s = self._limits.limits.command_s
         for index, item in enumerate(items, start=1):
@@ -118,6 +137,10 @@ class Loop:
                 near = means_to_submit(event.reply)
                 text = self._texts.format_error(item.problem, self._format, rest, near_submit=near)
                 self._answer(item, text, "format_error")
+            elif isinstance(item, Question):
+                action = f"{event.step}.{index}"
+                number, left = self._questions + 1, self._questions_left
+                self._todo.append(Consult(number, action, event.step, item.text, item.tool_call_id, left))
             elif item.submits:
                 self._exit = Exit.of("submitted")
                 self._answer(item, self._texts.not_executed("submitted"), "not_executed")
@@ -135,7 +158,25 @@ class Loop:
         role: Literal["user", "tool"] = "user" if event.tool_call_id is None else "tool"
         self._todo.appendleft(Say(role, content, "observation", event.tool_call_id, event.action))
 
-    def _answer(self, item: Command | Malformed, content: str, why: Why) -> None:
+    def _question_asked(self, consult: Consult) -> None:
+        self._questions = consult.question
+        if consult.left:
+            self._questions_left -= 1
+            self._todo[0] = replace(consult, recorded=True)
+        else:
+            self._say_answer(consult, self._texts.answer("none_left", "", 0))
+
+    def _question_answered(self, consult: Consult, event: Answered) -> None:
+        if event.status == "refused":
+            self._todo[0] = replace(consult, try_=event.try_ + 1)
+        else:
+            self._say_answer(consult, self._texts.answer(event.status, event.text, self._questions_left))
+
+    def _say_answer(self, consult: Consult, content: str) -> None:
+        role: Literal["user", "tool"] = "user" if consult.tool_call_id is None else "tool"
+        self._todo[0] = Say(role, content, "answer", consult.tool_call_id)
+
+    def _answer(self, item: Action, content: str, why: Why) -> None:
         if item.tool_call_id is not None or why == "format_error":
             self._todo.append(Say("user" if item.tool_call_id is None else "tool", content, why, item.tool_call_id))
 

@@ -13,6 +13,7 @@ from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat, Fence
 from prompts import Prompt
 from trajectories.record.events import ActionFinished, FeedbackForm, Limits
+from trajectories.record.interventions import AnswerStatus, CodeRule
 from trajectories.record.texts.text import FIRST_CUT, Cut, LeftOut
 
 _BACKTICKS = re.compile("`+")
@@ -31,6 +32,11 @@ class PromptTexts:
     def fence(self) -> Fence:
         """Return the rule for commands in texts that the prompt describes."""
         return Fence(self._prompt.fence)
+
+    @property
+    def asking_fence(self) -> Fence:
+        """Return the same rule for a model that may ask an expert."""
+        return Fence(self._prompt.fence, self._prompt.ask_fence)
 
     def opening(
         self,
@@ -95,6 +101,16 @@ class PromptTexts:
             **fence,
             **_left(remaining),
         )
+
+    def guidance(self, questions: int, rule: CodeRule, action_format: ActionFormat) -> Say:
+        """Return the message that tells a model about its expert."""
+        tag = self._prompt.ask_fence
+        text = self._prompt.render("guidance", questions=questions, rule=rule, action_format=action_format, fence=tag)
+        return Say("user", text, "guidance")
+
+    def answer(self, status: AnswerStatus | Literal["none_left"], text: str, left: int) -> str:
+        """See `Texts`."""
+        return self._prompt.render("answer", status=status, text=text if status == "given" else "", left=left)
 
     def not_executed(self, why: Literal["submitted"]) -> str:
         """See `Texts`."""

@@ -19,10 +19,12 @@ ActionFormat = Literal["tool", "fenced"]
 
 @dataclass(frozen=True)
 class Fence:
-    """The rule by which the command in a text is found (`agent.loop.fences`). It belongs to a version of a prompt."""
+    """The rule by which the action in a text is found (`agent.loop.fences`). It belongs to a version of a prompt."""
 
     tag: str | None
     """Tag of the block that is run; None for the rule of prompts of version 1."""
+    asks: str | None = None
+    """Tag of the block that asks the expert; None if the model may not ask, by a tool either."""
 
 
 FIRST_FENCE = Fence(None)

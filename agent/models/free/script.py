@@ -2,8 +2,8 @@
 
 A turn is a command, a list of commands (several tool calls), or a mapping:
 
-    text, commands, calls ({name, arguments: text or object}), usage, finish_reason, refusal,
-    reply_delay_s, fail ({error, detail, retry_after_s, status})
+    text, commands, ask (a question to the expert), calls ({name, arguments: text or object}), usage, finish_reason,
+    refusal, reply_delay_s, fail ({error, detail, retry_after_s, status})
 
 A turn with `fail` is one failed try of the call that the next turn answers. Like a provider's Retry-After,
 `retry_after_s` is the least wait before the next try: the back-off may be longer. The next turn follows from the
@@ -23,11 +23,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from agent.models.bash_tool import BASH, COMMAND
 from agent.models.free.costs import FREE, NO_TOKENS
 from agent.models.free.model import FreeModel
 from agent.models.growing import Replies
 from agent.models.protocol import CallFailure, Completion, ModelInfo, ModelUnusable, Request
+from agent.models.tools import ASK, BASH, COMMAND, QUESTION
 from trajectories import yaml_mistakes
 from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
@@ -35,7 +35,7 @@ from trajectories.record.texts.text import storable
 from trajectories.record.usage import Usage
 from trajectories.yaml_mistakes import Mistake, Mistakes, shown
 
-_KEYS = ("text", "commands", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
+_KEYS = ("text", "commands", "ask", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
 _FAIL_KEYS = ("error", "detail", "retry_after_s", "status")
 
 
@@ -174,6 +174,8 @@ def _turn(entry: Any, failures: tuple[Failure, ...]) -> Turn:
     if not isinstance(commands, list) or not all(isinstance(command, str) for command in commands):
         raise _Wrong(f"commands must be texts (quote numbers and `true`), not {shown(commands)}", "commands")
     calls = [(BASH, json.dumps({COMMAND: storable(command)})) for command in commands]
+    if "ask" in entry:
+        calls.append((ASK, json.dumps({QUESTION: _text(entry, "ask")})))
     return Turn(
         text=_text(entry, "text"),
         calls=(*calls, *_calls(_value(entry, "calls", []))),

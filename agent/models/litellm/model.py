@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from agent.models import catalog
-from agent.models.bash_tool import CHAT_TOOL, RESPONSES_TOOL
 from agent.models.call_ids import with_own_ids
 from agent.models.growing import Replies
 from agent.models.litellm import exchange, library, providers
@@ -24,6 +23,7 @@ from agent.models.litellm.settings import Api, Settings, parse_settings
 from agent.models.litellm.wire_history import WireHistory, chat_items, fresh, marker, responses_items
 from agent.models.protocol import CallFailure, Completion, ModelInfo, Request
 from agent.models.redaction import one_line, without_secrets
+from agent.models.tools import chat_tools, responses_tools
 from trajectories.record.events import Json, ModelRef, Reply
 
 _NO_CLIENT_OF_OURS = ("azure", "azure_text", "sap", "sagemaker", "replicate", "predibase", "petals")
@@ -41,10 +41,20 @@ _WARM: Json = {"id": "warm", "object": "response", "created_at": 0, "model": "wa
 class LiteLLMModel:
     """A model by litellm's name, with the settings of its alias and of `--model-setting`.
 
+    With `may_ask` it has the tool `ask` as well.
+
     Raises: ModelUnusable for an invalid setting.
     """
 
-    def __init__(self, typed: str, name: str, settings: Mapping[str, object], api_base: str | None = None) -> None:
+    def __init__(
+        self,
+        typed: str,
+        name: str,
+        settings: Mapping[str, object],
+        api_base: str | None = None,
+        *,
+        may_ask: bool = False,
+    ) -> None:
         row = catalog.row_of(name) or {}
         default_api: Api = "responses" if row.get("mode") == "responses" else "chat"
         self._settings = parse_settings(settings, default_api=default_api)
@@ -57,7 +67,7 @@ class LiteLLMModel:
         self._mark = marker(marks, ttl) if marks and ttl != "off" else None
         self._history = WireHistory(chat_items if self._chat else responses_items)
         self._replies = Replies()
-        self._parameters = _parameters(self._settings, row if marks else {})
+        self._parameters = _parameters(self._settings, row if marks else {}, may_ask=may_ask)
         self._handler: Any = None
         recorded = {**self._parameters, "api": self._settings.api, "cache": ttl if self._mark else "automatic"}
         if api_base:
@@ -196,16 +206,16 @@ class LiteLLMModel:
         return self._handler
 
 
-def _parameters(settings: Settings, marked_row: Mapping[str, Any]) -> Json:
-    """Return the parameters of every request besides the history: the tool, and the user's own."""
+def _parameters(settings: Settings, marked_row: Mapping[str, Any], *, may_ask: bool) -> Json:
+    """Return the parameters of every request besides the history: the tools, and the user's own."""
     own = dict(settings.parameters)
     if settings.api == "chat":
-        parameters: Json = {"tools": [CHAT_TOOL]} if settings.action == "tool" else {}
+        parameters: Json = {"tools": chat_tools(may_ask=may_ask)} if settings.action == "tool" else {}
         if not {"max_tokens", "max_completion_tokens"} & set(own) and marked_row.get("max_output_tokens"):
             # Anthropic requires a maximum; litellm would add the same one, unrecorded
             own["max_tokens"] = marked_row["max_output_tokens"]
         return {**parameters, **own}
-    parameters = {"tools": [RESPONSES_TOOL]} if settings.action == "tool" else {}
+    parameters = {"tools": responses_tools(may_ask=may_ask)} if settings.action == "tool" else {}
     parameters |= {"store": False, "include": ["reasoning.encrypted_content"]}
     effort = own.pop("reasoning_effort", None)
     if effort is not None:
