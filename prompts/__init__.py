@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         load_role as load_role,
         names as names,
         parse as parse,
+        parse_role as parse_role,
         with_sha256 as with_sha256,
     )
     from prompts.prompt import Prompt as Prompt, PromptError as PromptError
@@ -27,7 +28,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "comparing": ["Difference", "differences"],
         "keys": ["tables"],
-        "loader": ["load", "load_judging", "load_role", "names", "parse", "with_sha256"],
+        "loader": ["load", "load_judging", "load_role", "names", "parse", "parse_role", "with_sha256"],
         "prompt": ["Prompt", "PromptError"],
     },
 )

@@ -113,9 +113,15 @@ def load_role(name: str) -> Prompt:
 
     Raises: PromptError.
     """
-    path = _FOLDER / "roles" / f"{name}.yaml"
-    data = path.read_bytes()
-    content = content_of(str(path), data, ROLES[name], ())
+    return parse_role(name, (_FOLDER / "roles" / f"{name}.yaml").read_bytes())
+
+
+def parse_role(name: str, data: bytes) -> Prompt:
+    """Return the prompt of a role in a file's bytes, as a record keeps it.
+
+    Raises: PromptError.
+    """
+    content = content_of(name, data, ROLES[name], ())
     return Prompt(name, hashlib.sha256(data).hexdigest(), compiled(content, ROLES[name]), data)
 
 

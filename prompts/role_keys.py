@@ -37,5 +37,33 @@ ROLES: Mapping[str, Mapping[str, Key]] = {
             examples=({"line": "x = 1", "line_number": 3}, {"line": None, "line_number": None}),
         ),
     },
+    "expert": {
+        "system": Key(
+            "system message",
+            {**_RULE, "solution_shown": "true if the task message holds a reference solution"},
+            examples=({"rule": "no-code", "solution_shown": True}, {"rule": "none", "solution_shown": False}),
+        ),
+        "task": Key(
+            "message with the task, before the first question",
+            {"instruction": "instruction of the task", "solution": "reference solution; empty if there is none"},
+            examples=({"instruction": "Write a linter.", "solution": "int main(void) {}"},),
+        ),
+        "question": Key(
+            "question of the agent",
+            {"question": "the question", "seen": "last commands, each with its `command` and `result`"},
+            examples=(
+                {"question": "Where do I begin?", "seen": ()},
+                {"question": "And now?", "seen": ({"command": "ls", "result": "exit code: 0"},)},
+            ),
+        ),
+        "again": Key(
+            "answer to an answer that cannot be used",
+            {
+                "line": "line that breaks the rule; none if the reply is empty",
+                "broken": "part of the rule that it breaks; none if the reply is empty",
+            },
+            examples=({"line": "x = 1", "broken": "line of code"}, {"line": None, "broken": None}),
+        ),
+    },
 }
 """Keys of each role's prompt, by the name of the role."""

@@ -135,6 +135,8 @@ def fork(
         raise UserError(f"--{place}: the record of {parent.name} holds its own workspaces; leave the option out")
     require_contents(state_at(parent, step))
     order = order_of(parent, standing.start, kept=True, **changes)
+    if order.expert is not None:
+        order.expert.check()
     return order, Fork(parent, step, standing, text, checkpoint_image(standing, order.spec.kind))
 
 

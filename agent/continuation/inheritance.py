@@ -26,10 +26,11 @@ def inheritance(parent: Standing, order: Order, started: Started) -> tuple[Turn,
     prompt_given = parent.start.imported is None or order.options.prompt is not None
     other_prompt = not has_task or other_format or (prompt_given and order.prompt.sha256 != parent.start.prompt.sha256)
     turns: list[Turn] = []
+    own = ("guidance",)  # the child has another expert, none, or the same one from the first question on
     if other_prompt:
         turns += [say for say in order.opening(started) if say.why in ("system", "task")]
     for event in parent.taken_in:
-        replaced = other_prompt and isinstance(event, Message) and event.why in ("system", "task")
+        replaced = isinstance(event, Message) and event.why in (("system", "task") if other_prompt else ()) + own
         if isinstance(event, Message | CallFinished | InheritedReply) and not replaced:
             turns.append(event)
     return tuple(_with_all_answers(turns, order))
@@ -66,8 +67,8 @@ def notice_of_branch(parent: Standing, order: Order, started: Started, lost: Seq
 
 
 def own_opening(order: Order, started: Started, hint: str | None) -> list[Say]:
-    """Return a child's own messages: the plan and the hint that it was given."""
-    plan = [say for say in order.opening(started) if say.why == "plan"]
+    """Return a child's own messages: what it is told of its expert, and the plan and the hint that it was given."""
+    plan = [say for say in order.opening(started) if say.why in ("guidance", "plan")]
     return plan + ([Say("user", hint, "hint")] if hint else [])
 
 

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Unpack
 
 from agent.errors import UserError
+from agent.guidance.choose import Recorded
 from agent.models.protocol import ModelUnusable
 from agent.reports.prices import require_prices
 from agent.trial.options import OptionChanges, Options
@@ -59,15 +60,18 @@ def order_of(
     asked = Options.of(options, **(recorded | changes))
     if asked.api_base is not None and "=***" in asked.api_base:
         raise UserError(f"{name}: the record holds --api-base {asked.api_base} without its keys; give it again")
+    guided = None
+    if first.guidance is not None and "guidance" not in changes:
+        guided = Recorded(first.guidance, lambda ref: kept_text(directory, ref))
     try:
-        order = resolve(asked, parsed, recorded=True)
+        order = resolve(asked, parsed, recorded=True, guided=guided)
     except UserError:
         if not (adhoc and kept and asked.workspace is not None):
             raise
         order = None
     if adhoc and kept and (order is None or order.task.digest != first.task.digest):
         task = recorded_task(first.task, str(instruction), image=asked.image)
-        order = resolve(asked, parsed, task, recorded=True)
+        order = resolve(asked, parsed, task, recorded=True, guided=guided)
     assert order is not None
     if adhoc:
         order = replace(order, spec=spec_as_recorded(order.spec, first.environment_spec))
@@ -82,7 +86,7 @@ def order_of(
 def unchanged(directory: Path, order: Order, first: TrialStarted) -> Order:
     """Return an order with the limits and the plan of its record.
 
-    Raises: UserError if the model or the prompt has changed.
+    Raises: UserError if the model, the expert or the prompt has changed.
     """
     if (order.model.info.ref.name, order.model.info.ref.settings) != (first.model.name, first.model.settings):
         raise UserError(
@@ -93,6 +97,11 @@ def unchanged(directory: Path, order: Order, first: TrialStarted) -> Order:
         raise UserError(
             f"{directory.name}: the prompt {first.prompt.name} has changed; restore it, or continue with another one "
             "by agent fork"
+        )
+    if (None if order.expert is None else order.expert.guidance) != first.guidance:
+        raise UserError(
+            f"{directory.name}: the expert has changed (its model or its file); restore it, or continue with another "
+            "one by agent fork --guidance"
         )
     plan = None if first.plan is None else kept_text(directory, first.plan)
     return replace(order, plan=None if plan is None else plan.decode(), plan_ref=first.plan, limits=first.limits)

@@ -196,6 +196,8 @@ def _resolve(record: LockedRecord, changes: OptionChanges) -> Resumption:
     hint, unfinished = _unfinished_fork(directory, standing)
     kept = standing.snapshot is not None or (unfinished is not None and not unfinished.runs_all)
     order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
+    if order.expert is not None and not standing.finished:
+        order.expert.check()
     if standing.finished and not order.evaluate and standing.exported is not None:
         return nothing_to_do
     if standing.start.plan is not None and order.plan is None and not standing.knows_plan:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from agent.guidance.experts import ExpertUnavailable
+from agent.guidance.questions import Questions
 from agent.loop.history import History
-from agent.loop.instructions import Ask, Run, Say, Stop
+from agent.loop.instructions import Ask, Consult, Run, Say, Stop
 from agent.loop.loop import Loop
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import CallFailure, Completion, Model, Request
@@ -56,6 +58,9 @@ class Driver:
         self._retries = retries
         self._snapshots = session.snapshots
         self._history = History(session.recorder)
+        self._questions: Questions | None = None
+        if session.order.expert is not None:
+            self._questions = Questions(session, session.order.expert, self._history.turns, loop.feed)
         self._warned = False
         self._loss = ""
         """Reason for which the environment was lost during an action."""
@@ -65,6 +70,8 @@ class Driver:
         for event in events:
             self._history.take_in(event)
             self._loop.feed(event)
+            if self._questions is not None:
+                self._questions.take_in(event)
 
     def inherit(self, turns: Iterable[Turn]) -> None:
         """Copy the conversation of a parent into this trial's record, under ids of its own."""
@@ -98,6 +105,12 @@ class Driver:
             if isinstance(instruction, Ask | Stop) and not self._keep(instruction):
                 continue
             match instruction:
+                case Consult():
+                    assert self._questions is not None  # the loop has a question only if the trial has an expert
+                    try:
+                        self._questions.consult(instruction)
+                    except ExpertUnavailable as error:
+                        return Exit.of("model_unavailable", str(error))
                 case Say():
                     self._say(instruction)
                 case Ask():

@@ -160,19 +160,14 @@ class Loop:
 
     def _question_asked(self, consult: Consult) -> None:
         self._questions = consult.question
-        if consult.left:
-            self._questions_left -= 1
-            self._todo[0] = replace(consult, recorded=True)
-        else:
-            self._say_answer(consult, self._texts.answer("none_left", "", 0))
+        self._questions_left = max(0, consult.left - 1)
+        self._todo[0] = replace(consult, recorded=True)
 
     def _question_answered(self, consult: Consult, event: Answered) -> None:
         if event.status == "refused":
             self._todo[0] = replace(consult, try_=event.try_ + 1)
-        else:
-            self._say_answer(consult, self._texts.answer(event.status, event.text, self._questions_left))
-
-    def _say_answer(self, consult: Consult, content: str) -> None:
+            return
+        content = self._texts.answer(event.status if consult.left else "none_left", event.text, self._questions_left)
         role: Literal["user", "tool"] = "user" if consult.tool_call_id is None else "tool"
         self._todo[0] = Say(role, content, "answer", consult.tool_call_id)
 

@@ -12,8 +12,8 @@ from agent.loop.instructions import Say
 from agent.loop.remaining import Remaining
 from agent.models.protocol import ActionFormat, Fence
 from prompts import Prompt
-from trajectories.record.events import ActionFinished, FeedbackForm, Limits
-from trajectories.record.interventions import AnswerStatus, CodeRule
+from trajectories.record.events import ActionFinished, FeedbackForm, Guidance, Limits
+from trajectories.record.interventions import AnswerStatus
 from trajectories.record.texts.text import FIRST_CUT, Cut, LeftOut
 
 _BACKTICKS = re.compile("`+")
@@ -34,15 +34,16 @@ class PromptTexts:
         return Fence(self._prompt.fence)
 
     @property
-    def asking_fence(self) -> Fence:
-        """Return the same rule for a model that may ask an expert."""
-        return Fence(self._prompt.fence, self._prompt.ask_fence)
+    def ask_fence(self) -> str:
+        """Return the tag of the block that asks the expert."""
+        return self._prompt.ask_fence
 
     def opening(
         self,
         *,
         instruction: str,
         plan: str | None,
+        guidance: Guidance | None,
         action_format: ActionFormat,
         workdir: str,
         user: str | None,
@@ -50,7 +51,7 @@ class PromptTexts:
         shell: str,
         limits: Limits,
     ) -> list[Say]:
-        """Return the system message, the task and, if there is one, the plan."""
+        """Return the system message, the task and, if there are such, what tells of the expert, and the plan."""
         task = self._prompt.render(
             "task",
             instruction=instruction.strip(),
@@ -65,6 +66,15 @@ class PromptTexts:
             **_told(limits),
         )
         messages = [Say("system", self._prompt.render("system"), "system"), Say("user", task, "task")]
+        if guidance is not None:
+            text = self._prompt.render(
+                "guidance",
+                questions=guidance.max,
+                rule=guidance.rule,
+                action_format=action_format,
+                fence=self._prompt.ask_fence,
+            )
+            messages.append(Say("user", text, "guidance"))
         if plan is not None:
             messages.append(Say("user", self._prompt.render("plan", plan=plan), "plan"))
         return messages
@@ -101,12 +111,6 @@ class PromptTexts:
             **fence,
             **_left(remaining),
         )
-
-    def guidance(self, questions: int, rule: CodeRule, action_format: ActionFormat) -> Say:
-        """Return the message that tells a model about its expert."""
-        tag = self._prompt.ask_fence
-        text = self._prompt.render("guidance", questions=questions, rule=rule, action_format=action_format, fence=tag)
-        return Say("user", text, "guidance")
 
     def answer(self, status: AnswerStatus | Literal["none_left"], text: str, left: int) -> str:
         """See `Texts`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 from agent.loop.drive import Driver
 from agent.loop.loop import Loop
@@ -17,6 +18,7 @@ class LoopWorker:
 
     def __init__(self, order: Order) -> None:
         self._model = order.model
+        self._expert = order.expert
         self._texts = order.texts
         self._retries = order.retries
         self._warming_up = threading.Thread(target=order.model.warm_up, daemon=True)
@@ -30,10 +32,11 @@ class LoopWorker:
         with interruptible():
             self._warming_up.join()  # the trial's time begins with the first call, after this
         opening = session.opening
-        model = self._model.info
-        loop = Loop(
-            opening.messages, session.limits, model.action_format, model.fence or self._texts.fence, self._texts
-        )
+        model, expert = self._model.info, session.order.expert
+        fence = model.fence or self._texts.fence
+        fence = replace(fence, asks=None if expert is None else fence.asks or self._texts.ask_fence)
+        questions = 0 if expert is None else expert.guidance.max
+        loop = Loop(opening.messages, session.limits, model.action_format, fence, self._texts, questions)
         driver = Driver(loop, self._model, session, self._retries, self._texts)
         driver.take_in(session.history)
         driver.inherit(opening.inherited)
@@ -46,3 +49,5 @@ class LoopWorker:
     def close(self) -> None:
         """See `Worker`."""
         self._model.close()
+        if self._expert is not None:
+            self._expert.close()

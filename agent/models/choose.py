@@ -32,15 +32,16 @@ def make_model(
     settings: Mapping[str, object],
     api_base: str | None,
     solution: Solution | None = None,
+    may_ask: bool = False,
 ) -> Model:
     """Return the model that `--model` names, not yet checked.
 
-    `solution` is that of the task; only `oracle` needs it.
+    `solution` is that of the task; only `oracle` needs it. With `may_ask` the model can ask an expert.
 
     Raises: ModelUnusable: one line with the name and the way out.
     """
     if typed.startswith((SCRIPT, REPLAY)) or typed in (HUMAN, ORACLE, NOP):
-        return _free_model(typed, settings, api_base, solution)
+        return _free_model(typed, settings, api_base, solution, may_ask)
     from agent.models import catalog
     from agent.models.aliases import load_aliases
     from agent.models.litellm.model import LiteLLMModel
@@ -48,7 +49,7 @@ def make_model(
     aliases = load_aliases()
     if typed in aliases:
         alias = aliases[typed]
-        return LiteLLMModel(typed, alias.name, {**alias.settings, **settings}, api_base)
+        return LiteLLMModel(typed, alias.name, {**alias.settings, **settings}, api_base, may_ask=may_ask)
     if "/" not in typed and not api_base and catalog.table() and catalog.row_of(typed) is None:
         similar = difflib.get_close_matches(typed, [*aliases, HUMAN, ORACLE, NOP], 2, 0.6)
         similar += catalog.near_names(typed)
@@ -57,10 +58,12 @@ def make_model(
             f"unknown model {typed!r}: write an alias (`agent models list`), PROVIDER/MODEL, "
             f"{', '.join(list(FREE_MODELS)[:-1])} or {NOP}{hint}"
         )
-    return LiteLLMModel(typed, typed, settings, api_base)
+    return LiteLLMModel(typed, typed, settings, api_base, may_ask=may_ask)
 
 
-def _free_model(typed: str, settings: Mapping[str, object], api_base: str | None, solution: Solution | None) -> Model:
+def _free_model(
+    typed: str, settings: Mapping[str, object], api_base: str | None, solution: Solution | None, may_ask: bool
+) -> Model:
     if settings:
         raise ModelUnusable(f"--model-setting {next(iter(settings))} does not apply to --model {typed}; leave it out")
     if api_base:
@@ -68,7 +71,7 @@ def _free_model(typed: str, settings: Mapping[str, object], api_base: str | None
     if typed == HUMAN:
         from agent.models.free.human import HumanModel
 
-        return HumanModel()
+        return HumanModel(may_ask=may_ask)
     if typed == NOP:
         from agent.models.free.nop import NopModel
 

@@ -91,6 +91,11 @@ def replay_start(
         "model_settings": {},
         "api_base": None,
         "prices": None,  # a replay costs nothing
+        "guidance": None,  # and nobody is asked
+        "max_interventions": None,
+        "guidance_rule": None,
+        "guidance_settings": {},
+        "guidance_api_base": None,
     }
     if env is not None:
         changes["env"] = env

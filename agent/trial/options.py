@@ -30,6 +30,13 @@ class Options:
     """File with the plan, or the folder or the name of its record."""
     plan_rule: CodeRule | None = None
     """Rule for the plan; None is that of its record, or none for a file."""
+    guidance: str | None = None
+    """Expert whom the model may ask: `human`, `file:PATH`, or a model."""
+    max_interventions: int | None = None
+    """Number of questions that the expert answers."""
+    guidance_rule: CodeRule | None = None
+    guidance_settings: Mapping[str, Any] = field(default_factory=dict)
+    guidance_api_base: str | None = None
     step_limit: int | None = None
     time_limit_s: float | None = None
     token_limit: int | None = None
@@ -62,11 +69,13 @@ class Options:
         }
         if self.workspace is not None:
             options["workspace"] = str(self.workspace.resolve())
-        if self.api_base is not None:
-            options["api_base"] = without_secrets(self.api_base)
-        scheme, _, path = self.model.partition(":")
-        if scheme in ("script", "replay") and path:
-            options["model"] = f"{scheme}:{Path(path).resolve()}"
+        for name in ("api_base", "guidance_api_base"):
+            if options.get(name) is not None:
+                options[name] = without_secrets(options[name])
+        for name in ("model", "guidance"):
+            scheme, _, path = (options.get(name) or "").partition(":")
+            if scheme in ("script", "replay", "file") and path:
+                options[name] = f"{scheme}:{Path(path).resolve()}"
         return options
 
     @classmethod
@@ -102,6 +111,11 @@ class OptionChanges(LimitChanges, total=False):
     prompt: str | None
     plan: Path | None
     plan_rule: CodeRule | None
+    guidance: str | None
+    max_interventions: int | None
+    guidance_rule: CodeRule | None
+    guidance_settings: Mapping[str, Any]
+    guidance_api_base: str | None
     api_base: str | None
     model_settings: Mapping[str, Any]
     prices: str | None

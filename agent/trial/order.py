@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agent.guidance.experts import Expert
 from agent.loop.instructions import Say
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import Model
@@ -40,6 +41,8 @@ class Order:
     options: Options
     plan: str | None = None
     plan_ref: Plan | None = None
+    expert: Expert | None = None
+    """Expert whom the model may ask."""
     prompt_data: bytes = b""
     """The prompt's file, kept with the trial: a resumed trial uses the same templates."""
     budget_usd: float | None = None
@@ -61,6 +64,7 @@ class Order:
             model=model.ref,
             prompt=self.prompt,
             plan=self.plan_ref,
+            guidance=None if self.expert is None else self.expert.guidance,
             limits=self.limits,
             environment=self.spec.kind,
             variant=self.task.variant or None,
@@ -78,9 +82,16 @@ class Order:
         free = self.model.info.free is not None
         return self.limits.model_copy(update={"cost_usd": None}) if free else self.limits
 
+    @property
+    def guidance_inputs(self) -> tuple[bytes, ...]:
+        """Contents that are kept with the trial for its expert."""
+        return () if self.expert is None else self.expert.inputs
+
     def opening(self, started: Started) -> list[Say]:
         """Return the messages before the first call."""
+        guidance = None if self.expert is None else self.expert.guidance
         return self.texts.opening(
+            guidance=guidance,
             instruction=self.task.instruction,
             plan=self.plan,
             action_format=self.model.info.action_format,

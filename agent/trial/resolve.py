@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.errors import MachineError, UserError
 from agent.guidance.plans import given_plan, read_text
@@ -20,6 +21,9 @@ from environments.protocol import Kind
 from prompts import Prompt
 from trajectories.record.events import Limits, TextRef
 
+if TYPE_CHECKING:
+    from agent.guidance.choose import Recorded
+
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
@@ -29,13 +33,16 @@ def resolve(
     task_as_recorded: tuple[Benchmark, Task] | None = None,
     *,
     recorded: bool = False,
+    guided: Recorded | None = None,
 ) -> Order:
     """Return the order for these options; `prompt` and `task_as_recorded` replace those that the options name.
 
-    With `recorded` the options come from a record: the instruction is its text, and never the name of a file.
+    With `recorded` the options come from a record: the instruction is its text, and never the name of a file. `guided`
+    is the recorded expert, which is not checked: that is for whoever asks it.
 
     Raises: UserError, MachineError.
     """
+    from agent.guidance.choose import expert_for, recorded_expert, require_guidance
     from agent.loop.solution import solution_of
     from agent.models.choose import ORACLE, make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
@@ -63,6 +70,7 @@ def resolve(
             settings=options.model_settings,
             api_base=options.api_base,
             solution=solution_of(task) if options.model == ORACLE else None,
+            may_ask=options.guidance is not None,
         )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         if options.plan is None and options.plan_rule is not None:
@@ -78,6 +86,10 @@ def resolve(
                     "--cost-limit none and set --token-limit instead"
                 )
         model.check()
+        require_guidance(options)
+        expert = expert_for(options, task, prices, guided) or recorded_expert(options, model)
+        if expert is not None and guided is None:
+            expert.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
         _check_docker_only(options, kind)
         spec = replace(
@@ -110,6 +122,7 @@ def resolve(
         options=options,
         plan=None if plan is None else plan.text,
         plan_ref=None if plan is None else plan.ref,
+        expert=expert,
         prompt_data=prompt.data,
     )
 

@@ -50,7 +50,7 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
     with locked_record(directory) as record:
         try:
             with record.recorder(after=None, observer=observer) as recorder:
-                for data in (order.prompt_data, (order.plan or "").encode(), *start.inputs()):
+                for data in (order.prompt_data, (order.plan or "").encode(), *order.guidance_inputs, *start.inputs()):
                     recorder.keep(data)  # first: a crash leaves no name without its text
                 recorder.append(first)
                 outcome = run_trial(order, start, worker, recorder)

@@ -141,7 +141,7 @@ class Asked(BaseEvent):
     text: Words
     """The question."""
     left: int
-    """Number of questions that were still answered before this one; 0 if this one is not."""
+    """Number of questions that are still answered, this one included; 0 if this one is not passed on to the expert."""
     tool_call_id: Words | None = None
     """Id of the tool call that asked. null if the question stood in the reply's text."""
 
@@ -164,6 +164,8 @@ class Answered(BaseEvent):
     """Rule that it was checked by."""
     line: Words | None = None
     """Line that breaks the rule, if one does."""
+    broken: str | None = Field(default=None, exclude_if=is_none)
+    """Part of the rule that the line breaks, if it does."""
     call: int | None = None
     """Number of the role call that brought the answer, if a model gave it."""
 

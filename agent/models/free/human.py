@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agent.config import config_dir
 from agent.loop.actions import SUBMIT
 from agent.models.free.bash_syntax import is_complete
-from agent.models.free.costs import FREE, completion
+from agent.models.free.costs import FREE, asking, completion
 from agent.models.free.editor import edit
 from agent.models.free.model import FreeModel
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, ModelInfo, ModelUnusable, Request
@@ -35,11 +35,14 @@ Type a bash command; it runs when it is complete. Every command has its own shel
   :quit     give up (also Ctrl-D)
 Ctrl-C interrupts the trial."""
 
+HELP_TO_ASK = "\n  :ask QUESTION   ask the expert"
+
 
 class HumanModel(FreeModel):
     """A model that asks the person at standard input."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_ask: bool = False) -> None:
+        self._may_ask = may_ask
         self.info = ModelInfo(ModelRef(asked="human", name="human"), "tool", free=FREE)
         self._shown = 0
         self._prompt: _Terminal | _Lines | None = None
@@ -64,8 +67,10 @@ class HumanModel(FreeModel):
         Raises: CallFailure: `gave_up`. KeyboardInterrupt.
         """
         self._show(request.history)
-        command = storable(self._command(request.step))
-        return completion(command, request, "human")
+        typed = storable(self._command(request.step))
+        if self._may_ask and (question := _question(typed)):
+            return asking(question, request, "human")
+        return completion(typed, request, "human")
 
     def _show(self, history: Sequence[Message | AssistantTurn]) -> None:
         first = self._shown == 0
@@ -94,7 +99,7 @@ class HumanModel(FreeModel):
                 case "":
                     continue
                 case ":help":
-                    _print(HELP)
+                    _print(HELP + (HELP_TO_ASK if self._may_ask else ""))
                 case ":submit":
                     return SUBMIT
                 case ":quit":
@@ -121,7 +126,7 @@ class _Lines:
             typed += line
             if not line and not typed.strip():
                 raise EOFError
-            if not line or is_complete(typed):
+            if not line or _is_complete(typed):
                 return typed.removesuffix("\n")
 
 
@@ -146,7 +151,7 @@ class _Terminal:
         @keys.add("enter", filter=~is_done)
         def _enter(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
-            if is_complete(buffer.text):
+            if _is_complete(buffer.text):
                 buffer.validate_and_handle()
             else:
                 buffer.insert_text("\n")
@@ -166,6 +171,17 @@ class _Terminal:
         Raises: EOFError; KeyboardInterrupt.
         """
         return self._session.prompt(prompt)
+
+
+def _is_complete(typed: str) -> bool:
+    """Report if a line of the person is whole: a question always is, whatever bash would make of it."""
+    return bool(_question(typed)) or is_complete(typed)
+
+
+def _question(typed: str) -> str:
+    """Return the question of a line `:ask QUESTION`; empty for a command."""
+    first, _, question = typed.strip().partition(" ")
+    return question.strip() if first == ":ask" else ""
 
 
 def _print(text: str) -> None:

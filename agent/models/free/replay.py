@@ -26,7 +26,7 @@ from agent.models.protocol import (
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
 from trajectories.reading.reader import read_events
-from trajectories.record.events import CallFinished, ModelRef, TrialStarted
+from trajectories.record.events import Answered, CallFinished, ModelRef, TrialStarted
 from trajectories.record.identity import sha256_of
 from trajectories.record.layout import TrialFolder
 
@@ -51,6 +51,10 @@ class ReplayModel(FreeModel):
             "trial": started[0].trial if started else "",
             "sha256": sha256_of([call.reply.model_dump() for call in self._calls]),
         }
+        self.guidance = started[0].guidance if started else None
+        """Expert of the recorded trial, if it had one."""
+        self.answers = [event for event in events if isinstance(event, Answered)]
+        """Answers of that expert."""
         self.info = ModelInfo(
             ModelRef(asked=typed, name="replay", settings=settings),
             self._format(),
@@ -90,7 +94,10 @@ def _recorded_fence(trial: Path, start: TrialStarted) -> Fence:
         return FIRST_FENCE
     ref = start.prompt
     try:
-        return Fence(prompts.parse(ref.name, BlobStore(TrialFolder(trial).blobs).get(ref.sha256)).fence)
+        prompt = prompts.parse(ref.name, BlobStore(TrialFolder(trial).blobs).get(ref.sha256))
     except (RecordError, prompts.PromptError):
         shipped = prompts.with_sha256(ref.sha256)
-        return FIRST_FENCE if shipped is None else Fence(shipped.fence)
+        if shipped is None:
+            return FIRST_FENCE
+        prompt = shipped
+    return Fence(prompt.fence, None if start.guidance is None else prompt.ask_fence)

@@ -26,8 +26,6 @@ from trajectories.record.events import (
     InheritedReply,
     Message,
     PanelStarted,
-    RoleCallFinished,
-    RoleCallStarted,
     Snapshot,
     TrialStarted,
     Voted,
@@ -142,7 +140,7 @@ def standing_of(events: Iterable[BaseEvent]) -> Standing:
                     standing.taken_in.append(event)  # its clock stopped here
             case WorkspaceExported():
                 standing.exported = event
-            case PanelStarted() | RoleCallStarted() | RoleCallFinished() | Voted():
+            case PanelStarted() | Voted():
                 pass  # judges speak after the trial's end, and are not part of it
             case EvaluationStarted():
                 standing.evaluations += 1

@@ -1,0 +1,149 @@
+"""The choice of an expert by the value of `--guidance`: a person, a file of answers, or a model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import UserError
+from agent.guidance.answers_file import parse_answers
+from agent.guidance.experts import INTERVENTIONS, Expert, FileExpert, RecordedExpert
+from agent.guidance.material import solution_text
+from agent.guidance.no_code import Violation, check, require_parsers
+from agent.models.choose import HUMAN, NOP, ORACLE, REPLAY
+from agent.models.protocol import Model
+from agent.trial.options import Options
+from benchmarks.task.task import Task
+from scoring.pricing.tables import PriceTable
+from trajectories.record.events import Guidance, TextRef
+from trajectories.record.interventions import CodeRule
+
+FILE = "file:"
+_MOST_BYTES = 4 << 20
+"""Largest file of answers."""
+
+
+def require_guidance(options: Options) -> None:
+    """Check that no option about an expert is given without one.
+
+    Raises: UserError naming the option.
+    """
+    given = {
+        "--max-interventions": options.max_interventions,
+        "--guidance-rule": options.guidance_rule,
+        "--guidance-setting": options.guidance_settings or None,
+        "--guidance-api-base": options.guidance_api_base,
+    }
+    for name in [name for name, value in given.items() if value is not None] if options.guidance is None else []:
+        raise UserError(f"{name} does not apply without an expert: give --guidance human, file:PATH or a model as well")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The expert of a trial that continues or is forked, and the texts that were kept for it."""
+
+    guidance: Guidance
+    kept: Callable[[TextRef], bytes | None]
+
+
+def expert_for(options: Options, task: Task, prices: PriceTable, recorded: Recorded | None = None) -> Expert | None:
+    """Return the expert that the options name; None if they name none.
+
+    `recorded` is that of the trial that continues, or is forked: its file and its prompt take the place of today's.
+
+    Raises: UserError.
+    """
+    name = options.guidance
+    if name is None:
+        return None
+    rule = options.guidance_rule or "no-code"
+    questions = options.max_interventions or INTERVENTIONS
+    if rule == "no-code":
+        require_parsers()
+    if name == HUMAN:
+        from agent.guidance.person import Person
+
+        _reject_model_options(options)
+        return Person(Guidance(by="human", max=questions, rule=rule))
+    if name.startswith(FILE):
+        _reject_model_options(options)
+        return _file_expert(name.removeprefix(FILE), task, questions, rule, recorded)
+    return _model_expert(options, task, prices, questions, rule, recorded)
+
+
+def recorded_expert(options: Options, model: Model) -> Expert | None:
+    """Return the expert of the trial that `--model replay:TRIAL` repeats; None if it had none, or another is named."""
+    if options.guidance is not None or not options.model.startswith(REPLAY):
+        return None
+    from agent.models.free.replay import ReplayModel
+
+    if not isinstance(model, ReplayModel) or model.guidance is None:
+        return None
+    return RecordedExpert(model.guidance, model.answers)
+
+
+def _reject_model_options(options: Options) -> None:
+    given = {"--guidance-setting": options.guidance_settings, "--guidance-api-base": options.guidance_api_base}
+    for option in [option for option, value in given.items() if value]:
+        raise UserError(f"{option} does not apply to --guidance {options.guidance}; leave it out")
+
+
+def _file_expert(path: str, task: Task, questions: int, rule: CodeRule, recorded: Recorded | None) -> FileExpert:
+    kept = recorded.kept(recorded.guidance.file) if recorded is not None and recorded.guidance.file else None
+    data = _read(Path(path)) if kept is None else kept
+
+    def violation(answer: str) -> Violation | None:
+        return check(answer, language=task.language or None, solution=task.solution)
+
+    # the answers of a record were checked when it began
+    answers = parse_answers(data, path, violation if rule == "no-code" and kept is None else None)
+    typed = recorded.guidance.file.name if recorded is not None and recorded.guidance.file else path
+    file = TextRef(name=typed, sha256=hashlib.sha256(data).hexdigest())
+    return FileExpert(Guidance(by="file", file=file, max=questions, rule=rule), answers, (data,))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"--guidance file:{path}: not a regular file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise UserError(f"--guidance file:{path}: is larger than {_MOST_BYTES >> 20} MiB")
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"--guidance file:{path}: cannot be read ({error.strerror})") from None
+
+
+def _model_expert(
+    options: Options, task: Task, prices: PriceTable, questions: int, rule: CodeRule, recorded: Recorded | None
+) -> Expert:
+    from agent.roles.asking import make_asker
+    from agent.roles.budget import RoleBudget
+    from agent.roles.expert import ModelExpert
+    from prompts import load_role, parse_role
+
+    name = str(options.guidance)
+    if name in (ORACLE, NOP) or name.startswith(REPLAY):
+        raise UserError(f"--guidance {name}: an expert is human, file:PATH, or a model (see agent models list)")
+    asker = make_asker(
+        name,
+        option="--guidance",
+        settings=options.guidance_settings,
+        api_base=options.guidance_api_base,
+        prices=prices,
+        budget=RoleBudget(),
+    )
+    ref = recorded.guidance.prompt if recorded is not None else None
+    kept = recorded.kept(ref) if recorded is not None and ref is not None else None
+    prompt = load_role("expert") if kept is None else parse_role("expert", kept)
+    solution = solution_text(task)
+    guidance = Guidance(
+        by="model",
+        model=asker.model,
+        prompt=TextRef(name=prompt.name, sha256=prompt.sha256),
+        max=questions,
+        rule=rule,
+        solution_shown=bool(solution),
+    )
+    return ModelExpert(asker, prompt, guidance, task.instruction, solution)

@@ -1,0 +1,168 @@
+"""Puts the questions of one trial to its expert, and records them with every answer.
+
+The clock of the trial stands meanwhile, and so does its environment where it can be paused. A question without an
+answer is asked again when the trial is resumed; an answer in the record is never asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from agent.guidance.experts import MOST_TRIES, Advice, Consultation, Expert
+from agent.guidance.no_code import Violation, check
+from agent.loop.instructions import Consult
+from agent.models.protocol import AssistantTurn
+from agent.roles.calls import RoleCalls
+from agent.trial.session import Session
+from trajectories.interrupts import interruptible
+from trajectories.record.base import Json
+from trajectories.record.events import (
+    Answered,
+    Asked,
+    BaseEvent,
+    Message,
+    ModelRef,
+    Paused,
+    Purpose,
+    Resumed,
+    RoleCallFinished,
+    TextRef,
+)
+from trajectories.record.interventions import AnswerStatus
+from trajectories.record.texts.text import storable
+
+
+class Questions:
+    """The questions of one trial. `feed` takes every event that is written, as the loop does."""
+
+    def __init__(
+        self,
+        session: Session,
+        expert: Expert,
+        turns: Sequence[Message | AssistantTurn],
+        feed: Callable[[BaseEvent], None],
+    ) -> None:
+        self._expert = expert
+        self._recorder = session.recorder
+        self._lease = session.lease
+        self._task = session.order.task
+        self._turns = turns
+        self._feed = feed
+        self._calls = RoleCalls.after(session.history, session.recorder)
+        self._asked: dict[int, Asked] = {}
+        self._answers: list[tuple[Asked, Answered]] = []
+
+    def take_in(self, event: BaseEvent) -> None:
+        """Take in an event that the record holds already."""
+        if isinstance(event, Asked):
+            self._asked[event.question] = event
+        elif isinstance(event, Answered) and event.question in self._asked:
+            self._answers.append((self._asked[event.question], event))
+
+    def consult(self, consult: Consult) -> None:
+        """Put a question to the expert until an answer can be given to the agent.
+
+        Raises: ExpertUnavailable, EnvironmentFault, RecordFull; KeyboardInterrupt if the user interrupts.
+        """
+        if not consult.recorded:
+            self._write(
+                Asked(
+                    question=consult.question,
+                    action=consult.action,
+                    step=consult.step,
+                    text=storable(consult.text),
+                    left=consult.left,
+                    tool_call_id=consult.tool_call_id,
+                )
+            )
+        self._recorder.sync()
+        if not consult.left:
+            self._answered(consult.question, consult.try_, Advice())
+            return
+        with self._standing_still():
+            for try_ in range(consult.try_, MOST_TRIES + 1):
+                with interruptible():
+                    advice = self._expert.answer(self._consultation(consult.question))
+                if self._answered(consult.question, try_, advice) != "refused":
+                    break
+        self._write(Resumed())
+
+    def _consultation(self, question: int) -> Consultation:
+        prompt = self._expert.guidance.prompt
+        journal = _Journal(self._calls, Purpose(question=question), prompt) if prompt else _NoCalls()
+        return Consultation(self._asked[question], tuple(self._answers), self._turns, journal)
+
+    def _answered(self, question: int, try_: int, advice: Advice) -> AnswerStatus:
+        """Record an answer by the rule, and return its status."""
+        text = storable(advice.text)
+        status, violation = advice.status, None
+        if status is None:
+            status = "given" if text.strip() else "nobody"
+        if status == "given" and advice.status is None and self._expert.guidance.rule == "no-code":
+            violation = self._violation(text)
+        if violation is not None:
+            status = "replaced" if advice.final or try_ >= MOST_TRIES else "refused"
+        guidance = self._expert.guidance
+        answer = Answered(
+            question=question,
+            try_=try_,
+            by=guidance.by,
+            status=status,
+            text=text,
+            rule=guidance.rule,
+            line=violation and storable(violation.line),
+            broken=violation and violation.rule,
+            call=advice.call,
+        )
+        self._write(answer)
+        self._recorder.sync()
+        return status
+
+    def _violation(self, text: str) -> Violation | None:
+        return check(text, language=self._task.language or None, solution=self._task.solution)
+
+    @contextmanager
+    def _standing_still(self) -> Iterator[None]:
+        """Stop the trial's clock, and its environment if that can be paused.
+
+        The environment of a trial that ends meanwhile stays paused: it is released like that.
+        """
+        self._write(Paused(why="guidance"))
+        self._recorder.sync()
+        yield
+
+    def _write(self, event: BaseEvent) -> None:
+        recorded = self._recorder.append(event)
+        self.take_in(recorded)
+        self._feed(recorded)
+
+
+@dataclass(frozen=True)
+class _Journal:
+    """Records the calls about one question. Implements `Journal`."""
+
+    calls: RoleCalls
+    purpose: Purpose
+    prompt: TextRef
+
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+        """See `Journal`."""
+        return self.calls.started("expert", self.purpose, model, self.prompt, messages, try_)
+
+    def finished(self, result: RoleCallFinished) -> None:
+        """See `Journal`."""
+        self.calls.finished(result)
+
+
+class _NoCalls:
+    """The journal of an expert that is not a model. Implements `Journal`."""
+
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+        """See `Journal`."""
+        raise AssertionError("only a model that answers makes calls")
+
+    def finished(self, result: RoleCallFinished) -> None:
+        """See `Journal`."""
+        raise AssertionError("only a model that answers makes calls")
