@@ -69,6 +69,16 @@ def aliases(incomplete: str) -> list[str]:
     return [alias for alias in load_aliases() if alias.startswith(incomplete)]
 
 
+def experts(incomplete: str) -> list[str]:
+    """Return the experts who can answer an agent, with the aliases of models."""
+    return [name for name in ("human", "file:") if name.startswith(incomplete)] + aliases(incomplete)
+
+
+def code_rules(incomplete: str) -> list[str]:
+    """Return the rules for the texts of plans and answers."""
+    return [rule for rule in ("no-code", "none") if rule.startswith(incomplete)]
+
+
 def trials(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the ids of trials, and nothing for a path."""
     return [trial.name for trial in _trials(_runs(ctx), incomplete)]
@@ -85,11 +95,6 @@ def plans(ctx: typer.Context, incomplete: str) -> list[str]:
 def records(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the ids of trials and the records of plans."""
     return trials(ctx, incomplete) + plans(ctx, incomplete)
-
-
-def code_rules(incomplete: str) -> list[str]:
-    """Return the rules for the texts of plans and answers."""
-    return [rule for rule in ("none", "no-code") if rule.startswith(incomplete)]
 
 
 def kinds(incomplete: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from agent.config import ConfigurableOptions, config_path, defaults, runs_dir, unusable
 from agent.errors import UserError
-from agent.trial.options import LimitChanges, OptionChanges, Options
+from agent.trial.options import GuidanceChanges, LimitChanges, OptionChanges, Options
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 from trajectories.reading.runs import batch_folder
@@ -31,6 +31,7 @@ def parse_options(
     variants: Sequence[str],
     plan: Path | None,
     plan_rule: str | None,
+    guidance: GuidanceChanges,
     settings: Sequence[str],
     checkpoint_every: int | None,
     keep: bool,
@@ -68,6 +69,7 @@ def parse_options(
         runs=runs_dir(runs),
         batch=_batch(runs_dir(runs), batch),
         label=_label(label),
+        **guidance,
         **limits(chosen),
     )
 
@@ -99,6 +101,7 @@ def fork_changes(
     workspace: Path | None,
     plan: Path | None,
     plan_rule: str | None,
+    guidance: GuidanceChanges,
     settings: Sequence[str],
     evaluate: bool,
 ) -> OptionChanges:
@@ -106,7 +109,7 @@ def fork_changes(
 
     Raises: UserError.
     """
-    changes = cast(OptionChanges, limits(typed))  # its keys are a subset of those of OptionChanges
+    changes = cast(OptionChanges, {**limits(typed), **guidance})  # their keys are a subset of those of OptionChanges
     if typed.env is not None:
         changes["env"] = environment_kind(typed.env)
     if typed.prompt is not None:

@@ -99,7 +99,17 @@ class LimitChanges(TypedDict, total=False):
     command_timeout_s: float
 
 
-class OptionChanges(LimitChanges, total=False):
+class GuidanceChanges(TypedDict, total=False):
+    """The options about the expert; see `Options`."""
+
+    guidance: str | None
+    max_interventions: int | None
+    guidance_rule: CodeRule | None
+    guidance_settings: Mapping[str, Any]
+    guidance_api_base: str | None
+
+
+class OptionChanges(LimitChanges, GuidanceChanges, total=False):
     """Options that replace those of a record; see `Options`. An absent key changes nothing."""
 
     model: str
@@ -111,11 +121,6 @@ class OptionChanges(LimitChanges, total=False):
     prompt: str | None
     plan: Path | None
     plan_rule: CodeRule | None
-    guidance: str | None
-    max_interventions: int | None
-    guidance_rule: CodeRule | None
-    guidance_settings: Mapping[str, Any]
-    guidance_api_base: str | None
     api_base: str | None
     model_settings: Mapping[str, Any]
     prices: str | None

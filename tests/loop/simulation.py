@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent.loop.instructions import Ask, Run, Say, Stop
+from agent.loop.instructions import Ask, Consult, Run, Say, Stop
 from agent.loop.loop import Loop
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import ActionFormat
@@ -16,6 +16,8 @@ from trajectories.reading.tally import Tally
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
+    Answered,
+    Asked,
     BaseEvent,
     CallFailed,
     CallFinished,
@@ -23,10 +25,13 @@ from trajectories.record.events import (
     Limits,
     Message,
     Output,
+    Paused,
     Reply,
+    Resumed,
     ToolCall,
 )
 from trajectories.record.exits import Exit
+from trajectories.record.interventions import AnswerStatus
 from trajectories.record.usage import Costs, Usage
 
 OPENING = [Say("system", "be good", "system"), Say("user", "do it", "task")]
@@ -42,6 +47,11 @@ def calls(*commands: str) -> Reply:
             for i, command in enumerate(commands, 1)
         )
     )
+
+
+def asks(question: str, id: str = "q1") -> Reply:
+    """Return a reply with a call of ask."""
+    return Reply(tool_calls=(ToolCall(id=id, name="ask", arguments=json.dumps({"question": question})),))
 
 
 def output(text: str = "") -> Output:
@@ -60,6 +70,11 @@ class Simulation:
     usage: Usage = SOME_TOKENS
     costs: Costs = FREE
     finish_reason: str | None = None
+    questions: int = 0
+    """Number of questions that an expert answers."""
+    statuses: list[AnswerStatus] = field(default_factory=list)
+    """Statuses of the expert's answers, in order; the last try is never refused, and later answers are given."""
+    answer_s: float = 0.0
     call_s: float = 1.0
     action_s: float = 1.0
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -77,7 +92,8 @@ class Simulation:
     def new_loop(self) -> Loop:
         self.check = LimitCheck(self.limits)
         texts = PromptTexts(load(self.prompt))
-        return Loop(OPENING, self.check, self.action_format, texts.fence, texts)
+        fence = replace(texts.fence, asks=texts.ask_fence if self.questions else None)
+        return Loop(OPENING, self.check, self.action_format, fence, texts, self.questions)
 
     def run(self) -> Exit:
         """Follow the instructions of the loop until it stops; return its exit."""
@@ -99,6 +115,8 @@ class Simulation:
                     self._ask(instruction)
                 case Run():
                     self._run(instruction)
+                case Consult():
+                    self._consult(instruction)
                 case Stop():
                     return instruction.exit
 
@@ -141,6 +159,33 @@ class Simulation:
         self._feed(
             ActionFinished(action=run.action, step=run.step, tool_call_id=run.tool_call_id, duration_s=took, **result)
         )
+
+    def _consult(self, consult: Consult) -> None:
+        """Answer as the driver does: one answer at a time, until one is not refused."""
+        if not consult.recorded:
+            self._feed(
+                Asked(
+                    question=consult.question,
+                    action=consult.action,
+                    step=consult.step,
+                    text=consult.text,
+                    left=consult.left,
+                    tool_call_id=consult.tool_call_id,
+                )
+            )
+        status: AnswerStatus = "nobody"
+        if consult.left:
+            self._feed(Paused(why="guidance"))
+            self.now_s += self.answer_s
+            status = self.statuses.pop(0) if self.statuses else "given"
+            if status == "refused" and consult.try_ >= 3:
+                status = "replaced"
+        text = f"answer {consult.question}" if status == "given" else ""
+        self._feed(
+            Answered(question=consult.question, try_=consult.try_, by="file", status=status, text=text, rule="none")
+        )
+        if consult.left:
+            self._feed(Resumed())
 
     def _feed(self, event: BaseEvent) -> None:
         event = event.model_copy(update={"seq": len(self.events), "mono_s": self.now_s})

@@ -7,6 +7,14 @@ from typing import Annotated
 
 import typer
 
+from agent.cli.guidance_options import (
+    GuidanceApiBaseOption,
+    GuidanceOption,
+    GuidanceOptions,
+    GuidanceRuleOption,
+    GuidanceSettingOption,
+    MaxInterventionsOption,
+)
 from agent.cli.intervention_options import PlanOption, PlanRuleOption
 from agent.cli.options import (
     MODEL,
@@ -69,6 +77,11 @@ def fork(
     model_setting: ModelSettingOption = None,
     api_base: ApiBaseOption = None,
     prompt: Annotated[str | None, prompt_option(_PARENT)] = None,
+    guidance: GuidanceOption = None,
+    max_interventions: MaxInterventionsOption = None,
+    guidance_rule: GuidanceRuleOption = None,
+    guidance_setting: GuidanceSettingOption = None,
+    guidance_api_base: GuidanceApiBaseOption = None,
     prices: Annotated[str | None, prices_option(_PARENT)] = None,
     step_limit: Annotated[str | None, step_limit_option(_PARENT)] = None,
     time_limit: Annotated[str | None, time_limit_option(_PARENT)] = None,
@@ -113,6 +126,9 @@ def fork(
         workspace=workspace,
         plan=plan,
         plan_rule=plan_rule,
+        guidance=GuidanceOptions(
+            guidance, max_interventions, guidance_rule, guidance_setting, guidance_api_base
+        ).changes_of_fork(),
         settings=model_setting or (),
         evaluate=not no_evaluate,
     )

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli import completion
+from agent.cli.guidance_options import (
+    GuidanceApiBaseOption,
+    GuidanceOption,
+    GuidanceOptions,
+    GuidanceRuleOption,
+    GuidanceSettingOption,
+    MaxInterventionsOption,
+)
 from agent.cli.intervention_options import PlanOption, PlanRuleOption
 from agent.cli.options import (
     ENVIRONMENT,
@@ -73,6 +81,11 @@ def solve(
     prompt: Annotated[str | None, prompt_option("the task's")] = None,
     plan: PlanOption = None,
     plan_rule: PlanRuleOption = None,
+    guidance: GuidanceOption = None,
+    max_interventions: MaxInterventionsOption = None,
+    guidance_rule: GuidanceRuleOption = None,
+    guidance_setting: GuidanceSettingOption = None,
+    guidance_api_base: GuidanceApiBaseOption = None,
     prices: Annotated[str | None, prices_option("the installed litellm's table")] = None,
     step_limit: Annotated[str | None, step_limit_option("the task's, or 1000")] = None,
     time_limit: Annotated[str | None, time_limit_option("the task's, or 6h")] = None,
@@ -171,6 +184,9 @@ def solve(
         variants=variant or (),
         plan=plan,
         plan_rule=plan_rule,
+        guidance=GuidanceOptions(
+            guidance, max_interventions, guidance_rule, guidance_setting, guidance_api_base
+        ).changes(),
         settings=model_setting or (),
         checkpoint_every=checkpoint_every,
         keep=keep,
