@@ -43,7 +43,7 @@ class PromptTexts:
         *,
         instruction: str,
         plan: str | None,
-        guidance: Guidance | None,
+        guidance: Guidance | None = None,
         action_format: ActionFormat,
         workdir: str,
         user: str | None,
