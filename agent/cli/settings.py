@@ -101,15 +101,17 @@ def fork_changes(
     workspace: Path | None,
     plan: Path | None,
     plan_rule: str | None,
-    guidance: GuidanceChanges,
     settings: Sequence[str],
     evaluate: bool,
+    guidance: GuidanceChanges | None = None,
 ) -> OptionChanges:
     """Return the options of `agent fork` that replace those of the parent.
 
     Raises: UserError.
     """
-    changes = cast(OptionChanges, {**limits(typed), **guidance})  # their keys are a subset of those of OptionChanges
+    changes = cast(
+        OptionChanges, {**limits(typed), **(guidance or {})}
+    )  # their keys are a subset of those of OptionChanges
     if typed.env is not None:
         changes["env"] = environment_kind(typed.env)
     if typed.prompt is not None:
