@@ -68,7 +68,7 @@ def make_plan(order: Order, asker: Asker, rule: CodeRule, say: Callable[[str], N
     ) as calls:
         ask_for_plan(asker, prompt, request, calls, say)
         record = read_plan(directory)
-        _write_beside(record)
+        write_beside(record)
     return record
 
 
@@ -105,7 +105,9 @@ def write_output(record: PlanRecord, output: Path) -> None:
     write_file(output, (plan_text(record) or "").encode())
 
 
-def _write_beside(record: PlanRecord) -> None:
+def write_beside(record: PlanRecord) -> None:
     """Write the text of the plan beside its record. If that fails, the record still holds it."""
-    with suppress(CannotExport):
-        write_file(TrialFolder(record.path).plan, (plan_text(record) or "").encode())
+    text = plan_text(record)
+    if text is not None:
+        with suppress(CannotExport):
+            write_file(TrialFolder(record.path).plan, text.encode())

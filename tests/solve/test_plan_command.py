@@ -74,6 +74,11 @@ def test_a_plan_of_a_script_is_recorded_written_shown_and_not_listed_as_a_trial(
     assert agent(tmp_path, "show", "ledger", "--json").json == {**run.json, "path": shown_path(run)}
     assert agent(tmp_path, "show", str(folder), "--check").out == "consistent: 3 events, finished\n"
     assert agent(tmp_path, "trials", "--json").json == {"trials": []}
+    (folder / "plan.md").unlink()
+    assert agent(tmp_path, "show", "ledger", "--json").json["plan_file"] is None
+    assert agent(tmp_path, "show", "ledger", "--rebuild").out == shown.out
+    assert (folder / "plan.md").read_text() == f"{PLAN}\n"
+    assert agent(tmp_path, "show", "ledger", "--step", "1").status == 2
 
 
 def shown_path(run: CommandResult) -> str:

@@ -112,4 +112,5 @@ class GivenPlan:
         actual = {"author": record.author, "costs": record.costs, "model": model}
         for key, value in stated.items():
             if value != actual[key]:
-                yield f"the plan's {key} differs from that in {PLANS}/{name}"
+                verb = "are not those" if key == "costs" else "is not that"
+                yield f"the {key} of its plan {verb} in {PLANS}/{name}"

@@ -7,7 +7,8 @@ from rich.text import Text
 
 from trajectories.reading.plans.record import PlanCall, PlanRecord
 from trajectories.record.base import Json
-from trajectories.record.layout import TrialFolder
+from trajectories.record.events import Plan
+from trajectories.record.layout import PLANS, TrialFolder
 from trajectories.record.texts.text import printable
 from trajectories.record.usage import Costs, Usage
 from trajectories.views.tables import facts_table
@@ -38,7 +39,7 @@ def print_plan(console: Console, record: PlanRecord) -> None:
 def plan_json(record: PlanRecord) -> Json:
     """Return the record of a plan as `--json` prints it."""
     content = record.model_dump(mode="json", by_alias=True)
-    content["plan_file"] = str(TrialFolder(record.path).plan) if record.text is not None else None
+    content["plan_file"] = str(file) if (file := TrialFolder(record.path).plan).is_file() else None
     content["sha256"] = record.sha256
     return content
 
@@ -47,6 +48,18 @@ def plan_line(record: PlanRecord) -> str:
     """Return where the plan is, who wrote it, by which rule, and what it cost, in one line."""
     cost = "" if record.author == "person" else f", cost {costs_in_words(record.costs)}"
     return f"plan: {TrialFolder(record.path).plan} by {author_of(record)}, rule {record.rule}{cost}"
+
+
+def given_plan_line(plan: Plan) -> str:
+    """Return the plan of a trial in one line: its name, author, cost, rule, record and step, as far as recorded."""
+    author = plan.model.asked if plan.model is not None else {"person": "a person", None: ""}.get(plan.author, "a file")
+    parts = [f"plan {plan.name}"]
+    parts += [f"by {author}"] if author else []
+    parts += [f"rule {plan.rule}"] if plan.rule is not None else []
+    parts += [f"cost {costs_in_words(plan.costs)}"] if plan.costs is not None else []
+    parts += [f"record {PLANS}/{plan.record}"] if plan.record is not None else []
+    parts += [f"given after step {plan.step}"] if plan.step else []
+    return "   ".join(parts)
 
 
 def author_of(record: PlanRecord) -> str:

@@ -32,6 +32,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.texts.text import cut_middle, printable, quantity
+from trajectories.views.plan import given_plan_line
 from trajectories.views.verdict import print_verdict
 
 _RULE_WIDTH = 100
@@ -108,6 +109,8 @@ class TrialView:
             self._note(f"imported from {event.imported.file} ({event.imported.format}, layout {event.imported.layout})")
             for missing in event.imported.not_said:
                 self._note(f"not in the file: {missing}")
+        if event.plan is not None:
+            self._note(given_plan_line(event.plan))
         if event.parent is not None:
             self._note(f"forked from {event.parent.trial} at step {event.parent.step}", "yellow")
 

@@ -63,10 +63,13 @@ def show(
     if failed and not verdict:
         raise UserError("--failed selects tests of a verdict: use it with --verdict")
     if (plan := _plan_named(trial, runs_dir(runs))) is not None:
-        if rebuild or (named and not check):
-            raise UserError(
-                f"{named[0] if named else '--rebuild'} does not apply to the record of a plan; leave it out"
-            )
+        if named and not check:
+            raise UserError(f"{named[0]} does not apply to the record of a plan; leave it out")
+        if rebuild:
+            from agent.guidance.planning import write_beside
+            from trajectories.reading.plans.record import read_plan
+
+            write_beside(read_plan(plan))
         if check:
             _check(plan, as_json=json)
         else:
