@@ -6,7 +6,7 @@ Its limits count from the branch point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -23,6 +23,7 @@ from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening
 from agent.trial.workplace import Lease, Workplace, lease_for
+from environments.protocol import Kind
 from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps.events import until_step
@@ -138,6 +139,16 @@ def fork(
     if order.expert is not None:
         order.expert.check()
     return order, Fork(parent, step, standing, text, checkpoint_image(standing, order.spec.kind))
+
+
+def at_step(start: Fork, step: int, kind: Kind) -> Fork:
+    """Return the fork at another step of the same parent, checked; orders of its steps differ in nothing.
+
+    Raises: UserError, RecordError.
+    """
+    standing = branch_point(start.parent, step)
+    require_contents(state_at(start.parent, step))
+    return replace(start, step=step, standing=standing, checkpoint=checkpoint_image(standing, kind))
 
 
 def branch_point(parent: Path, step: int, *, elsewhere: bool = False) -> Standing:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.continuation.fork import fork
+from agent.continuation.fork import at_step, fork
 from agent.errors import UserError
 from agent.loop.worker import LoopWorker
 from agent.reports.prices import price_problem
@@ -123,13 +123,10 @@ def prepare(
         raise UserError(f"{parent.name} was made by {first.model.asked}; name the model of the children with --model")
     steps = parse_steps(at, current_summary(parent).steps, parent.name)
     changes = {**changes, "evaluate": True}
-    losses: dict[int, tuple[str, ...]] = {}
-    resolved = []
-    for step in steps:
-        order, start = fork(parent, step, **changes)
-        resolved.append((order, settings_of(start.first_event(order))))
-        losses[step] = expected_losses(start, order.spec.kind)
-    order, settings = resolved[0]
+    order, start = fork(parent, steps[0], **changes)
+    kind, settings = order.spec.kind, settings_of(start.first_event(order))
+    starts = [start, *(at_step(start, step, kind) for step in steps[1:])]
+    losses = {point.step: expected_losses(point, kind) for point in starts}
     if not order.evaluate:
         raise UserError(f"{parent.name}: {order.task.id} has no evaluation, so its children could not pass or fail")
     model = order.model.info

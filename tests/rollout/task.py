@@ -17,8 +17,9 @@ WORK = "[ -e data ] && touch done"
 """The rest of the work as a command: it succeeds from any state before the fatal step, and from none after it."""
 
 
-def make_task(folder: Path) -> Path:
-    """Write the directory of the task."""
+def make_task(folder: Path, image: str = "") -> Path:
+    """Write the directory of the task, in an image if one is named."""
+    in_image = f"image: {{reference: '{image}'}}\n" if image else ""
     directory = folder / "keep"
     (directory / "workspace").mkdir(parents=True)
     (directory / "tests").mkdir()
@@ -26,16 +27,17 @@ def make_task(folder: Path) -> Path:
     (directory / "instruction.md").write_text("Keep data, and make done.\n")
     (directory / "tests/test_it.py").write_text("def test(candidate):\n    assert candidate().stdout == b'given\\n'\n")
     (directory / "task.yaml").write_text(
-        "title: Keep\nkind: repair\nenvironments: [sandbox, local]\n"
+        f"title: Keep\nkind: repair\nenvironments: [{'docker' if image else 'sandbox, local'}]\n{in_image}"
         "evaluation: {cases: 1, program: [cat, '{workspace}/data', '{workspace}/done'], timeout: 60s}\n"
     )
     return directory
 
 
-def lost_trial(folder: Path, *options: str) -> CommandResult:
-    """Run the trial that loses the task at the step `FATAL`."""
-    turns = ("cat data", "ls -l", "rm data", "echo >data", ["touch done", SUBMIT])
-    task = make_task(folder)
+def lost_trial(folder: Path, *options: str, image: str = "") -> CommandResult:
+    """Run the trial that loses the task at the step `FATAL`. Its fourth step leaves a process running."""
+    leaves = "echo >data; (sleep 60 >/dev/null 2>&1 &)"
+    turns = ("cat data", "echo more >/tmp/more", "rm data", leaves, ["touch done", SUBMIT])
+    task = make_task(folder, image)
     return agent(folder, "solve", "--task", str(task), "--model", script(folder, *turns), *options, "--json")
 
 

@@ -217,6 +217,46 @@ def test_an_unknown_cost_of_a_call_makes_the_cost_a_lower_bound() -> None:
     assert "cost of all of them: at least $0.0" in out
 
 
+@pytest.mark.docker
+def test_a_step_counts_as_whole_if_a_checkpoint_holds_all_and_no_process_ran(
+    tmp_path: Path, workbench_image: str
+) -> None:
+    parent = lost_trial(tmp_path, "--checkpoint-every", "1", image=workbench_image)
+    assert parent.status == 0, parent.err
+    options = ("--at", "2-4", "--times", "1", "--model", worker(tmp_path), "--json")
+    result = agent(tmp_path, "rollout", str(parent.trial), *options)
+    assert result.status == 0, result.err
+    assert values(result.json) == {2: (1, 1), 3: (0, 1), 4: (0, 1)}
+    assert [value["not_restored"] for value in result.json["steps"]] == [
+        [],
+        [],
+        ["background processes of 4.1: 1"],
+    ]
+    drop = result.json["drop"]
+    assert (drop["after"], drop["by"], drop["comparisons"]) == (2, 3, 1), "step 4 is left out"
+    assert "the state after step 4 cannot be restored whole: background processes of 4.1: 1" in result.err
+
+
+def test_a_child_that_died_is_unfinished_and_named(work: Path, parent: str) -> None:
+    model = script(work, *[[WORK, SUBMIT]] * 9)
+    done = agent(work, "rollout", parent, "--at", "1", "--times", "2", "--model", model, "--json").json
+    lines = (work / done["children"][1]["trial"] / "events.jsonl").read_text().splitlines(keepends=True)
+    died = next(number for number, line in enumerate(lines) if '"type":"action_started"' in line)
+    (work / done["children"][1]["trial"] / "events.jsonl").write_text("".join(lines[: died + 1]))
+    report = agent(work, "rollout", parent, "--report", "--model", model)
+    assert f"not counted, unfinished (agent resume continues each): {done['children'][1]['trial']}" in report.out
+    assert agent(work, "resume", done["children"][1]["trial"]).status == 0
+    again = agent(work, "rollout", parent, "--report", "--model", model, "--json").json
+    assert values(again) == {1: (2, 2)}
+
+
+def test_a_parent_may_be_named_by_the_directory_in_which_the_command_runs(work: Path, parent: str) -> None:
+    agent(work, "rollout", parent, "--at", "1", "--times", "1", "--model", "nop")
+    report = agent(Path(parent), "rollout", ".", "--report", "--model", "nop", "--json")
+    assert report.status == 0, report.err
+    assert report.json["trial"] == parent
+
+
 def test_ctrl_c_closes_the_child_and_prints_the_report_so_far(work: Path, parent: str) -> None:
     slow = script(work, *["-"] * 2, *[{"commands": [WORK, SUBMIT], "reply_delay_s": 1.0}] * 3)
     process = subprocess.Popen(

@@ -112,7 +112,7 @@ def find_trial(name: str, runs: Path) -> Path:
     """
     path = Path(name)
     if TrialFolder(path).is_trial():
-        return path
+        return path if path.name not in ("", "..") else path.resolve()  # commands use its name and its batch
     if path.name in (EVENTS, PACKED) and path.is_file():
         path = path.parent
         if TrialFolder(path).is_trial():
