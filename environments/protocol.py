@@ -18,6 +18,8 @@ from trajectories.record.events import Ended, Lowered, Skipped
 
 DIGEST_S = 300.0
 """Seconds that `digests` takes at most if its caller does not say otherwise."""
+PROTECTED = PurePosixPath("/feedback")
+"""Directory for files that actions can read and not change, unless they run as root."""
 WORKSPACE = PurePosixPath("/workspace")
 """Directory of the workspace unless something else is named."""
 
@@ -138,6 +140,10 @@ class EnvironmentLost(EnvironmentFault):
     """The environment died or no longer answers; the trial cannot continue."""
 
 
+class EnvironmentPaused(EnvironmentFault):
+    """The environment is paused, so nothing can be done in it before `unpause`."""
+
+
 class SupervisorLost(EnvironmentLost):
     """The environment runs, but its supervisor no longer answers."""
 
@@ -196,10 +202,13 @@ class Environment(Protocol):
         Raises: EnvironmentLost, DiskFull.
         """
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         """Unpack a tar stream into `directory` (made if missing), owned by the task's user.
 
-        Raises: EnvironmentLost, DiskFull.
+        With `as_root` it is owned by root, with the modes of the archive; `directory` then lies below `PROTECTED`. This
+        works while the environment is paused, too.
+
+        Raises: EnvironmentLost, DiskFull; EnvironmentFault if there is no such place.
         """
 
     def get(self, path: str) -> Iterator[bytes]:
@@ -254,4 +263,25 @@ class Checkpointing(Protocol):
         """Keep the environment as an image of this name; return the image's reference.
 
         Raises: EnvironmentUnavailable, EnvironmentLost, DiskFull.
+        """
+
+
+@runtime_checkable
+class Pausable(Protocol):
+    """An environment whose processes can be stopped for a while.
+
+    While it is paused nothing runs in it, `export` and `put` as root work and end no process, `stop` works, and
+    everything else raises EnvironmentPaused.
+    """
+
+    def pause(self) -> None:
+        """Stop every process in the environment.
+
+        Raises: EnvironmentFault.
+        """
+
+    def unpause(self) -> None:
+        """Let the processes of a paused environment run again.
+
+        Raises: EnvironmentFault.
         """

@@ -28,6 +28,7 @@ from environments.protocol import (
     DiskFull,
     EnvironmentFault,
     EnvironmentLost,
+    EnvironmentPaused,
     EnvironmentSpec,
     EnvironmentUnavailable,
     Execution,
@@ -60,6 +61,7 @@ class Supervised(ABC):
         self._ready: Ready | None = None
         self._shell: PersistentShell | None = None
         self._stopped = False
+        self._paused = False
         self._lister = Lister()
 
     # --- what a kind implements ----------------------------------------------------------------------------
@@ -102,6 +104,20 @@ class Supervised(ABC):
 
         Raises: EnvironmentUnavailable.
         """
+
+    def _held(self) -> exporting.Archive:
+        """Read the workspace of a paused environment, and end nothing.
+
+        Raises: EnvironmentLost if its files are gone.
+        """
+        return self._rescue()
+
+    def _put_as_root(self, archive: BinaryIO, directory: str) -> None:
+        """Unpack files that root owns, also while the environment is paused.
+
+        Raises: EnvironmentFault.
+        """
+        raise EnvironmentFault(f"the {self.spec.kind} environment has no place for files of root")
 
     def _watched(self) -> Sequence[Path]:
         """Return host directories on the file systems that actions fill."""
@@ -159,7 +175,10 @@ class Supervised(ABC):
         )
         return self._judged(execution, channel)
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
+        if as_root:
+            self._put_as_root(archive, directory)
+            return
         channel, ready = self._open_channel(), self._ready
         assert ready is not None
         self.guard()
@@ -196,6 +215,8 @@ class Supervised(ABC):
 
     def export(self, to: Path) -> Export:
         try:
+            if self._paused:
+                return exporting.write(self._held(), to)
             return exporting.write(self._open_channel().get(self.workdir, whole=True), to)
         except DiskFull:
             raise
@@ -266,6 +287,8 @@ class Supervised(ABC):
     def _open_channel(self) -> Channel:
         if self._channel is None:
             raise EnvironmentLost("the environment was not started")
+        if self._paused:
+            raise EnvironmentPaused(f"the {self.spec.kind} environment is paused; unpause it first")
         return self._channel
 
     def guard(self) -> None:

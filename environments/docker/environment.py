@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import logging
 import posixpath
-import re
 import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from environments import limits
 from environments.archives import exporting
-from environments.docker import container_state, control_group, daemon, images, rescue, watch
+from environments.docker import container_state, control_group, daemon, images, pausing, rescue, watch
 from environments.leftovers import owner
 from environments.link import AttachLink, Closing
 from environments.promises import SHARED_USER, Promise, supervised
@@ -56,27 +54,6 @@ OOM_S = 0.5
 """Seconds that an `oom` event may come after the action that it belongs to."""
 
 _log = logging.getLogger(__name__)
-
-
-_NO_PROGRAM = re.compile(
-    r"executable file not found|no such file or directory|exec format error|permission denied", re.I
-)
-"""Errors of a runtime that cannot start the first program of a container: the image lacks it, or has another one."""
-
-
-@contextmanager
-def _reported_of_image(doing: str) -> Iterator[None]:
-    """Turn the SDK's errors into ours, and tell a fault of the image apart.
-
-    Raises: ImageUnusable, EnvironmentUnavailable, DiskFull.
-    """
-    try:
-        with daemon.reported(doing):
-            yield
-    except EnvironmentUnavailable as error:
-        if "bash" in str(error).removeprefix(doing) and _NO_PROGRAM.search(str(error)):
-            raise ImageUnusable(f"{error}; add bash to the image, or choose another image") from error
-        raise
 
 
 class DockerEnvironment(Supervised):
@@ -147,7 +124,7 @@ class DockerEnvironment(Supervised):
         self._link = AttachLink(getattr(streams, "_sock", streams), streams)
         self._heard = watch.watch(api, self._container, self._link.wake)
         channel.send_text(self._link, text)
-        with _reported_of_image(f"starting a container of {image.reference} (it needs bash)"):
+        with images.reported_of_image(f"starting a container of {image.reference} (it needs bash)"):
             api.start(self._container)
 
     def _create(self, api: APIClient, image: images.Image, command: list[str]) -> str:
@@ -243,6 +220,23 @@ class DockerEnvironment(Supervised):
         with daemon.reported(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
             api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
         return f"{CHECKPOINT}:{name.lower()}"
+
+    def pause(self) -> None:
+        self._open_channel()
+        pausing.pause(*self._running(), self._heard)
+        self._paused = True
+
+    def unpause(self) -> None:
+        pausing.unpause(*self._running())
+        self._paused = False
+
+    def _put_as_root(self, archive: BinaryIO, directory: str) -> None:
+        pausing.put(*self._running(), archive, directory)
+
+    def _running(self) -> tuple[APIClient, str]:
+        if self._api is None or self._container is None:
+            raise EnvironmentLost("the environment was not started")
+        return self._api, self._container
 
     def _judged(self, execution: Execution, channel: Channel) -> Execution:
         """Use the daemon's `oom` event if the supervisor cannot see the kernel's count of processes killed for memory.

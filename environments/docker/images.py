@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,27 @@ if TYPE_CHECKING:
 
 BUILD_S = 3600
 BUILT = "retrace-build"
+
+
+_NO_PROGRAM = re.compile(
+    r"executable file not found|no such file or directory|exec format error|permission denied", re.I
+)
+"""Errors of a runtime that cannot start the first program of a container: the image lacks it, or has another one."""
+
+
+@contextmanager
+def reported_of_image(doing: str) -> Iterator[None]:
+    """Turn the SDK's errors into ours, and tell a fault of the image apart.
+
+    Raises: ImageUnusable, EnvironmentUnavailable, DiskFull.
+    """
+    try:
+        with daemon.reported(doing):
+            yield
+    except EnvironmentUnavailable as error:
+        if "bash" in str(error).removeprefix(doing) and _NO_PROGRAM.search(str(error)):
+            raise ImageUnusable(f"{error}; add bash to the image, or choose another image") from error
+        raise
 
 
 def make_available(api: APIClient, spec: EnvironmentSpec, reporter: Reporter) -> Image:

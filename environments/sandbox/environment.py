@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
+from environments.archives import exporting
+from environments.archives.protected import members
 from environments.child import ChildEnvironment
+from environments.leftovers.owner import Owner
 from environments.promises import SHARED_USER, Promise, supervised
-from environments.protocol import EnvironmentSpec, EnvironmentUnavailable, Started
+from environments.protocol import PROTECTED, EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Started
 from environments.sandbox import seccomp
 from environments.sandbox.bubblewrap import (
     NOBODY,
@@ -22,9 +28,11 @@ from environments.sandbox.bubblewrap import (
     system,
     version,
 )
+from environments.sandbox.processes import continue_all, stop_all
 from environments.supervised import command_environment
 from environments.wire.channel import Channel, Ready
 from environments.wire.terminal import Pty
+from trajectories.processes import start_time
 
 _OUT_OF_REACH = "/run/retrace"
 """A directory that only the supervisor can enter, and nobody can change: its file system is read-only."""
@@ -40,7 +48,8 @@ class SandboxEnvironment(ChildEnvironment):
     def __init__(self, spec: EnvironmentSpec) -> None:
         super().__init__(spec)
         self._directory: Path | None = None
-        """The environment's own host directory: /tmp, home, and the workspace unless the spec names one."""
+        """The environment's own host directory: /tmp, home, /feedback, and the workspace unless the spec names one."""
+        self._stopped_pids: frozenset[int] = frozenset()
 
     def check(self) -> None:
         workspace = self.spec.workspace
@@ -66,6 +75,7 @@ class SandboxEnvironment(ChildEnvironment):
         if user is not None:
             for path in (directory, *directory.rglob("*")):
                 os.chown(path, user, user)
+        (directory / "feedback").mkdir(mode=0o755)
         settings = self._settings() | {
             "run": RUN,
             "drop": "caps",
@@ -83,6 +93,45 @@ class SandboxEnvironment(ChildEnvironment):
             return self._launch(channel, command, text, env, (call_filter,))
         finally:
             os.close(call_filter)
+
+    def pause(self) -> None:
+        self._open_channel()
+        self._stopped_pids = stop_all(self._running())
+        self._paused = True
+
+    def unpause(self) -> None:
+        continue_all(self._running(), self._stopped_pids)
+        self._paused = False
+
+    def _running(self) -> Owner:
+        if self._first is None or self._directory is None:
+            raise EnvironmentLost("the sandbox was not started, or ended at once")
+        return self._first
+
+    def _held(self) -> exporting.Archive:
+        return exporting.of_directory(self._workspace)
+
+    def _put_as_root(self, archive: BinaryIO, directory: str) -> None:
+        """Write files where actions see them through a read-only mount, whoever owns them."""
+        self._running()
+        assert self._directory is not None
+        try:
+            for entry in members(archive, directory):
+                path = self._directory / entry.path
+                if entry.content is None:
+                    path.mkdir(exist_ok=True)
+                else:
+                    path.unlink(missing_ok=True)
+                    path.write_bytes(entry.content)
+                path.chmod(entry.mode)
+        except OSError as error:
+            raise exporting.full(error) or EnvironmentLost(f"{directory} cannot be written: {error}") from error
+
+    def _end(self) -> None:
+        if self._paused and self._first is not None and start_time(self._first.pid) == self._first.start:
+            with suppress(ProcessLookupError):
+                os.kill(self._first.pid, signal.SIGKILL)  # it cannot see the end of its input
+        super()._end()
 
     @property
     def _workspace(self) -> Path:
@@ -110,7 +159,7 @@ class SandboxEnvironment(ChildEnvironment):
         for name in ("passwd", "group") if spec.network else ("passwd", "group", "hosts"):
             command += ["--ro-bind", str(directory / "etc" / name), f"/etc/{name}"]
         command += ["--bind", str(directory / "tmp"), "/tmp", "--bind", str(directory / "home"), f"/home/{self._name}"]
-        command += ["--symlink", "/tmp", "/var/tmp"]
+        command += ["--symlink", "/tmp", "/var/tmp", "--ro-bind", str(directory / "feedback"), str(PROTECTED)]
         command += ["--dir", "/run", *(["--perms", "0000"] if self._hides() else []), "--dir", _OUT_OF_REACH]
         if "--size" in options():
             command += ["--size", str(2 * spec.output_bytes + (64 << 20))]

@@ -142,11 +142,11 @@ class Puts(Claims):
 
     def changed(self, member: tarfile.TarInfo) -> None: ...
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         members = read(archive)
         for member, _ in members:
             self.changed(member)
-        super().put(io.BytesIO(tarred(members)), directory)
+        super().put(io.BytesIO(tarred(members)), directory, as_root=as_root)
 
 
 class PutsWithoutModes(Puts):
@@ -159,25 +159,25 @@ class PutsForeignFiles(Claims):
 
     needs_root = True
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
-        super().put(archive, directory)
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
+        super().put(archive, directory, as_root=as_root)
         self.inner.execute(f"chown -R 12345:54321 '{directory}'", deadline_s=5, as_root=True)
 
 
 class PutsOnlyUstar(Claims):
     """It knows one format and misreads all others."""
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         members = [(member, body) for member, body in read(archive) if len(member.name) <= 256]
-        super().put(io.BytesIO(tarred(members)), directory)
+        super().put(io.BytesIO(tarred(members)), directory, as_root=as_root)
 
 
 class PutsWhatItCan(Claims):
     """Errors are ignored."""
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         try:
-            super().put(archive, directory)
+            super().put(archive, directory, as_root=as_root)
         except EnvironmentFault:
             pass
 

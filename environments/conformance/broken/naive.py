@@ -84,7 +84,7 @@ class Naive:
             stderr_counted=len(err),
         )
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         with tarfile.open(fileobj=archive, mode="r|") as stream:
             stream.extractall(os.path.join(self.workdir, directory), filter="fully_trusted")
 

@@ -20,13 +20,13 @@ CHUNK_BYTES = 4 << 20
 class MisreadsFullChunks(Claims):
     """A chunk that the end of a file fills is taken for the end of the archive."""
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         raw = b"".join(iter(lambda: archive.read(1 << 20), b""))
         members = read(io.BytesIO(raw))
         size = sum(512 + -(-len(body) // 512) * 512 for _, body in members)
         if members and size % CHUNK_BYTES > CHUNK_BYTES - 1024 - 1:
             raise EnvironmentLost("the supervisor did not answer in time")
-        super().put(io.BytesIO(raw), directory)
+        super().put(io.BytesIO(raw), directory, as_root=as_root)
 
 
 class CutsAtChunks(Claims):

@@ -62,8 +62,8 @@ class Claims:
         """Return the outcome that is reported for an action."""
         return execution
 
-    def put(self, archive: BinaryIO, directory: str) -> None:
-        self.inner.put(archive, directory)
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
+        self.inner.put(archive, directory, as_root=as_root)
 
     def get(self, path: str) -> Iterator[bytes]:
         return self.inner.get(path)
