@@ -31,3 +31,51 @@ PlanRuleOption = Annotated[
         rich_help_panel=INTERVENTIONS,
     ),
 ]
+
+SelfCorrectOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="TURNS",
+        help="Run a chain of so many turns, 2 or more: each is told the result of the one before and continues in its "
+        "environment [one trial without feedback].",
+        rich_help_panel=INTERVENTIONS,
+    ),
+]
+
+FeedbackOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="Feedback between turns: output (of the tests), failing (tests with their messages), scores, or paths (of "
+        "logs) [the task's].",
+        rich_help_panel=INTERVENTIONS,
+    ),
+]
+
+ConversationOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="Conversation of a later turn: fresh (a new one) or same (that of the turn before) [fresh].",
+        rich_help_panel=INTERVENTIONS,
+    ),
+]
+
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--self-correct-until",
+        metavar="END",
+        help="End of the chain: fixed (after all turns) or passed (also after a turn that passes) [fixed].",
+        rich_help_panel=INTERVENTIONS,
+    ),
+]
+
+RevealTestsOption = Annotated[
+    bool,
+    typer.Option(
+        "--reveal-tests",
+        help="Allow feedback that gives hidden tests away; such trials are left out of the benchmark's own tables.",
+        rich_help_panel=INTERVENTIONS,
+    ),
+]

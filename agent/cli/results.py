@@ -35,13 +35,14 @@ def print_results(
     from trajectories.views.verdict import print_verdict
 
     console = stdout()
-    for outcome, summary in results:
+    for number, (outcome, summary) in enumerate(results, start=1):
         summary_table(summary).print(console)
         if outcome.verdict is not None:
             folder = TrialFolder(outcome.directory)
             print_verdict(console, outcome.verdict, logs=folder.evaluation, trial=outcome.directory)
-        if not quiet:
-            _print_next(outcome)
+        goes_on = number < len(results) and results[number][1].entry.turn not in (None, 1)
+        if not quiet and not goes_on:
+            _print_next(outcome, in_chain=summary.entry.turn is not None)
 
 
 def print_next(verb: str, name: str, options: Mapping[str, object] | None = None, effect: str = "") -> None:
@@ -57,9 +58,10 @@ def print_next(verb: str, name: str, options: Mapping[str, object] | None = None
     typer.echo(printable(f"next: agent {shlex.join(words)}{f'   # {effect}' if effect else ''}"), err=True)
 
 
-def _print_next(outcome: Outcome) -> None:
+def _print_next(outcome: Outcome, *, in_chain: bool) -> None:
     directory = str(outcome.directory)
-    if outcome.interrupted or outcome.exit.reason in ("infrastructure", "user"):
+    chain_stopped = in_chain and (outcome.evaluator_failed or outcome.chain_stopped)
+    if outcome.interrupted or chain_stopped or outcome.exit.reason in ("infrastructure", "user"):
         print_next("resume", directory)
     elif outcome.evaluator_failed:
         print_next("evaluate", directory, effect=EVALUATES_AGAIN)

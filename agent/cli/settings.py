@@ -13,12 +13,13 @@ from agent.trial.options import GuidanceChanges, LimitChanges, OptionChanges, Op
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 from trajectories.reading.runs import batch_folder
-from trajectories.record.interventions import CodeRule
+from trajectories.record.interventions import CodeRule, Conversation, FeedbackForm, Until
 from trajectories.record.layout import PLANS
 
 _LONGEST_LABEL = 100
 """Largest number of characters of a label."""
 Number = TypeVar("Number", int, float)
+Word = TypeVar("Word", bound=str)
 
 
 def parse_options(
@@ -39,6 +40,11 @@ def parse_options(
     runs: Path | None,
     batch: str | None,
     label: str | None,
+    self_correct: int | None,
+    feedback: str | None,
+    conversation: str | None,
+    until: str | None,
+    reveal_tests: bool,
 ) -> Options:
     """Return the options of `agent solve`; those in `typed` that are not set come from the user's defaults.
 
@@ -69,6 +75,11 @@ def parse_options(
         runs=runs_dir(runs),
         batch=_batch(runs_dir(runs), batch),
         label=_label(label),
+        self_correct=self_correct,
+        feedback=choice(feedback, "--feedback", get_args(FeedbackForm)),
+        conversation=choice(conversation, "--conversation", get_args(Conversation)),
+        until=choice(until, "--self-correct-until", get_args(Until)),
+        reveal_tests=reveal_tests,
         **guidance,
         **limits(chosen),
     )
@@ -157,12 +168,20 @@ def code_rule(typed: str | None, option: str) -> CodeRule | None:
 
     Raises: UserError if there is no such rule.
     """
-    for rule in get_args(CodeRule):
-        if typed == rule:
-            return cast(CodeRule, rule)
-    if typed is not None:
-        raise UserError(f"{option} {typed!r} is not one of {', '.join(get_args(CodeRule))}")
-    return None
+    return choice(typed, option, get_args(CodeRule))
+
+
+def choice(typed: str | None, option: str, values: tuple[Word, ...]) -> Word | None:
+    """Return the value of an option that is one of these words; None if it is not set.
+
+    Raises: UserError if it is none of them.
+    """
+    if typed is None:
+        return None
+    for value in values:
+        if typed == value:
+            return value
+    raise UserError(f"{option} {typed!r} is not one of {', '.join(values)}")
 
 
 def _batch(runs: Path, typed: str | None) -> str:

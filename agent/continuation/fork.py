@@ -6,6 +6,7 @@ Its limits count from the branch point.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
@@ -18,16 +19,17 @@ from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
 from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
+from agent.trial.restoring.feedback import copy_feedback, put_feedback
 from agent.trial.restoring.losses import lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
-from agent.trial.start import Opening
+from agent.trial.start import Opening, Turn
 from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.protocol import Kind
 from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps.events import until_step
-from trajectories.record.events import BaseEvent, CallFinished, Parent, TextRef, TrialStarted, Warned
+from trajectories.record.events import BaseEvent, CallFinished, Feedback, Parent, TextRef, TrialStarted, Warned
 from trajectories.record.identity import sha256_of
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import require_contents
@@ -79,19 +81,33 @@ class Fork:
         lost = self.restore_parent(place)
         for line in lost:
             place.recorder.append(Warned(kind="not_restored", text=line))
+        self.record_feedback(place, ())
         return lost
 
     def restore_parent(self, place: Workplace) -> tuple[str, ...]:
-        """Bring the workspace to the parent's state after the step, and return one line for each thing that is lost.
+        """Bring the workspace and feedback to the parent's state after the step; return a line for each thing lost.
 
         Raises: EnvironmentFault, RecordError.
         """
-        elsewhere = moved(self.standing, place.started)
+        elsewhere = put_feedback(place.environment, self.parent, self.standing.feedback)
+        elsewhere += moved(self.standing, place.started)
         if self.runs_all:
             rerun(self.standing, place)
             return tuple(elsewhere)
         restored = restore(place.environment, state_at(self.parent, self.step))
         return (*lost_live_state(self.standing), *self.checkpoint.lost, *elsewhere, *restored)
+
+    def lost_live_state(self) -> list[str]:
+        """List the processes and the shell's state of the parent that a fork does not have."""
+        return lost_live_state(self.standing)
+
+    def record_feedback(self, place: Workplace, recorded: Sequence[Feedback]) -> None:
+        """Copy the parent's feedback, except what the record holds already.
+
+        Raises: RecordError, RecordFull.
+        """
+        turns = {event.turn for event in recorded}
+        copy_feedback(place.recorder, self.parent, [each for each in self.standing.feedback if each.turn not in turns])
 
     def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
         """See `Start`; the child has no history of its own."""
@@ -99,8 +115,11 @@ class Fork:
 
     def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
         """See `Start`; the parent's conversation, then the child's own messages."""
-        inherited = inheritance(self.standing, place.order, place.started)
-        return Opening(inherited=inherited, messages=tuple(self.own_messages(place, lost)))
+        return Opening(inherited=self.inherited(place), messages=tuple(self.own_messages(place, lost)))
+
+    def inherited(self, place: Workplace) -> tuple[Turn, ...]:
+        """Return the parent's conversation."""
+        return inheritance(self.standing, place.order, place.started)
 
     def own_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
         """Return the child's own messages: the notice of what is otherwise, the plan and the hint."""

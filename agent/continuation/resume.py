@@ -15,16 +15,19 @@ from typing import Unpack
 
 from agent.continuation.finish import finish
 from agent.continuation.fork import Fork, branch_point
-from agent.continuation.inheritance import inheritance, own_opening
+from agent.continuation.inheritance import own_opening
 from agent.continuation.recorded_order import kept_text, order_of, unchanged
+from agent.continuation.turn import LaterTurn, later_turn, losses_of_earlier_turns
 from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.loop.worker import LoopWorker
 from agent.reports.prices import other_prices
+from agent.trial.keeping import Keeping
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
+from agent.trial.restoring.feedback import put_feedback
 from agent.trial.restoring.losses import lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
@@ -38,6 +41,7 @@ from trajectories.reading.family import directory_of_parent
 from trajectories.reading.reader import first_event
 from trajectories.reading.summary import Summary, summarize
 from trajectories.record.events import BaseEvent, Event, InheritedReply, Message, Paused, Resumed, TrialStarted, Warned
+from trajectories.record.layout import name_of_turn
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import require_contents
 from trajectories.writing.recorder import Observer
@@ -52,8 +56,10 @@ class Resume:
     checkpoint: CheckpointImage
     hint: str | None = None
     """Hint of a fork that died before its first call, and may not have said it."""
-    unfinished: Fork | None = None
-    """The fork itself if it died before it had inherited everything: its parent is needed once more."""
+    unfinished: Fork | LaterTurn | None = None
+    """The fork or the turn itself if it died before it had inherited everything: what it follows is needed again."""
+    earlier_losses: tuple[str, ...] = ()
+    """Processes of earlier turns that ended with the environment that the trial was given."""
     history: tuple[BaseEvent, ...] = ()
     """Everything that the trial has taken in, the pause included."""
 
@@ -90,13 +96,15 @@ class Resume:
         if order.model.info.free is None and (line := other_prices(order.prices, self.standing.start.prices)):
             place.recorder.append(Warned(kind="other_prices", text=line))
         if self.unfinished is not None and self.snapshot is None:
-            return self.unfinished.restore_parent(place)
-        lost = [*lost_live_state(self.standing), *self.checkpoint.lost, *moved(self.standing, place.started)]
-        if self.unfinished is not None:
-            lost += lost_live_state(self.unfinished.standing)
+            lost = self.unfinished.restore_parent(place)
+            self.unfinished.record_feedback(place, self.standing.feedback)
+            return lost
+        lines = [*lost_live_state(self.standing), *self.checkpoint.lost, *moved(self.standing, place.started)]
+        lines += self.earlier_losses if self.unfinished is None else self.unfinished.lost_live_state()
+        lines += put_feedback(environment, self.directory, self.standing.feedback)
         if self.snapshot is not None:
-            lost += restore(environment, state_at(self.directory, self.snapshot))
-        return tuple(lost)
+            lines += restore(environment, state_at(self.directory, self.snapshot))
+        return tuple(lines)
 
     def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
         """See `Start`; commands that finished after the last snapshot are run again."""
@@ -108,23 +116,24 @@ class Resume:
     def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
         """See `Start`; the part of the first opening that was not said, and a notice of the losses."""
         is_elsewhere = self.unfinished is None and bool(moved(self.standing, place.started))
+        turn_lost_something = self.unfinished is None and bool(self.earlier_losses)
         notice = Say("user", place.order.texts.resumed(lost), "notice")
         return Opening(
             inherited=self._still_to_inherit(place),
             messages=tuple(self._first_messages(place, lost)),
             lost_call=self.standing.call,
-            notice=notice if self.steps or is_elsewhere else None,
+            notice=notice if self.steps or is_elsewhere or turn_lost_something else None,
         )
 
     def _first_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
         """Return the messages before the first call, also those that the history holds."""
         order, started = place.order, place.started
-        if self.standing.start.parent is None:
-            return order.opening(started)
-        if self.standing.called:
-            return []
         if self.unfinished is not None:
             return self.unfinished.own_messages(place, lost)
+        if self.standing.start.parent is None and not self.standing.feedback:
+            return order.opening(started)
+        if self.standing.called or self.standing.start.parent is None:
+            return []
         own = own_opening(order, started, self.hint)
         recorded = [Say(message.role, message.content, message.why) for message in self.standing.own_messages]
         return recorded + [say for say in own if say.why not in {message.why for message in recorded}]
@@ -134,7 +143,7 @@ class Resume:
         if self.unfinished is None:
             return ()
         inherited = sum(isinstance(event, Message | InheritedReply) for event in self.standing.taken_in)
-        return inheritance(self.unfinished.standing, place.order, place.started)[inherited:]
+        return self.unfinished.inherited(place)[inherited:]
 
 
 @dataclass(frozen=True)
@@ -152,8 +161,10 @@ class Resumption:
         """Summary of the trial, as it is now."""
         return self.record.summary or summarize(self.record.folder.path, self.events)
 
-    def run(self, observer: Observer | None = None) -> Outcome | None:
+    def run(self, observer: Observer | None = None, keeping: Keeping | None = None) -> Outcome | None:
         """Continue the trial to its end; return None if nothing was left to do.
+
+        `keeping` takes its environment for a turn after it.
 
         Raises: RecordError.
         """
@@ -166,7 +177,7 @@ class Resumption:
                     return finish(self.order, recorder, standing)
                 paused = recorder.append(Paused(why="down"))
                 start = replace(self.start, history=(*standing.taken_in, paused))
-                return run_trial(self.order, start, worker, recorder)
+                return run_trial(self.order, start, worker, recorder, keeping)
         finally:
             worker.close()
 
@@ -179,22 +190,30 @@ def resuming(directory: Path, **changes: Unpack[OptionChanges]) -> Iterator[Resu
     """
     with locked_record(directory) as record:
         with interruptible():
-            resumption = _resolve(record, changes)
+            resumption = resolve_resumption(record, **changes)
         yield resumption
 
 
-def _resolve(record: LockedRecord, changes: OptionChanges) -> Resumption:
+def resolve_resumption(record: LockedRecord, **changes: Unpack[OptionChanges]) -> Resumption:
+    """Resolve everything that a locked trial needs to continue.
+
+    Raises: UserError, RecordError.
+    """
     directory = record.folder.path
     first_event(directory)
     events = record.read()
     standing = standing_of(events)
     nothing_to_do = Resumption(record, events, Resume(directory, standing, CheckpointImage()), None)
     if standing.finished and standing.evaluated is not None and standing.evaluated.verdict is not None:
-        return nothing_to_do
+        failed = standing.evaluated.verdict.status == "error"
+        if not (failed and standing.start.chain is not None):  # a chain needs a score to go on
+            return nothing_to_do
     if standing.snapshot is not None and not standing.finished:
         require_contents(state_at(directory, standing.snapshot))
+    unfinished: Fork | LaterTurn | None
     hint, unfinished = _unfinished_fork(directory, standing)
-    kept = standing.snapshot is not None or (unfinished is not None and not unfinished.runs_all)
+    later = (standing.start.turn or 1) > 1
+    kept = standing.snapshot is not None or later or (unfinished is not None and not unfinished.runs_all)
     order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
     if order.expert is not None and not standing.finished:
         order.expert.check()
@@ -206,12 +225,23 @@ def _resolve(record: LockedRecord, changes: OptionChanges) -> Resumption:
             f"{directory.name} died before its model was given the plan {standing.start.plan.name}, and its record "
             f"lacks the plan (a plan that holds a secret is not kept); begin again with {again}"
         )
+    if later and not standing.finished and not _opened(standing):
+        assert standing.start.chain is not None
+        name = name_of_turn(standing.start.chain.first, (standing.start.turn or 1) - 1)
+        unfinished = later_turn(order, directory.parent / name, Keeping())
     checkpoint = CheckpointImage()
     if not standing.finished and not (unfinished is not None and unfinished.runs_all and standing.snapshot is None):
         checkpoint = checkpoint_image(unfinished.standing if unfinished else standing, order.spec.kind)
-    if unfinished is not None:
+    if isinstance(unfinished, Fork):
         unfinished = replace(unfinished, checkpoint=checkpoint)
-    return Resumption(record, events, Resume(directory, standing, checkpoint, hint, unfinished), order)
+    losses = losses_of_earlier_turns(directory, standing)
+    return Resumption(record, events, Resume(directory, standing, checkpoint, hint, unfinished, losses), order)
+
+
+def _opened(standing: Standing) -> bool:
+    """Report if a turn holds its whole opening and its first snapshot; the feedback is the opening's last message."""
+    told = any(message.why == "feedback" for message in standing.own_messages)
+    return standing.called or (told and standing.snapshot is not None)
 
 
 def _unfinished_fork(directory: Path, standing: Standing) -> tuple[str | None, Fork | None]:

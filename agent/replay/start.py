@@ -14,13 +14,14 @@ from agent.replay.place import directory_for, notes_on_place, recorded_shell, st
 from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
+from agent.trial.restoring.feedback import put_feedback
 from agent.trial.restoring.restore import restore
 from environments.archives.open import open_archive
 from environments.leftovers.owner import this_process
 from environments.protocol import Environment, Kind, Started
 from trajectories.reading.lines import complete_lines, kind_of
 from trajectories.reading.reader import events_file, read_events
-from trajectories.record.events import CallFinished, TrialStarted
+from trajectories.record.events import CallFinished, Feedback, TrialStarted
 from trajectories.workspace.states import NoSnapshots, state_at
 
 
@@ -42,6 +43,8 @@ class ReplayStart:
     """True if the recorder had both streams apart, whatever order its file has them in."""
     own_state: bool = False
     """True if the user named the initial state, so that the record's is not restored."""
+    feedback: tuple[Feedback, ...] = ()
+    """Feedback of earlier turns that the environment began with."""
 
     def environment(self) -> Environment:
         """Return the environment, not yet started."""
@@ -63,6 +66,7 @@ class ReplayStart:
                 lost += restore(environment, state_at(self.trial, 0))
             except NoSnapshots:
                 pass
+        lost += put_feedback(environment, self.trial, self.feedback)
         return started, lost
 
     def release(self, environment: Environment) -> None:
@@ -84,7 +88,11 @@ def replay_start(
 
     Raises: UserError.
     """
-    if not sum(isinstance(event, CallFinished) for event in read_events(trial)):  # this reads all of it, once
+    replies, feedback = 0, []
+    for event in read_events(trial):  # this reads all of it, once
+        replies += isinstance(event, CallFinished)
+        feedback += [event] if isinstance(event, Feedback) else []
+    if not replies:
         raise UserError(f"{trial.name}: there is nothing to replay, because its model never answered")
     changes: OptionChanges = {
         "model": f"replay:{trial.resolve()}",
@@ -100,7 +108,7 @@ def replay_start(
     if env is not None:
         changes["env"] = env
     if image is None and workspace is None:
-        return _as_recorded(trial, first, changes)
+        return replace(_as_recorded(trial, first, changes), feedback=tuple(feedback))
     if image is not None and env in ("local", "sandbox"):
         raise UserError(f"--image does not apply to {env}; leave it out, or choose --env docker")
     archive = scratch = None
@@ -137,6 +145,7 @@ def replay_start(
         shell=recorded_shell(first),
         separate=streams_apart(first),
         own_state=True,
+        feedback=tuple(feedback),
     )
 
 

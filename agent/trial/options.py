@@ -9,7 +9,11 @@ from typing import Any, TypedDict, Unpack
 
 from agent.models.redaction import without_secrets
 from environments.protocol import Kind, Shell
-from trajectories.record.interventions import CodeRule
+from trajectories.record.interventions import CodeRule, Conversation, FeedbackForm, Until
+
+_OF_CHAINS = ("self_correct", "feedback", "conversation", "until", "reveal_tests")
+_RECORDED_ELSEWHERE = ("runs", "batch", "label", "keep", "plan", "plan_rule", *_OF_CHAINS)
+"""Options that are not among the recorded ones: they are elsewhere in the record, or do not matter later."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +60,22 @@ class Options:
     """Folder below `runs` into which the trial is written."""
     label: str | None = None
     """Name for the trial, to find it again; never part of its identity."""
+    self_correct: int | None = None
+    """Number of turns of a chain."""
+    feedback: FeedbackForm | None = None
+    conversation: Conversation | None = None
+    until: Until | None = None
+    reveal_tests: bool = False
 
     def recorded(self) -> dict[str, Any]:
         """Return the options that are set, as JSON with absolute paths.
 
-        The plan and the contents of the prompt are kept in files of the trial.
+        The plan and the contents of the prompt are kept in files of the trial, and the chain in its first event.
         """
         options = {
             key: value
             for key, value in asdict(self).items()
-            if value not in (None, {}, ()) and key not in ("runs", "batch", "label", "keep", "plan", "plan_rule")
+            if value not in (None, {}, ()) and key not in _RECORDED_ELSEWHERE
         }
         if self.workspace is not None:
             options["workspace"] = str(self.workspace.resolve())

@@ -19,7 +19,7 @@ from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Environment, EnvironmentSpec, Started
 from environments.reporting import Reporter
 from scoring.pricing.tables import PriceTable
-from trajectories.record.events import Limits, Plan, TaskRef, TextRef, TrialStarted
+from trajectories.record.events import Chain, Limits, Plan, TaskRef, TextRef, TrialStarted
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ class Order:
     """The prompt's file, kept with the trial: a resumed trial uses the same templates."""
     budget_usd: float | None = None
     """What is left of a budget that the trial shares with others. Neither recorded nor told to the model."""
+    chain: Chain | None = None
+    """Chain of turns that the trial begins; `first` is filled in with the trial's name."""
+    tests_revealed: bool = False
 
     def trial_started(self) -> TrialStarted:
         """Return event 0, without the trial's name, attempt and identity."""
@@ -74,6 +77,9 @@ class Order:
             prices=self.prices.ref(model.ref.name) if model.free is None else None,
             options=self.options.recorded(),
             label=self.options.label,
+            turn=None if self.chain is None else 1,
+            chain=self.chain,
+            tests_revealed=self.tests_revealed,
         )
 
     @property

@@ -23,3 +23,10 @@ class Outcome:
     evaluator_failed: bool = False
     """True if the trial should have a score and has none."""
     verdict: Verdict | None = None
+    chain_stopped: bool = False
+    """True if this is a turn, and the next one should have begun and could not."""
+
+    @property
+    def came_to_its_end(self) -> bool:
+        """Report if the agent or a limit ended the trial, and nothing was interrupted since."""
+        return self.exit.reason in ("agent", "limit") and not self.interrupted

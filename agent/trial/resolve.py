@@ -14,8 +14,10 @@ from agent.errors import MachineError, UserError
 from agent.guidance.plans import given_plan, read_text
 from agent.loop.texts import PromptTexts
 from agent.models.retries import RetryPolicy
+from agent.trial.feedback_forms import reveals_tests
 from agent.trial.options import Options
 from agent.trial.order import Order
+from agent.trial.self_correction import chain_of
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from prompts import Prompt
@@ -92,6 +94,7 @@ def resolve(
             expert.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
         _check_docker_only(options, kind)
+        chain = chain_of(options, task, kind)
         spec = replace(
             task.spec,
             kind=kind,
@@ -124,6 +127,8 @@ def resolve(
         plan_ref=None if plan is None else plan.ref,
         expert=expert,
         prompt_data=prompt.data,
+        chain=chain,
+        tests_revealed=chain is not None and reveals_tests(task, chain.feedback),
     )
 
 

@@ -2,21 +2,24 @@
 
 An order (everything was resolved in `order`) and a start (`start`: fresh, fork or resume) become a session (`session`),
 in which a worker acts (`worker`; ours is in `agent.loop`). Whatever happens, the record is closed with a reason and the
-environment is released. Signals are raised only where work can be cut short: while the environment starts, during a
-call, the wait for a retry, a command, a snapshot, the export and the evaluation.
+environment is released, or kept for the next turn of a chain (`keeping`). Signals are raised only where work can be cut
+short: while the environment starts, during a call, the wait for a retry, a command, a snapshot, the export and the
+evaluation.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 
 from agent.trial.export import export
+from agent.trial.keeping import Keeping
 from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.priced import CallPricing
 from agent.trial.restoring.recovery import Recovery
-from agent.trial.session import Session, locked_record
+from agent.trial.session import LockedRecord, Session, locked_record
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Start
 from agent.trial.verdict import evaluate
@@ -27,7 +30,7 @@ from environments.protocol import DiskFull, EnvironmentFault, ImageUnusable
 from trajectories.errors import RecordFull
 from trajectories.interrupts import interruptible
 from trajectories.reading.summary import Summary
-from trajectories.record.events import Exited
+from trajectories.record.events import Exited, TrialStarted
 from trajectories.record.exits import Exit
 from trajectories.record.identity import configuration_hash, identity_of
 from trajectories.record.interventions import mode_of
@@ -40,35 +43,73 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
 
     Raises: RecordError if the record cannot be made. Anything later is the trial's exit.
     """
+    directory, first = claimed(order, start)
+    with locked_record(directory) as record:
+        return begin(record, first, order, start, worker, observer)
+
+
+def claimed(order: Order, start: Start) -> tuple[Path, TrialStarted]:
+    """Claim the folder of the next free attempt, and return it with event 0.
+
+    Raises: RecordError if the folder cannot be made.
+    """
     first = start.first_event(order)
     configuration = configuration_hash(first)
     model = first.model.name if ":" in first.model.asked else first.model.asked  # a path does not fit into a name
     directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
+    return directory, named(first, directory.name, attempt)
+
+
+def named(first: TrialStarted, trial: str, attempt: int) -> TrialStarted:
+    """Return event 0 with the trial's name and the number of its attempt, and with what follows from them."""
     mode = mode_of(chain=first.turn is not None, plan=first.plan is not None, guidance=first.guidance is not None)
-    first = first.model_copy(update={"trial": directory.name, "attempt": attempt, "mode": mode})
-    first = first.model_copy(update={"identity": identity_of(first)})
-    with locked_record(directory) as record:
-        try:
-            with record.recorder(after=None, observer=observer) as recorder:
-                for data in (order.prompt_data, (order.plan or "").encode(), *order.guidance_inputs, *start.inputs()):
-                    recorder.keep(data)  # first: a crash leaves no name without its text
-                recorder.append(first)
-                outcome = run_trial(order, start, worker, recorder)
-        finally:
-            worker.close()
+    first = first.model_copy(update={"trial": trial, "attempt": attempt, "mode": mode})
+    if first.chain is not None and first.turn == 1:
+        first = first.model_copy(update={"chain": first.chain.model_copy(update={"first": trial})})
+    return first.model_copy(update={"identity": identity_of(first)})
+
+
+def begin(
+    record: LockedRecord,
+    first: TrialStarted,
+    order: Order,
+    start: Start,
+    worker: Worker,
+    observer: Observer | None = None,
+    keeping: Keeping | None = None,
+) -> tuple[Outcome, Summary]:
+    """Begin the record of a new trial with event 0, and run it; `keeping` takes its environment for a turn after it.
+
+    Raises: RecordError if the record cannot be made. Anything later is the trial's exit.
+    """
+    try:
+        with record.recorder(after=None, observer=observer) as recorder:
+            for data in (order.prompt_data, (order.plan or "").encode(), *order.guidance_inputs, *start.inputs()):
+                recorder.keep(data)  # first: a crash leaves no name without its text
+            recorder.append(first)
+            outcome = run_trial(order, start, worker, recorder, keeping)
+    finally:
+        worker.close()
     assert record.summary is not None
     return outcome, record.summary
 
 
-def run_trial(order: Order, start: Start, worker: Worker, recorder: Recorder) -> Outcome:
-    """Run one trial whose record is open. Its environment is released before the evaluation begins."""
+def run_trial(
+    order: Order, start: Start, worker: Worker, recorder: Recorder, keeping: Keeping | None = None
+) -> Outcome:
+    """Run one trial whose record is open.
+
+    Its environment is released before the evaluation begins, or paused if it is kept for the next turn.
+    """
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
     exported = None
     with ExitStack() as releasing:
         lease = work(order, start, worker, recorder, outcome, releasing)
         if lease is not None:
+            if keeping is not None and outcome.came_to_its_end:
+                keeping.keep(lease, recorder)
             exported = export(recorder, lease.environment, outcome)
-    if order.evaluate and outcome.exit.reason in ("agent", "limit") and not outcome.interrupted:
+    if order.evaluate and outcome.came_to_its_end:
         evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome, start.evaluations)
     return outcome
 

@@ -31,6 +31,8 @@ class Lease:
     """False for an environment whose owner goes on using it."""
     make_another: MakeEnvironment | None = None
     """Makes an environment in place of one that is lost; None if it cannot be replaced."""
+    continues: str | None = None
+    """Id of the trial that handed over the environment, with its processes."""
 
     def replace(self, image: str | None) -> None:
         """Stop the environment, and lease another one that is not started yet.
@@ -40,7 +42,7 @@ class Lease:
         if self.make_another is None:
             raise EnvironmentLost("the environment of this trial cannot be replaced, because somebody else made it")
         self.release()
-        self.environment, self.started = self.make_another(image), None
+        self.environment, self.started, self.continues = self.make_another(image), None, None
 
     def release(self) -> None:
         """Stop the environment, unless its owner does that."""
@@ -86,6 +88,8 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
     Raises: EnvironmentFault, TaskError.
     """
     if lease.started is not None:
+        if lease.continues is not None:
+            recorder.append(_env_started(lease.started, 0.0).model_copy(update={"continues": lease.continues}))
         return Workplace(order, recorder, lease)
     began = time.monotonic()
     started = lease.environment.start()

@@ -58,7 +58,8 @@ class Outcome:
 
 
 class Parentage:
-    """Rule `parentage`: inherited messages come first, and only in a fork; the mode follows from plan and turn.
+    """Rule `parentage`: inherited messages come first, and only in a fork or a turn that continues a conversation; the
+    mode follows from plan and turn.
 
     An imported trial may hold messages that its file calls copied, and is not a fork itself.
     """
@@ -70,11 +71,14 @@ class Parentage:
         self.parent: Parent | None = None
         self._called = False
         self._imported = False
+        self._same_conversation = False
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
             case TrialStarted():
                 self.parent, self._imported = event.parent, event.imported is not None
+                is_later = event.turn is not None and event.turn > 1
+                self._same_conversation = is_later and event.chain is not None and event.chain.conversation == "same"
                 if event.parent is not None and event.parent.step < 0:
                     yield f"the trial is forked from step {event.parent.step}"
                 if event.turn is not None and event.turn < 1:
@@ -89,7 +93,7 @@ class Parentage:
             case Message() | InheritedReply() if isinstance(event, InheritedReply) or event.inherited:
                 if self._imported:
                     return
-                if self.parent is None:
+                if self.parent is None and not self._same_conversation:
                     yield f"message {event.id[:40]!r} is inherited, but the trial has no parent"
                 if self._called:
                     yield f"message {event.id[:40]!r} is inherited, but comes after a call"

@@ -113,7 +113,11 @@ class FeedbackFile(Part):
 
 
 class Feedback(BaseEvent):
-    """The result of a turn was put into the environment. Its text is a message of the reason `feedback`."""
+    """The result of an earlier turn lies in the environment.
+
+    A turn, and a fork of one, holds one such event for each earlier turn, in order. The text of the last one is a
+    message of the reason `feedback`.
+    """
 
     type: Literal["feedback"] = "feedback"
     turn: int

@@ -31,6 +31,11 @@ PLAN = "plan.md"
 _HEAD_BYTES = 300
 
 
+def name_of_turn(first: str, turn: int) -> str:
+    """Return the name of a turn's folder beside that of turn 1, whose name is `first`."""
+    return first if turn == 1 else f"{first}.t{turn}"
+
+
 @dataclass(frozen=True)
 class TrialFolder:
     """The paths of one trial. This class makes nothing; only `record` and what begins with `is_` look at the disk."""

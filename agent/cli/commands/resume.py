@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import typer
 
 from agent.cli.options import ApiBaseOption, JsonOption, QuietOption, RunsOption, TrialArgument
+
+if TYPE_CHECKING:
+    from agent.trial.options import OptionChanges
+    from agent.trial.outcome import Outcome
+    from trajectories.reading.summary import Summary
+    from trajectories.record.events import Chain
 
 
 def resume(
@@ -14,17 +24,23 @@ def resume(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Continue an interrupted trial where it stopped."""
+    """Continue an interrupted trial where it stopped.
+
+    A turn of a chain stands for the chain, which continues at its first unfinished point.
+    """
     from agent.cli.output import emit_json
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
     from agent.config import runs_dir
+    from agent.continuation.chain import chain_of
     from agent.continuation.resume import resuming
-    from agent.trial.options import OptionChanges
     from trajectories.reading.runs import find_trial
 
     directory = find_trial(trial, runs_dir(runs))
     changes: OptionChanges = {"api_base": api_base} if api_base else {}
+    if (chain := chain_of(directory)) is not None:
+        _resume_chain(*chain, changes, as_json=json, quiet=quiet)
+        return
     with resuming(directory, **changes) as resumption:
         if resumption.order is None:
             outcome = None
@@ -40,3 +56,32 @@ def resume(
         return
     print_results([(outcome, summary)], as_json=json, quiet=quiet)
     exit_with_status([outcome])
+
+
+def _resume_chain(first: Path, chain: Chain, changes: OptionChanges, *, as_json: bool, quiet: bool) -> None:
+    from agent.cli.output import emit_json
+    from agent.cli.progress import progress
+    from agent.cli.results import exit_with_status, print_results
+    from agent.continuation.chain import resume_chain, turns_of
+    from trajectories.interrupts import held
+    from trajectories.reading.runs import current_summary
+
+    def say(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    results: list[tuple[Outcome, Summary]] = []
+    with held():
+        try:
+            resume_chain(first, chain, partial(progress, quiet=quiet), results, say, **changes)
+        finally:
+            if results:
+                print_results(results, as_json=as_json, quiet=quiet, as_list=True)
+    if results:
+        exit_with_status([outcome for outcome, _ in results])
+        return
+    turns = turns_of(first, chain)
+    count = f"{len(turns)} of {chain.turns} turns" if len(turns) < chain.turns else f"{chain.turns} turns"
+    typer.echo(f"the chain {first.name} is finished ({count}); there is nothing to resume", err=True)
+    if as_json:
+        emit_json({"trials": [current_summary(turn).model_dump(mode="json") for turn in turns]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,15 @@ from agent.cli.guidance_options import (
     GuidanceSettingOption,
     MaxInterventionsOption,
 )
-from agent.cli.intervention_options import PlanOption, PlanRuleOption
+from agent.cli.intervention_options import (
+    ConversationOption,
+    FeedbackOption,
+    PlanOption,
+    PlanRuleOption,
+    RevealTestsOption,
+    SelfCorrectOption,
+    UntilOption,
+)
 from agent.cli.options import (
     ENVIRONMENT,
     LIMITS,
@@ -86,6 +95,11 @@ def solve(
     guidance_rule: GuidanceRuleOption = None,
     guidance_setting: GuidanceSettingOption = None,
     guidance_api_base: GuidanceApiBaseOption = None,
+    self_correct: SelfCorrectOption = None,
+    feedback: FeedbackOption = None,
+    conversation: ConversationOption = None,
+    self_correct_until: UntilOption = None,
+    reveal_tests: RevealTestsOption = False,
     prices: Annotated[str | None, prices_option("the installed litellm's table")] = None,
     step_limit: Annotated[str | None, step_limit_option("the task's, or 1000")] = None,
     time_limit: Annotated[str | None, time_limit_option("the task's, or 6h")] = None,
@@ -155,6 +169,7 @@ def solve(
     from agent.cli.results import exit_with_status, print_results
     from agent.cli.settings import parse_options
     from agent.config import ConfigurableOptions
+    from agent.continuation.chain import run_chain
     from agent.loop.worker import LoopWorker
     from agent.trial.fresh import Fresh
     from agent.trial.resolve import resolve
@@ -194,6 +209,11 @@ def solve(
         runs=runs,
         batch=batch,
         label=label,
+        self_correct=self_correct,
+        feedback=feedback,
+        conversation=conversation,
+        until=self_correct_until,
+        reveal_tests=reveal_tests,
     )
     if dry_run:
         _dry_run(options, as_json=json)
@@ -204,14 +224,17 @@ def solve(
             for _ in range(attempts):
                 with interruptible():
                     order = resolve(options)
-                with progress(order, quiet=quiet) as observer:
-                    results.append(run_new(order, Fresh(), LoopWorker(order), observer))
+                if order.chain is not None:
+                    run_chain(order, partial(progress, quiet=quiet), results)
+                else:
+                    with progress(order, quiet=quiet) as observer:
+                        results.append(run_new(order, Fresh(), LoopWorker(order), observer))
                 outcome = results[-1][0]
                 if outcome.interrupted or outcome.exit.reason == "infrastructure":
                     break
         finally:
             if results:
-                print_results(results, as_json=json, quiet=quiet, as_list=attempts != 1)
+                print_results(results, as_json=json, quiet=quiet, as_list=attempts != 1 or self_correct is not None)
     exit_with_status([outcome for outcome, _ in results])
 
 
@@ -220,7 +243,8 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
     from agent.trial.resolve import resolve
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
-    keys = ("task", "variant", "model", "environment", "environment_spec", "limits", "prompt", "plan", "prices")
+    keys = ["task", "variant", "model", "environment", "environment_spec", "limits", "prompt", "plan", "prices"]
+    keys += [key for key in ("chain",) if key in start]
     plan = {key: start[key] for key in keys}
     if as_json:
         emit_json({"dry_run": True, **plan})

@@ -28,16 +28,16 @@ _PLAIN_TERMINALS = ("", "dumb", "unknown")
 
 
 @contextmanager
-def progress(order: Order, before: Iterable[BaseEvent] = (), *, quiet: bool) -> Iterator[ProgressView]:
+def progress(order: Order, before: Iterable[BaseEvent] = (), part: str = "", *, quiet: bool) -> Iterator[ProgressView]:
     """Show the progress of a trial until the end of the `with`; `before` are the events of a trial that is resumed.
 
-    With `quiet` only warnings are shown.
+    `part` names the part of a whole that the trial is, such as a turn. With `quiet` only warnings are shown.
     """
     model = order.model.info.ref
     if model.name == "human":
         yield ProgressView() if quiet else PersonView()
         return
-    title = f"{order.task.id} by {model.asked} in {order.spec.kind}"
+    title = ", ".join(filter(None, (f"{order.task.id} by {model.asked} in {order.spec.kind}", part)))
     with _view(ProgressState(title, order.limits, before), quiet=quiet) as view:
         yield view
 

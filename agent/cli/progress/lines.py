@@ -37,6 +37,8 @@ class LineView(ProgressView):
         match event:
             case TrialStarted():
                 line = f"trial {event.trial}: {event.task.id} by {event.model.asked} in {event.environment}"
+                if event.chain is not None:
+                    line += f", turn {event.turn} of {event.chain.turns}"
                 self.note(printable(line))
             case EnvStarted():
                 self.note(state.phase)

@@ -81,6 +81,8 @@ class ProgressState:
         self._tally.feed(event)
         self._event_s, self._fed_at = event.mono_s, at
         match event:
+            case EnvStarted(continues=str()):
+                self._enter(f"{event.kind} continues after the turn before", at)
             case EnvStarted():
                 self._enter(f"{event.kind} started in {event.seconds:.1f} s", at)
             case CallStarted():

@@ -25,7 +25,7 @@ def checkpoint_image(standing: Standing, kind: Kind) -> CheckpointImage:
         image, step = standing.checkpoint.image, standing.checkpoint.step
     elif standing.env is not None and (standing.env.image or "").startswith(f"{CHECKPOINT}:"):
         image = standing.env.image  # that of a fork's parent
-    elif not standing.steps:
+    elif not standing.steps and standing.continues is None:
         return CheckpointImage()
     if kind == "local" and image is None and (standing.env is None or standing.env.kind == "local"):
         return CheckpointImage()  # they are the machine's own, and still there

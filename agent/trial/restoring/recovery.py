@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from agent.trial.limits import LimitCheck
 from agent.trial.restoring.checkpoints import checkpoint_image
+from agent.trial.restoring.feedback import put_feedback
 from agent.trial.restoring.losses import lost_live_state
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import standing_of
@@ -56,6 +57,7 @@ class Recovery:
             lease.replace(checkpoint.image)
             start_environment(order, recorder, lease)
             left_out = restore(lease.environment, state_at(directory, standing.snapshot))
+            put_feedback(lease.environment, directory, standing.feedback)
             self._snapshots.continue_in(lease.environment)
             rerun(standing, self._place)
         lost = (EFFECTS, *lost_live_state(standing), *checkpoint.lost, *left_out)

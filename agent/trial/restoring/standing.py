@@ -23,6 +23,7 @@ from trajectories.record.events import (
     Evaluated,
     EvaluationStarted,
     Exited,
+    Feedback,
     InheritedReply,
     Message,
     PanelStarted,
@@ -60,6 +61,10 @@ class Standing:
     evaluated: Evaluated | None = None
     evaluations: int = 0
     """Number of evaluations that began."""
+    feedback: list[Feedback] = field(default_factory=list)
+    """Results of earlier turns that were put into the environment."""
+    continues: str | None = None
+    """Trial that handed over its environment with all processes, unless the model was told that they ended."""
     steps: int = 0
 
     @property
@@ -131,8 +136,11 @@ def standing_of(events: Iterable[BaseEvent]) -> Standing:
                 standing.snapshot, standing.rerun = event.step, []
             case Checkpoint():
                 standing.checkpoint = event
+            case Feedback():
+                standing.feedback.append(event)
             case EnvStarted():
                 standing.env = event
+                standing.continues = event.continues or standing.continues
             case Exited():
                 standing.exit = event if event.exit.reason in ("agent", "limit") else None
                 if standing.exit is None:
@@ -157,7 +165,7 @@ def _note_what_the_model_knows(standing: Standing, event: Message | InheritedRep
     same_place = not event.inherited or standing.env.kind != "local"
     standing.announced_workdir = standing.env.workdir if same_place else ""
     if event.why == "notice":
-        standing.left_running = {}
+        standing.left_running, standing.continues = {}, None
 
 
 def _retry_the_last_call(standing: Standing) -> None:

@@ -1,0 +1,240 @@
+"""A chain of turns: one trial after the other in the same environment, each told the result of the one before.
+
+What comes next follows from the records alone (`next_point`), so a chain that runs and one that is resumed go the same
+way. One lock, on turn 1, covers the chain. Between two turns the environment is paused; whatever ends the chain
+releases it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Unpack
+
+from agent.continuation.recorded_order import order_of, unchanged
+from agent.continuation.resume import resolve_resumption
+from agent.continuation.turn import later_turn, standing_evaluation
+from agent.errors import UserError
+from agent.loop.worker import LoopWorker
+from agent.trial.fresh import Fresh
+from agent.trial.keeping import Keeping
+from agent.trial.options import OptionChanges
+from agent.trial.order import Order
+from agent.trial.outcome import Outcome
+from agent.trial.restoring.standing import standing_of
+from agent.trial.run import begin, claimed, named
+from agent.trial.session import LockedRecord, locked_record
+from trajectories.errors import RecordError
+from trajectories.interrupts import interruptible
+from trajectories.reading.lines import complete_lines
+from trajectories.reading.reader import first_event, read_events
+from trajectories.reading.summary import Summary
+from trajectories.record.events import Chain, Event
+from trajectories.record.layout import TrialFolder, name_of_turn
+from trajectories.writing.recorder import Observer
+
+Watch = Callable[[Order, Sequence[Event], str], AbstractContextManager[Observer]]
+"""Shows the progress of one turn; it gets the events of a turn that is continued, and the turn in words."""
+Results = list[tuple[Outcome, Summary]]
+"""The turns that were worked on, in order."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The first point of a chain that is not finished."""
+
+    kind: Literal["work", "evaluation", "next turn"]
+    """`work`: in the middle of a turn. `evaluation`: a turn's evaluation. `next turn`: a turn that has not begun."""
+    turn: int
+    directory: Path
+    """Folder of the turn."""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "work":
+                return f"in turn {self.turn}"
+            case "evaluation":
+                return f"with the evaluation of turn {self.turn}"
+            case "next turn":
+                return f"with turn {self.turn}"
+
+
+def chain_of(directory: Path) -> tuple[Path, Chain] | None:
+    """Return the folder of turn 1 and the chain that a trial belongs to; None if it belongs to none.
+
+    Raises: RecordError; UserError if turn 1 is not beside the trial.
+    """
+    start = first_event(directory)
+    if start.chain is None:
+        return None
+    first = directory.absolute().parent / name_of_turn(start.chain.first, 1)
+    if not TrialFolder(first).is_trial():
+        raise UserError(f"{directory.name} is turn {start.turn} of a chain whose turn 1, {first}, is not there")
+    return (directory if start.turn == 1 else directory.parent / first.name), start.chain
+
+
+def next_point(first: Path, chain: Chain) -> Point | None:
+    """Return the first unfinished point of a chain; None if the chain is finished.
+
+    Raises: RecordError, UserError.
+    """
+    number = _turns_begun(first, chain)
+    directory = first.parent / name_of_turn(first.name, number)
+    if number == 0:
+        raise RecordError(f"{first}: turn 1 of the chain holds no event")
+    events = list(read_events(directory))
+    if standing_of(events).exit is None:
+        return Point("work", number, directory)
+    _, verdict = standing_evaluation(events)
+    if verdict is None:
+        return Point("evaluation", number, directory)
+    if number == chain.turns or (chain.until == "passed" and verdict.passed):
+        return None
+    return Point("next turn", number + 1, first.parent / name_of_turn(first.name, number + 1))
+
+
+def turns_of(first: Path, chain: Chain) -> list[Path]:
+    """Return the folders of the turns whose record has begun.
+
+    Raises: UserError if one is missing before another.
+    """
+    return [first.parent / name_of_turn(first.name, n) for n in range(1, _turns_begun(first, chain) + 1)]
+
+
+def _turns_begun(first: Path, chain: Chain) -> int:
+    """Return the number of turns whose record has begun.
+
+    Raises: UserError if one is missing before another.
+    """
+    begun = [turn for turn in range(1, chain.turns + 1) if _has_begun(first.parent / name_of_turn(first.name, turn))]
+    for number, turn in enumerate(begun, start=1):
+        if number != turn:
+            missing = first.parent / name_of_turn(first.name, number)
+            raise UserError(f"{missing}: turn {number} of the chain is missing, but turn {turn} is there; restore it")
+    return len(begun)
+
+
+def _has_begun(directory: Path) -> bool:
+    """Report if a record holds an event. A crash may have left an empty one, or a torn first line."""
+    folder = TrialFolder(directory)
+    return folder.is_trial() and next(iter(complete_lines(folder.record)), None) is not None
+
+
+def run_chain(order: Order, watch: Watch, results: Results) -> None:
+    """Run a new chain of turns in folders of their own; `results` gets each turn that was worked on.
+
+    Raises: RecordError, UserError, MachineError.
+    """
+    directory, first = claimed(order, Fresh())
+    assert first.chain is not None
+    with locked_record(directory) as record, ExitStack() as releasing:
+        keeping = Keeping()
+        releasing.callback(keeping.release)
+        with watch(order, (), _in_words(1, first.chain)) as observer:
+            results.append(begin(record, first, order, Fresh(), LoopWorker(order), observer, keeping))
+        changes: OptionChanges = {"api_base": order.options.api_base, "keep": order.options.keep}
+        _go_on(record, first.chain, keeping, watch, results, changes)
+
+
+def resume_chain(
+    first: Path,
+    chain: Chain,
+    watch: Watch,
+    results: Results,
+    say: Callable[[str], None],
+    **changes: Unpack[OptionChanges],
+) -> None:
+    """Continue a chain at its first unfinished point, which `say` is told; without one, nothing is done.
+
+    Raises: RecordError, UserError, MachineError, TrialInUse.
+    """
+    with locked_record(first) as record, ExitStack() as releasing:
+        keeping = Keeping()
+        releasing.callback(keeping.release)
+        point = next_point(first, chain)
+        if point is not None:
+            say(f"the chain {first.name} continues {point} of {chain.turns}")
+        _go_on(record, chain, keeping, watch, results, changes)
+
+
+def _go_on(
+    record: LockedRecord, chain: Chain, keeping: Keeping, watch: Watch, results: Results, changes: OptionChanges
+) -> None:
+    """Work from point to point until the chain is finished, or a turn was ended by something else than itself."""
+    first = record.folder.path
+    while not (results and _ends_chain(results[-1][0])):
+        try:
+            with interruptible():
+                point = next_point(first, chain)
+            if point is None:
+                return
+            keeping.wanted = point.turn < chain.turns
+            results.append(_work_at(point, record, chain, keeping, watch, changes))
+        except KeyboardInterrupt:
+            if not results:
+                raise
+            results[-1][0].interrupted = True
+        except BaseException:
+            if results:
+                results[-1][0].chain_stopped = True
+            raise
+
+
+def _work_at(
+    point: Point, first: LockedRecord, chain: Chain, keeping: Keeping, watch: Watch, changes: OptionChanges
+) -> tuple[Outcome, Summary]:
+    """Begin or continue a turn. Its own lock is held, too, because commands about it look for that one."""
+    turn = _begin_turn if point.kind == "next turn" else _continue_turn
+    if point.turn == 1:
+        return turn(first, point, chain, keeping, watch, changes)
+    try:
+        point.directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{point.directory}: cannot be made ({error.strerror})") from None
+    with locked_record(point.directory) as own:
+        return turn(own, point, chain, keeping, watch, changes)
+
+
+def _continue_turn(
+    record: LockedRecord, point: Point, chain: Chain, keeping: Keeping, watch: Watch, changes: OptionChanges
+) -> tuple[Outcome, Summary]:
+    """Continue a turn that has begun, or evaluate it."""
+    with interruptible():
+        resumption = resolve_resumption(record, **changes)
+    assert resumption.order is not None
+    with watch(resumption.order, resumption.events, _in_words(point.turn, chain)) as observer:
+        outcome = resumption.run(observer, keeping)
+    assert outcome is not None
+    return outcome, resumption.summary
+
+
+def _begin_turn(
+    record: LockedRecord, point: Point, chain: Chain, keeping: Keeping, watch: Watch, changes: OptionChanges
+) -> tuple[Outcome, Summary]:
+    """Begin the next turn, in the environment of the one before if that was kept."""
+    first = point.directory.parent / name_of_turn(chain.first, 1)
+    previous = point.directory.parent / name_of_turn(chain.first, point.turn - 1)
+    with interruptible():
+        start = first_event(first)
+        order = unchanged(first, order_of(first, start, kept=True, **changes), start)
+        turn = later_turn(order, previous, keeping)
+    event = named(turn.first_event(order), point.directory.name, start.attempt)
+    _remove_torn_record(record.folder)
+    with watch(order, (), _in_words(point.turn, chain)) as observer:
+        return begin(record, event, order, turn, LoopWorker(order), observer, keeping)
+
+
+def _remove_torn_record(folder: TrialFolder) -> None:
+    """Remove a record without a single whole event, which a crash left behind."""
+    for path in (folder.events, folder.packed):
+        path.unlink(missing_ok=True)
+
+
+def _ends_chain(outcome: Outcome) -> bool:
+    return outcome.interrupted or outcome.evaluator_failed or not outcome.came_to_its_end
+
+
+def _in_words(turn: int, chain: Chain) -> str:
+    return f"turn {turn} of {chain.turns}"

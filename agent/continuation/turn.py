@@ -1,0 +1,230 @@
+"""A turn of a chain after the first: the environment of the turn before, with feedback on what came out of it.
+
+The environment is handed over with everything that runs in it. If there is none, or it died while it was paused, the
+workspace is rebuilt from the last snapshot in a new one, and record and model are told what is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.continuation.fork import Fork
+from agent.continuation.inheritance import inheritance
+from agent.errors import MachineError
+from agent.loop.instructions import Say
+from agent.trial.keeping import Keeping
+from agent.trial.order import Order
+from agent.trial.restoring.checkpoints import checkpoint_image
+from agent.trial.restoring.feedback import directory_of_turn, keep_files, put_files
+from agent.trial.restoring.standing import Standing, standing_of
+from agent.trial.start import Opening, Turn
+from agent.trial.workplace import Lease, Workplace, lease_for
+from benchmarks.task.feedback import FeedbackContent, FeedbackError
+from environments.protocol import EnvironmentFault, Pausable
+from environments.reporting import Reporter
+from trajectories.errors import RecordError
+from trajectories.reading.reader import read_events
+from trajectories.record.events import (
+    BaseEvent,
+    Chain,
+    Evaluated,
+    EvaluationStarted,
+    Event,
+    Feedback,
+    FeedbackSource,
+    TrialStarted,
+    Warned,
+)
+from trajectories.record.layout import TrialFolder
+from trajectories.record.verdict import Verdict
+from trajectories.writing.masking import Masker
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a turn, as the next one is told."""
+
+    evaluation: int
+    """Number of the evaluation that it comes from."""
+    passed: bool
+    content: FeedbackContent
+    """The feedback, without secrets."""
+
+
+@dataclass(frozen=True)
+class LaterTurn:
+    """Implements `Start` for turn 2 and later ones."""
+
+    previous: Path
+    """Directory of the turn before."""
+    standing: Standing
+    """The turn before, finished and evaluated."""
+    result: Result
+    keeping: Keeping
+    branch: Fork
+    """The end of the turn before, from which its environment is rebuilt."""
+
+    steps: int = 0
+    snapshot: int | None = None
+    evaluations: int = 0
+
+    @property
+    def runs_all(self) -> bool:
+        """See `Fork`; a turn has snapshots."""
+        return False
+
+    @property
+    def chain(self) -> Chain:
+        """The chain of the turn."""
+        assert self.standing.start.chain is not None
+        return self.standing.start.chain
+
+    @property
+    def turn(self) -> int:
+        """Number of this turn."""
+        return (self.standing.start.turn or 1) + 1
+
+    def first_event(self, order: Order) -> TrialStarted:
+        """See `Start`; what belongs to the chain is that of the turn before."""
+        before = self.standing.start
+        of_chain = ("chain", "tests_revealed", "label", "model")  # a model's file may have been named by another path
+        same = {name: getattr(before, name) for name in of_chain}
+        return order.trial_started().model_copy(update={**same, "turn": self.turn})
+
+    def inputs(self) -> tuple[bytes, ...]:
+        """See `Start`; the files of the feedback are kept with their event."""
+        return ()
+
+    def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
+        """See `Start`; the environment of the turn before, with the feedback and no longer paused."""
+        lease = self.keeping.take()
+        if lease is not None and isinstance(lease.environment, Pausable):
+            try:
+                put_files(lease.environment, self.turn - 1, self.result.content.files)
+                lease.environment.unpause()
+                return lease
+            except EnvironmentFault as error:
+                self.keeping.loss = str(error)
+                lease.release()
+            except BaseException:
+                lease.release()
+                raise
+        return lease_for(order, trial, reporter, self.branch.checkpoint.image)
+
+    def restore(self, place: Workplace) -> tuple[str, ...]:
+        """See `Start`; nothing is lost in an environment that was handed over."""
+        if self.keeping.loss:
+            text = f"the environment of turn {self.turn - 1} was lost: {self.keeping.loss}"
+            place.recorder.append(Warned(kind="environment_lost", text=text))
+            self.keeping.loss = ""
+        lost = () if place.lease.continues is not None else self.restore_parent(place)
+        for line in lost:
+            place.recorder.append(Warned(kind="not_restored", text=line))
+        self.record_feedback(place, ())
+        return lost
+
+    def restore_parent(self, place: Workplace) -> tuple[str, ...]:
+        """Bring a new environment to the end of the turn before; return one line for each thing that is lost.
+
+        Raises: EnvironmentFault, RecordError.
+        """
+        put_files(place.environment, self.turn - 1, self.result.content.files)
+        return (*self.branch.restore_parent(place), *losses_of_earlier_turns(self.previous, self.standing))
+
+    def lost_live_state(self) -> list[str]:
+        """List the processes that are gone if the turn begins in a new environment."""
+        return [*self.branch.lost_live_state(), *losses_of_earlier_turns(self.previous, self.standing)]
+
+    def record_feedback(self, place: Workplace, recorded: Sequence[Feedback]) -> None:
+        """Record the feedback on all turns before, except what is recorded already.
+
+        Raises: RecordError, RecordFull.
+        """
+        self.branch.record_feedback(place, recorded)
+        turn = self.turn - 1
+        if turn not in (event.turn for event in recorded):
+            source = FeedbackSource(trial=self.previous.name, evaluation=self.result.evaluation)
+            files = keep_files(place.recorder, self.result.content.files)
+            place.recorder.append(Feedback(turn=turn, form=self.chain.feedback, source=source, files=files))
+
+    def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
+        """See `Start`; there is no history."""
+        return ()
+
+    def opening(self, place: Workplace, lost: tuple[str, ...]) -> Opening:
+        """See `Start`."""
+        return Opening(inherited=self.inherited(place), messages=tuple(self.own_messages(place, lost)))
+
+    def inherited(self, place: Workplace) -> tuple[Turn, ...]:
+        """Return the conversation of the turn before, if it goes on."""
+        if self.chain.conversation == "fresh":
+            return ()
+        return inheritance(self.standing, place.order, place.started)
+
+    def own_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
+        """Return the turn's own messages: the opening of a new conversation, and the feedback."""
+        opening = place.order.opening(place.started) if self.chain.conversation == "fresh" else []
+        content = self.result.content
+        text = place.order.texts.feedback(
+            turn=self.turn,
+            turns=self.chain.turns,
+            form=self.chain.feedback,
+            text=content.text,
+            whole=content.whole,
+            files=sorted(content.files),
+            directory=directory_of_turn(self.turn - 1),
+            passed=self.result.passed,
+            lost=lost,
+        )
+        return [*opening, Say("user", text, "feedback")]
+
+
+def later_turn(order: Order, previous: Path, keeping: Keeping) -> LaterTurn:
+    """Return the turn after one that is finished and evaluated.
+
+    Raises: RecordError; MachineError if the evaluation holds no feedback any more.
+    """
+    events = list(read_events(previous))
+    standing = standing_of(events)
+    number, verdict = standing_evaluation(events)
+    if standing.exit is None or standing.start.chain is None or verdict is None:
+        raise RecordError(f"{previous}: the turn is not finished and evaluated, so it gives no feedback")
+    form = standing.start.chain.feedback
+    try:
+        content = order.benchmark.feedback(order.task, verdict, TrialFolder(previous).evaluation, form)
+    except (FeedbackError, OSError) as error:
+        raise MachineError(f"{previous}: the feedback {form} cannot be made of its evaluation: {error}") from None
+    masker = Masker.from_environment()
+    files = {path: masker.data(data)[0] for path, data in content.files.items()}
+    content = replace(content, text=masker.text(content.text), files=files)
+    result = Result(number, bool(verdict.passed), content)
+    branch = Fork(previous, standing.steps, standing, None, checkpoint_image(standing, order.spec.kind))
+    return LaterTurn(previous, standing, result, keeping, branch)
+
+
+def losses_of_earlier_turns(directory: Path, standing: Standing) -> tuple[str, ...]:
+    """List the processes of earlier turns that are gone with the environment that a turn was given, one line each."""
+    lost: list[str] = []
+    while standing.continues is not None:
+        directory = directory.parent / standing.continues
+        try:
+            standing = standing_of(read_events(directory))
+        except RecordError:
+            return (*lost, "processes of earlier turns")
+        of_turn = f"of turn {standing.start.turn}"
+        lost += [f"background processes {of_turn}: {n} of {action}" for action, n in standing.left_running.items()]
+    return tuple(lost)
+
+
+def standing_evaluation(events: Iterable[Event]) -> tuple[int, Verdict | None]:
+    """Return the number and the verdict of the last evaluation that scored a trial; None if there is none."""
+    number = 0
+    scored: tuple[int, Verdict | None] = (0, None)
+    for event in events:
+        if isinstance(event, EvaluationStarted):
+            number = event.evaluation
+        elif isinstance(event, Evaluated) and event.verdict is not None and event.verdict.status == "scored":
+            scored = (number, event.verdict)
+    return scored
