@@ -26,6 +26,7 @@ from scoring.choices import (
 )
 from scoring.families.defaults import profile_of
 from scoring.integrity import with_flags, with_rules
+from scoring.interventions.chains import of_benchmark
 from scoring.naming import shared_conditions
 from scoring.pricing import repriced_rows
 from scoring.report import Note, RankingRow, Report, UnreadableTrial
@@ -117,7 +118,7 @@ def score_trials(
     profile = find_profile(choices.profiles[0]) if choices.profiles else profile_of(benchmark)
     if choices.fit_profile is not None:
         references = set(reference.setups.values()) if reference is not None else set()
-        scored = [row for row in selected if row.setup not in references]
+        scored = [row for row in of_benchmark(selection.trials) if row.setup not in references]
         profile = _fitted(choices.fit_profile, scored, tiers, inputs.source)
         text = f"the profile {profile.name} was fitted from these trials, and stored before they were scored"
         notes.append(Note(text, "profile"))

@@ -11,7 +11,7 @@ import pytest
 from tests.scoring.records import record
 from tests.scoring.scored import blocked, refused, score
 from tests.solve.command import agent
-from trajectories.record.events import Plan
+from trajectories.record.events import Chain, Plan
 from trajectories.record.usage import Usage
 from trajectories.record.verdict import Case
 
@@ -181,6 +181,17 @@ def test_a_profile_is_fitted_stored_and_used(work: Path) -> None:
     path = work / "config" / "profiles" / "mine.json"
     path.write_text(path.read_text().replace("0.5", "0.7"))
     assert "it was changed after it was stored" in refused(agent(work, "score", "one", "--profile", "mine"))
+
+
+def test_budgets_are_not_fitted_to_later_turns_or_revealed_tests(work: Path) -> None:
+    before = score(work, "one", "--fit-profile", "before")["profile"]["tiers"]
+    batch = work / "runs" / "one"
+    chain = Chain(first="h.c.1", turns=2, feedback="scores", conversation="fresh", until="fixed")
+    revealed = chain.model_copy(update={"first": "h.r.1", "turns": 1})
+    record(batch, "h", "c", quality=1.0, cost=1.0, tier="hard", chain=chain, turn=1)
+    record(batch, "h", "c", 2, quality=1.0, cost=1000.0, tier="hard", chain=chain, turn=2)
+    record(batch, "h", "r", quality=1.0, cost=1000.0, tier="hard", chain=revealed, turn=1, tests_revealed=True)
+    assert score(work, "one", "--fit-profile", "after")["profile"]["tiers"]["hard"] == before["hard"]
 
 
 def test_tiers_come_from_a_file_or_from_calibration(work: Path) -> None:
