@@ -30,11 +30,13 @@ ls /feedback 2>/dev/null; echo turn >>log; wc -l <log"""
 """A command that solves one half in the turn without feedback, and the other half in the turn after it."""
 
 
-def make_task(folder: Path, kinds: str = "sandbox, local", settings: str = "", evaluation: str = "") -> None:
+def make_task(
+    folder: Path, kinds: str = "sandbox, local", settings: str = "", evaluation: str = "", suite_first: str = ""
+) -> None:
     """Write the task `mine`, which two files solve."""
     task = folder / "mine"
     (task / "tests").mkdir(parents=True)
-    (task / "tests" / "test_it.py").write_text(SUITE)
+    (task / "tests" / "test_it.py").write_text(suite_first + SUITE)
     (task / "instruction.md").write_text("Do it.")
     (task / "task.yaml").write_text(
         f"title: T\nkind: test\nenvironments: [{kinds}]\n{settings}"

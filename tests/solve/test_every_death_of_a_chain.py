@@ -26,7 +26,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The folders of a chain of three turns. Only the first leaves a process behind."""
     work = tmp_path_factory.mktemp("finished")
     make_task(work)
-    first = f"{A_PART}; [ -e /feedback ] || (sleep 300 >/dev/null 2>&1 &)"
+    first = f"{A_PART}; [ -e /feedback/turn-1 ] || (sleep 300 >/dev/null 2>&1 &)"
     result = solve(work, [first, "echo more >>log"], [SUBMIT], options=["--feedback", "scores"])
     assert result.status == 0, result.err
     return folders(result)
