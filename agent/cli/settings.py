@@ -14,7 +14,6 @@ from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 from trajectories.reading.runs import batch_folder
 from trajectories.record.interventions import CodeRule, Conversation, FeedbackForm, Until
-from trajectories.record.layout import PLANS
 
 _LONGEST_LABEL = 100
 """Largest number of characters of a label."""
@@ -189,10 +188,6 @@ def _batch(runs: Path, typed: str | None) -> str:
 
     if typed is None:
         return Options.batch
-    if typed == PLANS:
-        raise UserError(
-            f"--batch {typed}: {runs / PLANS} is the folder of the plans of agent plan; choose another name"
-        )
     folder = batch_folder(runs, typed)
     if TrialFolder(folder).is_trial() or (folder.exists() and not folder.is_dir()):
         raise UserError(f"--batch {typed}: {folder} is not a folder of trials; choose another name")

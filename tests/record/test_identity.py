@@ -14,9 +14,14 @@ from trajectories.reading.reader import first_event
 from trajectories.record.events import Exited, Plan, TrialStarted
 from trajectories.record.exits import Exit
 from trajectories.record.identity import _conditions, configuration_hash, identity_of, sha256_of
+from trajectories.record.layout import TrialFolder
 from trajectories.writing.recorder import Recorder
 
-RECORDS = sorted((Path(__file__).parents[1] / "records").glob("v*/*/*/events.jsonl"))
+RECORDS = sorted(
+    path
+    for path in (Path(__file__).parents[1] / "records").glob("v*/*/*/events.jsonl")
+    if TrialFolder(path.parent).is_trial()
+)
 
 OLD = {"image": "x", "platform": None, "network": False, "cpus": 1.0, "memory_bytes": None, "pids": 4096, "env": {}}
 USUAL = {"disk_bytes": None, "shm_bytes": None, "ulimits": {}, "shell": "fresh"}

@@ -37,13 +37,18 @@ from trajectories.record.events import (
     Resumed,
 )
 from trajectories.record.exits import Exit
+from trajectories.record.layout import TrialFolder
 from trajectories.record.usage import Costs, Usage
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker
 from trajectories.writing.packing import pack
 from trajectories.writing.recorder import Recorder
 
-RECORDS = sorted(path.parent for path in Path(__file__).parents[1].glob("records/v*/*/*/events.jsonl"))
+RECORDS = sorted(
+    path.parent
+    for path in Path(__file__).parents[1].glob("records/v*/*/*/events.jsonl")
+    if TrialFolder(path.parent).is_trial()
+)
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_mistakes_are_named_before_anything_starts(tmp_path: Path) -> None:
     )
     assert "goes with --plan FILE" in refused(tmp_path, "--plan-rule", "none")
     assert "is not one of" in refused(tmp_path, "--plan", "code.md", "--plan-rule", "nocode")
-    assert "--batch plans" in refused(tmp_path, "--batch", "plans")
+    assert "'plans' cannot name a batch" in refused(tmp_path, "--batch", "plans")
     for model in ("oracle", "nop", "replay:x"):
         run = planned(tmp_path, model)
         assert (run.status, "writes no plans" in run.err) == (2, True), run.err

@@ -96,12 +96,14 @@ def current_summary(directory: Path) -> Summary:
 def batch_folder(runs: Path, name: str) -> Path:
     """Return the folder of a batch below `runs`.
 
-    Raises: RecordError for a name that is not the name of a visible folder.
+    Raises: RecordError for a name that is not the name of a visible folder, or is that of the plans.
     """
     if not name or name.startswith(".") or "/" in name or "\0" in name:
         raise RecordError(
             f"{name!r} cannot name a batch: use the name of a folder, without / and without a leading dot"
         )
+    if name == PLANS:
+        raise RecordError(f"{name!r} cannot name a batch: agent plan keeps its plans in {runs / name}")
     return runs / name
 
 

@@ -87,7 +87,6 @@ def plan(
     from agent.models.choose import NOP
     from agent.trial.options import Options
     from agent.trial.resolve import resolve
-    from trajectories.record.layout import PLANS
     from trajectories.record.texts.text import printable
     from trajectories.views.plan import plan_json, plan_line
 
@@ -127,5 +126,5 @@ def plan(
         typer.echo(printable(record.text or "").strip("\n"))
     typer.echo(printable(plan_line(record)), err=True)
     if not quiet:
-        given = f"--task {order.task.id} --plan {PLANS}/{record.record} --model {chosen.model}"
+        given = f"--task {order.task.id} --plan {record.path} --model {chosen.model}"
         typer.echo(printable(f"next: agent solve {given}"), err=True)
