@@ -23,6 +23,7 @@ TESTS_LOG = "tests.log"
 BUILD_LOG = "build.log"
 FAILING = "failing.txt"
 SCORES = "scores.txt"
+CAUSE = "cause.txt"
 
 _CAUSES: Mapping[VerdictCause, str] = {
     "build": "The build failed, so no test ran.",
@@ -103,7 +104,7 @@ def _of_cause(cause: VerdictCause, logs: Mapping[str, bytes]) -> FeedbackContent
         text = f"{text}\n\nOutput of the build:\n\n{_text(logs[BUILD_LOG])}"
     elif BUILD_LOG in logs:
         text = f"{text} The output of the build is in {BUILD_LOG}."
-    return _with_text(text, SCORES, logs)
+    return _with_text(text, CAUSE, logs)
 
 
 def _with_text(text: str, name: str, logs: Mapping[str, bytes]) -> FeedbackContent:

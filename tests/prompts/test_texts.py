@@ -261,15 +261,18 @@ def test_feedback_has_the_turn_the_results_the_action_and_the_constraints_of_the
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## Results of the turn before", "## Required action", "## Constraints"]
     assert "This is turn 2 of 3." in text
-    assert "not all of them passed" in text
-    assert "Output of the tests:\n\n```\n1 failed\n```\n" in text
+    assert "## Results of the turn before\n\n```\n1 failed\n```\n" in text
     assert "- `/feedback/turn-1/build.log`\n- `/feedback/turn-1/tests.log`\n" in text
     assert text.count("\n- ") == 2 + 2 + 3
     assert "gone are" not in text
     assert "\n\n\n" not in text
-    passed = feedback(SECOND, passed=True, lost=["running processes"])
-    assert "hidden tests were run on a copy of it: all of them passed." in passed
-    assert "gone are: running processes." in passed
+    assert "gone are: running processes." in feedback(SECOND, lost=["running processes"])
+
+
+def test_feedback_tells_no_verdict_beside_the_results_but_a_prompt_of_ones_own_may() -> None:
+    assert feedback(SECOND, passed=True) == feedback(SECOND, passed=False)
+    own = b"extends: default\nfeedback: '{{ turn }}/{{ turns }} {{ form }}: {{ passed }}'\n"
+    assert feedback(PromptTexts(prompts.parse("own", own)), passed=True) == "2/3 output: True"
 
 
 def test_feedback_of_prompts_that_lack_it_is_the_same_text() -> None:
