@@ -14,6 +14,8 @@ from rich.text import Text
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
+    Answered,
+    Asked,
     BaseEvent,
     CallFailed,
     CallFinished,
@@ -24,6 +26,7 @@ from trajectories.record.events import (
     InheritedReply,
     Message,
     PanelStarted,
+    Paused,
     Reply,
     Resumed,
     Snapshot,
@@ -38,6 +41,8 @@ from trajectories.views.verdict import print_verdict
 _RULE_WIDTH = 100
 _BRIEF = 600
 """Number of characters of a text in the overview; `--step` shows everything that the model saw."""
+_EXPERTS = {"human": "person", "file": "file", "model": "model"}
+"""Words for who answers a question."""
 _INHERITED = 80
 """Number of characters of a text that a fork inherited from its parent."""
 
@@ -48,6 +53,8 @@ class TrialView:
     def __init__(self, console: Console, *, full: bool = False) -> None:
         self._console = console
         self._full = full
+        self._consults = False
+        """True while the trial waits for its expert."""
 
     def show(self, event: BaseEvent) -> None:
         """Print one event, if it is of interest to a person."""
@@ -73,8 +80,16 @@ class TrialView:
                 self._block(f"$ {event.action}", event.command, "bold cyan")
             case ActionFinished():
                 self._result(event)
+            case Asked():
+                self._question(event)
+            case Answered():
+                self._answer(event)
+            case Paused():
+                self._consults = event.why == "guidance"
             case Resumed():
-                self._resumed(event)
+                if not self._consults:
+                    self._resumed(event)
+                self._consults = False
             case Snapshot(complete=False):
                 self._note(f"the snapshot of step {event.step} is not whole: {event.why_incomplete}", "yellow")
             case Warned():
@@ -105,6 +120,10 @@ class TrialView:
         line = f"task {task}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
         self._console.print(Text(printable(line)), soft_wrap=True)
         self._note(f"{event.t or 'time unknown'}   prompt {event.prompt.name}   record {event.schema_version}")
+        if (guidance := event.guidance) is not None:
+            name = guidance.model.asked if guidance.model else guidance.file.name if guidance.file else ""
+            expert = " ".join(filter(None, (_EXPERTS[guidance.by], name)))
+            self._note(f"expert: {expert}, {quantity(guidance.max, 'question')} answered, rule {guidance.rule}")
         if event.imported is not None:
             self._note(f"imported from {event.imported.file} ({event.imported.format}, layout {event.imported.layout})")
             for missing in event.imported.not_said:
@@ -124,6 +143,23 @@ class TrialView:
             line += f"; lost: {'; '.join(event.lost)}"
         self._note(line, "yellow")
 
+    def _question(self, event: Asked) -> None:
+        left = quantity(event.left - 1, "question") + " left after it" if event.left else "not passed on: none was left"
+        self._block(f"? {event.action}   question {event.question} to the expert ({left})", event.text, "bold cyan")
+
+    def _answer(self, event: Answered) -> None:
+        if event.status == "nobody":
+            self._note("no answer was available", "yellow")
+            return
+        title = f"answer of the {_EXPERTS[event.by]}"
+        if event.status == "given":
+            self._block(title, event.text, "green")
+            return
+        fate = "refused" if event.status == "refused" else "replaced by a fixed text"
+        self._block(
+            f"{title}, try {event.try_}: {fate} ({event.broken or event.rule})", event.line or event.text, "red"
+        )
+
     def _inherited(self, title: str, text: str) -> None:
         """Print a part of the parent's conversation: dimmed, and short in the overview."""
         shown = text if self._full else cut_middle(" ".join(text.split()), _INHERITED)
@@ -133,8 +169,8 @@ class TrialView:
         if event.inherited:
             self._inherited(f"{event.role}: {event.why}", event.content)
             return
-        if event.why == "observation" and not self._full:
-            return  # the result above shows the same
+        if event.why in ("observation", "answer") and not self._full:
+            return  # the result, or the answer, above shows the same
         self._block(f"{event.role}: {event.why}", event.content, "magenta")
 
     def _reply(self, event: CallFinished) -> None:

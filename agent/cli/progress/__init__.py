@@ -38,7 +38,8 @@ def progress(order: Order, before: Iterable[BaseEvent] = (), part: str = "", *, 
         yield ProgressView() if quiet else PersonView()
         return
     title = ", ".join(filter(None, (f"{order.task.id} by {model.asked} in {order.spec.kind}", part)))
-    with _view(ProgressState(title, order.limits, before), quiet=quiet) as view:
+    asks_person = order.expert is not None and order.expert.guidance.by == "human"
+    with _view(ProgressState(title, order.limits, before, asks_person=asks_person), quiet=quiet) as view:
         yield view
 
 

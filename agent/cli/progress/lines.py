@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import time
 
-from agent.cli.progress.state import ProgressState
+from agent.cli.progress.state import ProgressState, on_one_line
 from agent.cli.progress.view import ProgressView
 from trajectories.record.events import (
     ActionFinished,
+    Answered,
+    Asked,
     BaseEvent,
     CallFailed,
     EnvStarted,
@@ -21,7 +23,8 @@ from trajectories.record.events import (
 from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts
 
-_COMMAND_WIDTH = 100
+_WIDTH = 100
+"""Longest text of the agent or the expert on a line."""
 
 
 class LineView(ProgressView):
@@ -46,10 +49,11 @@ class LineView(ProgressView):
                     self.note(f"note: {loss}")
             case ActionFinished():
                 command = state.command
-                script = command.script
-                if len(script) > _COMMAND_WIDTH:
-                    script = script[: _COMMAND_WIDTH - 3] + "..."
-                self.note(f"step {event.step}   {command.result}   {state.cost()}   $ {script}")
+                self.note(f"step {event.step}   {command.result}   {state.cost()}   $ {_cut(command.script)}")
+            case Asked():
+                self.note(f"step {event.step}   asks: {_cut(on_one_line(event.text))}")
+            case Answered():
+                self.note(_cut(state.answer))
             case CallFailed() | Warned() | Snapshot(complete=False):
                 self.note(state.warning)
             case Exited() | EvaluationStarted():
@@ -58,3 +62,7 @@ class LineView(ProgressView):
     def note(self, line: str) -> None:
         """Print a line."""
         print(printable(excerpts.masked(line)), file=sys.stderr, flush=True)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."

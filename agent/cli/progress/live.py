@@ -1,7 +1,7 @@
 """The view of a trial in a terminal: a few lines that a thread of their own draws four times a second.
 
 The trial only queues its events, so it never waits for the terminal. What anything else writes to standard error in the
-meantime is shown above the lines.
+meantime is shown above the lines. While a person answers a question of the agent, nothing is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 from agent.cli.progress.region import Region
 from agent.cli.progress.state import ProgressState
 from agent.cli.progress.view import ProgressView
-from trajectories.record.events import BaseEvent
+from trajectories.record.events import BaseEvent, Exited, Paused, Resumed
 from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts
 
@@ -45,6 +45,9 @@ class LiveView(ProgressView):
         self._others = _Queued(stream)
         self._stderr = stream
         self._ended = threading.Event()
+        self._drawing = threading.Lock()
+        self._hidden = False
+        """True while a person types an answer into the terminal."""
         self._thread = threading.Thread(target=self._draw_until_end, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
@@ -61,6 +64,21 @@ class LiveView(ProgressView):
         self._ended.set()
         self._thread.join()
 
+    def _hide(self) -> None:
+        """Leave the terminal to a person: once this returns, nothing is drawn."""
+        with self._drawing:
+            if not self._hidden:
+                self._hidden = True
+                self._write(self.frame(ended=True))
+                sys.stderr = self._stderr
+
+    def _show(self) -> None:
+        """Draw again."""
+        with self._drawing:
+            if self._hidden:
+                self._hidden = False
+                sys.stderr = self._others
+
     @property
     def is_drawing(self) -> bool:
         """True until the end, or until the terminal is gone."""
@@ -69,6 +87,11 @@ class LiveView(ProgressView):
     def feed(self, event: BaseEvent) -> None:
         """Queue an event."""
         self._queue.append((event, time.monotonic()))
+        match event:
+            case Paused(why="guidance") if self._state.asks_person:
+                self._hide()
+            case Resumed() | Exited():
+                self._show()
 
     def note(self, line: str) -> None:
         """Queue a line."""
@@ -78,7 +101,9 @@ class LiveView(ProgressView):
         try:
             while True:
                 ended = self._ended.wait(EVERY_S)
-                self._write(self.frame(ended=ended))
+                with self._drawing:
+                    if not self._hidden or ended:
+                        self._write(self.frame(ended=ended))
                 if ended:
                     return
         except (OSError, ValueError):

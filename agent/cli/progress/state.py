@@ -14,6 +14,8 @@ from trajectories.reading.tally import Tally
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
+    Answered,
+    Asked,
     BaseEvent,
     CallFailed,
     CallFinished,
@@ -56,7 +58,11 @@ class ProgressState:
     Times are those of `time.monotonic`.
     """
 
-    def __init__(self, title: str, limits: Limits, before: Iterable[BaseEvent] = ()) -> None:
+    def __init__(
+        self, title: str, limits: Limits, before: Iterable[BaseEvent] = (), *, asks_person: bool = False
+    ) -> None:
+        self.asks_person = asks_person
+        """True if the agent's questions are put to a person in this terminal."""
         self.title = on_one_line(title)
         """Name of the trial or evaluation that is shown."""
         self.phase = "starting"
@@ -69,6 +75,8 @@ class ProgressState:
         self.words = ""
         """The model's last words, without blocks of code."""
         self.warning = ""
+        self.answer = ""
+        """End of the last question, in a few words."""
         self._limits = limits
         self._tally = Tally()
         for event in before:
@@ -103,6 +111,10 @@ class ProgressState:
                     self.commands[-1].result = _result(event)
                     self.commands[-1].ok = event.ended == "exited" and event.exit_code == 0
                 self._enter(f"step {event.step}: looking at the workspace", at)
+            case Asked():
+                self._enter(f"step {event.step}: question {event.question} to the expert", at)
+            case Answered():
+                self.answer = _answer(event)
             case Snapshot(complete=False):
                 self.warning = on_one_line(f"the snapshot of step {event.step} is not whole: {event.why_incomplete}")
             case Warned():
@@ -173,6 +185,15 @@ def clock(seconds: float) -> str:
 def _words(reply: str) -> str:
     """Return the words of a reply; empty if it is only a command."""
     return on_one_line(_FENCE.sub(" ", reply[:_READ]))
+
+
+def _answer(event: Answered) -> str:
+    """Return the end of one try to get an answer."""
+    if event.status == "given":
+        return f"answered: {on_one_line(event.text)}"
+    if event.status == "nobody":
+        return "no answer available"
+    return f"answer {'refused' if event.status == 'refused' else 'withheld'}: {event.broken or event.rule}"
 
 
 def _result(event: ActionFinished) -> str:
