@@ -164,8 +164,13 @@ class LaterTurn:
         return inheritance(self.standing, place.order, place.started)
 
     def own_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
-        """Return the turn's own messages: the opening of a new conversation, and the feedback."""
-        opening = place.order.opening(place.started) if self.chain.conversation == "fresh" else []
+        """Return the turn's own messages: the opening of a new conversation, and the feedback.
+
+        A conversation that goes on is told of the expert again, who answers as many questions in each turn.
+        """
+        opening = place.order.opening(place.started)
+        if self.chain.conversation == "same":
+            opening = [say for say in opening if say.why == "guidance"]
         content = self.result.content
         text = place.order.texts.feedback(
             turn=self.turn,

@@ -16,6 +16,7 @@ from agent.loop.instructions import Consult
 from agent.models.protocol import AssistantTurn
 from agent.roles.calls import RoleCalls
 from agent.trial.session import Session
+from environments.protocol import EnvironmentFault, Pausable
 from trajectories.interrupts import interruptible
 from trajectories.record.base import Json
 from trajectories.record.events import (
@@ -29,6 +30,7 @@ from trajectories.record.events import (
     Resumed,
     RoleCallFinished,
     TextRef,
+    Warned,
 )
 from trajectories.record.interventions import AnswerStatus
 from trajectories.record.texts.text import storable
@@ -127,11 +129,30 @@ class Questions:
     def _standing_still(self) -> Iterator[None]:
         """Stop the trial's clock, and its environment if that can be paused.
 
-        The environment of a trial that ends meanwhile stays paused: it is released like that.
+        The environment of a trial that ends meanwhile stays paused: it is exported and released like that.
+
+        Raises: EnvironmentFault if it does not run again.
         """
         self._write(Paused(why="guidance"))
         self._recorder.sync()
+        paused = self._paused()
         yield
+        if paused is not None:
+            with interruptible():
+                paused.unpause()
+
+    def _paused(self) -> Pausable | None:
+        """Pause the environment, and return it; None if it cannot be paused, so that only the clock stands."""
+        environment = self._lease.environment
+        if not isinstance(environment, Pausable):
+            return None
+        try:
+            with interruptible():
+                environment.pause()
+        except EnvironmentFault as error:  # if it is lost, the next command tells that
+            self._recorder.append(Warned(kind="not_paused", text=f"the environment could not be paused: {error}"))
+            return None
+        return environment
 
     def _write(self, event: BaseEvent) -> None:
         recorded = self._recorder.append(event)
