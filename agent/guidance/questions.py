@@ -15,6 +15,7 @@ from agent.guidance.no_code import Violation, check
 from agent.loop.instructions import Consult
 from agent.models.protocol import AssistantTurn
 from agent.roles.calls import RoleCalls
+from agent.trial.limits import LimitCheck
 from agent.trial.session import Session
 from environments.protocol import EnvironmentFault, Pausable
 from trajectories.interrupts import interruptible
@@ -49,6 +50,7 @@ class Questions:
         self._expert = expert
         self._recorder = session.recorder
         self._lease = session.lease
+        self._limits = session.limits
         self._task = session.order.task
         self._turns = turns
         self._feed = feed
@@ -93,7 +95,7 @@ class Questions:
 
     def _consultation(self, question: int) -> Consultation:
         prompt = self._expert.guidance.prompt
-        journal = _Journal(self._calls, Purpose(question=question), prompt) if prompt else _NoCalls()
+        journal = _Journal(self._calls, Purpose(question=question), prompt, self._limits) if prompt else _NoCalls()
         return Consultation(self._asked[question], tuple(self._answers), self._turns, journal)
 
     def _answered(self, question: int, try_: int, advice: Advice) -> AnswerStatus:
@@ -167,14 +169,16 @@ class _Journal:
     calls: RoleCalls
     purpose: Purpose
     prompt: TextRef
+    limits: LimitCheck
 
     def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
         """See `Journal`."""
         return self.calls.started("expert", self.purpose, model, self.prompt, messages, try_)
 
     def finished(self, result: RoleCallFinished) -> None:
-        """See `Journal`."""
+        """See `Journal`; the costs count in a budget that the trial shares with others, never in its own limit."""
         self.calls.finished(result)
+        self.limits.pay_beside(result.costs)
 
 
 class _NoCalls:

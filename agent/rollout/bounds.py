@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from agent.models.protocol import ModelInfo
 from scoring.pricing.rates import BUCKETS, ModelPrice, standard_name
 from scoring.pricing.tables import PriceTable
-from trajectories.record.events import Limits
+from trajectories.record.events import Limits, ModelRef
+
+FREE_EXPERT = "script"
+"""Name of the only model that answers questions and costs nothing."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,14 @@ class CostBound:
         return min(bounds, default=None)
 
 
-def cost_bound(model: ModelInfo, limits: Limits, prices: PriceTable) -> CostBound:
+def cost_bound(model: ModelInfo, limits: Limits, prices: PriceTable, expert: ModelRef | None = None) -> CostBound:
     """Return the largest cost of one child: that of its cost limit, or of its token limit at the highest rate.
 
-    Limits are checked between calls, so the last call of a child may go beyond.
+    Limits are checked between calls, so the last call of a child may go beyond. `expert` is a model that children may
+    ask, whose calls no limit of a child bounds.
     """
+    if expert is not None and expert.name != FREE_EXPERT:
+        return CostBound(None, f"the calls of the expert {expert.asked} have no limit; --cost-limit sets one on all")
     if model.free is not None:
         return CostBound(0.0, f"{model.ref.asked} costs nothing")
     bounds = []

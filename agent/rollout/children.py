@@ -16,7 +16,7 @@ from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.runs import listed
 from trajectories.reading.summary import Summary
 from trajectories.reading.tally import Tally
-from trajectories.record.events import CallStarted, Resumed, TrialStarted, Warned
+from trajectories.record.events import CallStarted, Resumed, RoleCallFinished, RoleCallStarted, TrialStarted, Warned
 from trajectories.record.identity import configuration_hash
 
 
@@ -91,14 +91,25 @@ def status_of(summary: Summary) -> Status:
 
 
 def cost_of(directory: Path, summary: Summary) -> Spent:
-    """Return the cost of a trial. If that of a call is unknown, the known part is added up from its events."""
-    best = summary.cost_usd.best
-    if best is not None:
-        return Spent(usd=best, at_least_usd=best)
+    """Return the cost of a trial, with that of its expert.
+
+    If that of a call is unknown, the known part is added up from its events.
+    """
+    experts = summary.interventions
+    costs = [summary.cost_usd.best, *([] if experts is None else [experts.cost_usd.best])]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) == len(costs):
+        return Spent(usd=sum(known), at_least_usd=sum(known))
     tally = Tally()
+    of_expert: set[int] = set()
+    beside_usd = 0.0
     for event in read_events(directory):
         tally.feed(event)
-    return Spent(usd=None, at_least_usd=tally.spent_usd)
+        if isinstance(event, RoleCallStarted) and event.role == "expert":
+            of_expert.add(event.call)
+        elif isinstance(event, RoleCallFinished) and event.call in of_expert and event.costs is not None:
+            beside_usd += event.costs.best or 0.0
+    return Spent(usd=None, at_least_usd=tally.spent_usd + beside_usd)
 
 
 def _not_restored(directory: Path) -> tuple[str, ...]:

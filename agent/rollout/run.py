@@ -11,7 +11,7 @@ from agent.continuation.fork import at_step, fork
 from agent.errors import UserError
 from agent.loop.worker import LoopWorker
 from agent.reports.prices import price_problem
-from agent.rollout.bounds import CostBound, cost_bound
+from agent.rollout.bounds import FREE_EXPERT, CostBound, cost_bound
 from agent.rollout.children import Fork, children_of, cost_of, forks_of, settings_of, status_of
 from agent.rollout.plan import Count, Ended, RolloutPlan
 from agent.rollout.points import expected_losses, parse_steps
@@ -24,6 +24,7 @@ from trajectories.interrupts import held, interruptible
 from trajectories.reading.reader import first_event
 from trajectories.reading.runs import current_summary
 from trajectories.reading.summary import Summary
+from trajectories.record.events import ModelRef
 from trajectories.writing.recorder import Observer
 
 _FREE = ("script", "replay", "human", "oracle", "nop")
@@ -129,15 +130,15 @@ def prepare(
     losses = {point.step: expected_losses(point, kind) for point in starts}
     if not order.evaluate:
         raise UserError(f"{parent.name}: {order.task.id} has no evaluation, so its children could not pass or fail")
-    model = order.model.info
-    if cost_limit_usd is not None and model.free is None and (problem := price_problem(order.prices, model.ref.name)):
-        raise UserError(f"--cost-limit {cost_limit_usd:g}: {problem}, so the limit could not be kept; leave it out")
+    expert = None if order.expert is None else order.expert.guidance.model
+    if cost_limit_usd is not None:
+        _check_prices(order, expert, cost_limit_usd)
     plan = RolloutPlan(
         steps, times, before=_before(parent, settings), precision=precision, cost_limit_usd=cost_limit_usd
     )
     if precision is not None:
         _check_precision(plan, steps, times, precision)
-    bound = cost_bound(model, order.limits, order.prices)
+    bound = cost_bound(order.model.info, order.limits, order.prices, expert)
     return Rollout(parent, steps, changes, order, plan, bound, losses, settings, cost_limit_usd)
 
 
@@ -152,6 +153,15 @@ def _before(parent: Path, settings: str) -> dict[int, Count]:
 
 def _same(forks: list[Fork], settings: str) -> list[Fork]:
     return [fork for fork in forks if fork.settings == settings]
+
+
+def _check_prices(order: Order, expert: ModelRef | None, cost_limit_usd: float) -> None:
+    """Check that a limit on all children can be kept: every model that costs something has a price."""
+    priced = [] if order.model.info.free is not None else [order.model.info.ref.name]
+    priced += [expert.name] if expert is not None and expert.name != FREE_EXPERT else []
+    for name in priced:
+        if problem := price_problem(order.prices, name):
+            raise UserError(f"--cost-limit {cost_limit_usd:g}: {problem}, so the limit could not be kept; leave it out")
 
 
 def _check_precision(plan: RolloutPlan, steps: tuple[int, ...], times: int, precision: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from trajectories.reading.tally import Tally
 from trajectories.record.events import BaseEvent, Limits
 from trajectories.record.exits import Exit
+from trajectories.record.usage import Costs
 
 
 class LimitCheck:
@@ -18,11 +19,16 @@ class LimitCheck:
         up is not evaluated, and can be resumed."""
         self.limits = limits
         self._budget_usd = budget_usd
+        self._beside_usd = 0.0
         self.tally = Tally()
 
     def feed(self, event: BaseEvent) -> None:
         """Count one event. Every recorded event may be fed, in order."""
         self.tally.feed(event)
+
+    def pay_beside(self, costs: Costs | None) -> None:
+        """Count a role call, such as an expert's, in the budget. The limits of the trial are for the agent alone."""
+        self._beside_usd += (costs and costs.best) or 0.0
 
     def reached(self, now_s: float) -> Exit | None:
         """Return the exit for the first limit that is reached, or None."""
@@ -35,8 +41,9 @@ class LimitCheck:
             return Exit.of("cost", f"${tally.spent_usd:.4f} of ${limits.cost_usd:.4f}")
         if exit := self.out_of_time(now_s):
             return exit
-        if self._budget_usd is not None and tally.spent_usd >= self._budget_usd:
-            return Exit.of("budget", f"${tally.spent_usd:.4f} of the ${self._budget_usd:.4f} that were left")
+        spent_usd = tally.spent_usd + self._beside_usd
+        if self._budget_usd is not None and spent_usd >= self._budget_usd:
+            return Exit.of("budget", f"${spent_usd:.4f} of the ${self._budget_usd:.4f} that were left")
         return None
 
     def out_of_time(self, now_s: float) -> Exit | None:

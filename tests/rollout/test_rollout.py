@@ -283,3 +283,22 @@ def test_ctrl_c_closes_the_child_and_prints_the_report_so_far(work: Path, parent
     assert resumed.status == 0, resumed.err
     later = agent(work, "rollout", parent, "--report", "--model", slow, "--json").json
     assert values(later) == {2: (1, 1), 3: (0, 1)}
+
+
+@pytest.mark.usefixtures("here")
+def test_children_keep_the_expert_of_their_parent_and_pay_for_its_answers() -> None:
+    usage = {"input_tokens": 20_000, "output_tokens": 0}  # 10 cents an answer
+    ask = {"calls": [{"name": "ask", "arguments": {"question": "What next?"}}]}
+    here = Path.cwd()
+    model = ("--model", script(here, ask, [WORK, SUBMIT]))
+    with WireServer([Turn(text="Make the file and submit.", usage=usage)] * 9) as server:
+        expert = ("--guidance", MODEL, "--guidance-api-base", server.base("anthropic"))
+        _, out, _ = invoke("solve", "--task", "./keep", "--env", "local", *model, *expert, "--json")
+        parent = json.loads(out)["trial"]
+        run = ("rollout", parent, "--at", "0", "--times", "3", *model, "--cost-limit", "0.25", "--json")
+        status, out, err = invoke(*run)
+    report = json.loads(out)
+    assert status == 0, err
+    assert [child["status"] for child in report["children"]] == ["counted", "counted", "unfinished"]
+    assert report["children"][2]["exit"] == "user: budget", "the third answer went beyond the limit"
+    assert 0.3 <= report["cost"]["usd"] < 0.31, "three answers of 10 cents, and what the cache costs"
