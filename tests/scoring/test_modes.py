@@ -172,16 +172,9 @@ def test_costs_of_plans_count_once_and_those_of_experts_stand_beside() -> None:
         return trial(task, "planned", attempt, mode="plan", plan=True, quality=1.0, cost_usd=1.0, interventions=plan)
 
     rows = [base("a", 0.0), base("b", 0.0), *(planned(task, attempt) for task in "ab" for attempt in (1, 2, 3))]
+    asking = replace(NONE, guidance_by="human", max_interventions=3, refusals=1, expert_usd=0.1, expert_costs=Costs())
     rows += [
-        trial(
-            task,
-            "asked",
-            mode="interactive",
-            cost_usd=1.0,
-            interventions=replace(
-                NONE, guidance_by="human", max_interventions=3, given=given, refusals=1, expert_usd=0.1
-            ),
-        )
+        trial(task, "asked", mode="interactive", cost_usd=1.0, interventions=replace(asking, given=given))
         for task, given in (("a", 3), ("b", 2))
     ]
     report = score(rows)
