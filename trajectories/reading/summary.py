@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
 from trajectories.reading.entry import TrialEntry
-from trajectories.reading.expert_tally import ExpertTally, Interventions
+from trajectories.reading.interventions.expert_tally import ExpertTally, Interventions
 from trajectories.reading.panel_votes import PanelTally, PanelVotes
 from trajectories.reading.reader import after_first
 from trajectories.reading.tally import Tally

@@ -145,6 +145,7 @@ def _overview_json(directory: Path) -> None:
     from agent.cli.output import emit_json
     from agent.cli.results import summary_json
     from trajectories.reading.family import family
+    from trajectories.reading.interventions.chain import read_chain
     from trajectories.reading.reader import read_events
     from trajectories.reading.replays import read_replays
     from trajectories.reading.summary import summarize
@@ -155,7 +156,9 @@ def _overview_json(directory: Path) -> None:
     forks = [{"trial": str(child.directory), "step": child.step} for child in member.children]
     replays = [replay.model_dump(mode="json") for replay in read_replays(directory)]
     summary = summary_json(summarize(directory, events), verdict_of(events))
-    emit_json({**summary, "forks": forks, "replays": replays})
+    chain = read_chain(directory)
+    turns = {} if chain is None else {"chain": chain.model_dump(mode="json")}
+    emit_json({**summary, "forks": forks, "replays": replays, **turns})
 
 
 def _overview(directory: Path, first: int | None, tail: int | None) -> None:
@@ -165,12 +168,14 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
     """
     from agent.cli.output import paged
     from trajectories.reading.family import family
+    from trajectories.reading.interventions.chain import read_chain
     from trajectories.reading.reader import read_events
     from trajectories.reading.replays import read_replays
     from trajectories.reading.runs import current_summary
     from trajectories.reading.steps.events import events_from_step, events_of_last
     from trajectories.reading.summary import summarize
     from trajectories.record.texts.text import printable
+    from trajectories.views.chain import print_chain
     from trajectories.views.family import family_tree
     from trajectories.views.replays import replay_lines
     from trajectories.views.summary import summary_table
@@ -192,6 +197,8 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
         summary_table(summary).print(console)
         for line in (line for replay in read_replays(directory) for line in replay_lines(replay)):
             console.print(printable(line), soft_wrap=True)
+        if summary.entry.chain is not None and (chain := read_chain(directory)) is not None:
+            print_chain(console, chain)
         root, member = family(directory)
         if root.children:
             console.print(family_tree(root, member))
