@@ -84,11 +84,10 @@ def of_benchmark(rows: Iterable[TrialRow]) -> list[TrialRow]:
 def state_at(attempt: Attempt, turn: int) -> TrialRow:
     """Return the trial of a turn with the sums of all turns up to it; unknown if one of these is missing."""
     row = attempt.by_turn[turn]
-    so_far = [attempt.by_turn.get(number) for number in range(1, turn + 1)]
-    if len(so_far) == 1:
+    if turn == 1:
         return row
-    known = [each for each in so_far if each is not None]
-    missing = len(known) < len(so_far)
+    known = [each for number, each in attempt.by_turn.items() if number <= turn]
+    missing = len(known) < turn
     sums: dict[str, Any] = {name: None if missing else _sum(map(attrgetter(name), known)) for name in _SUMS}
     counts: dict[str, Any] = {name: sum(map(attrgetter(name), known)) for name in _COUNTS}
     counts["unmetered_calls"] += missing  # makes the tokens unknown

@@ -27,6 +27,10 @@ MODES = (BASE, "self-correction", "plan", "interactive", "plan-and-interactive")
 """Modes of the paper, in its order."""
 
 
+_MOST_TURNS = 100
+"""Largest number of turns with a line of their own."""
+
+
 class Less(BaseModel):
     """Differences to the base mode, paired by task. None if no task of both has the figure."""
 
@@ -249,7 +253,7 @@ def _numbered(name: str, sha256: str, hashes: Sequence[str]) -> str | None:
 
 
 def _most_turns(rows: Iterable[TrialRow]) -> int:
-    return max(max(row.turn or 1, row.interventions.turns or 1) for row in rows)
+    return min(_MOST_TURNS, max(max(row.turn or 1, row.interventions.turns or 1) for row in rows))
 
 
 def _any_turn(rows: Iterable[TrialRow]) -> bool | None:

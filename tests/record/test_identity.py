@@ -64,9 +64,13 @@ def test_mode_and_label_are_not_part_of_an_identity() -> None:
 
 def test_a_stored_mode_that_does_not_follow_from_plan_and_turn_is_reported(tmp_path: Path) -> None:
     plan = Plan(name="plan.md", sha256="0" * 64)
+    problem = "the mode is 'plan-and-interactive', but plan, turn and guidance make it 'plan'"
     for number, (mode, problems) in enumerate(
         (
-            ("plan-and-interactive", ["the mode is 'plan-and-interactive', but plan and turn make it 'plan'"]),
+            (
+                "plan-and-interactive",
+                [problem],
+            ),
             ("plan", []),
             (None, []),
         )

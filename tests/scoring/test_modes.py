@@ -204,3 +204,10 @@ def test_the_caption_has_the_feedback_and_the_conversation_and_policies_are_line
     assert "3 turns, feedback output, conversation fresh" in title
     assert "3 turns, feedback scores, conversation same" in title
     assert [(row.mode.setup, len(row.mode.turns)) for row in report.modes] == [("chain", 3), ("other", 3)]
+
+
+def test_a_record_that_claims_a_billion_turns_is_scored_at_once() -> None:
+    facts = replace(POLICY, turns=10**9, until="passed")
+    report = score([turn("a", 10**9, 1.0, interventions=facts), turn("b", 1, 1.0, interventions=facts)])
+    (row,) = report.modes
+    assert (len(row.mode.turns), row.mode.attempts, row.mode.usd) == (100, 2, 1.0)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from trajectories.checks.actions import Actions
 from trajectories.checks.calls import Calls
 from trajectories.checks.contents import Contents
+from trajectories.checks.interventions import Questions, Turns
 from trajectories.checks.order import Order
 from trajectories.checks.outcome import Outcome, Parentage
 from trajectories.checks.panels import Panels
@@ -105,6 +106,8 @@ class _Checking:
             Workspaces(path.parent, contents),
             Outcome(),
             Panels(),
+            Turns(contents),
+            Questions(),
             GivenPlan(path.parent),
         )
         if self._of_role:

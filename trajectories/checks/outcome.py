@@ -87,7 +87,7 @@ class Parentage:
                     chain=event.turn is not None, plan=event.plan is not None, guidance=event.guidance is not None
                 )
                 if event.mode is not None and event.mode != mode:
-                    yield f"the mode is {event.mode[:40]!r}, but plan and turn make it {mode!r}"
+                    yield f"the mode is {event.mode[:40]!r}, but plan, turn and guidance make it {mode!r}"
             case CallStarted():
                 self._called = True
             case Message() | InheritedReply() if isinstance(event, InheritedReply) or event.inherited:

@@ -5,6 +5,7 @@ Cases are named only if the form of the feedback names them too; with `scores` t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from trajectories.reading.lines import complete_lines, kind_of
 from trajectories.reading.reader import EventParser, events_file
 from trajectories.reading.runs import Listed, listed
 from trajectories.record.events import Chain, Evaluated, FeedbackForm
-from trajectories.record.layout import TrialFolder
+from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.record.verdict import GroupScore, Verdict, standing_verdict
 
 _NAMING: frozenset[FeedbackForm] = frozenset({"output", "failing", "paths"})
@@ -81,11 +82,6 @@ class ChainReport(BaseModel):
     """Turns with a record, in order."""
 
 
-def turn_name(first: str, turn: int) -> str:
-    """Return the name of the folder of a turn, given that of turn 1."""
-    return first if turn == 1 else f"{first}.t{turn}"
-
-
 def read_chain(trial: Path) -> ChainReport | None:
     """Return the chain that a trial is a turn of; None if it is not in a chain, or its record cannot be read."""
     summary = listed(trial).summary
@@ -119,11 +115,21 @@ def compared(before: Verdict, after: Verdict, *, named: bool) -> Changes:
 
 
 def _directories(trial: Path, turn: int, chain: Chain) -> Iterable[tuple[int, Path]]:
-    """Yield the turns of the chain that are beside this one, by the names of their folders."""
-    for number in range(1, max(chain.turns, turn) + 1):
-        directory = trial if number == turn else trial.absolute().parent / turn_name(chain.first, number)
-        if TrialFolder(directory).is_trial():
-            yield number, directory
+    """Yield the turns of the chain that are beside this one, by the names of their folders.
+
+    The names in the batch are read, because a record may state any number of turns and any name.
+    """
+    batch = trial.absolute().parent
+    numbers = {turn: trial}
+    for name in os.listdir(batch) if chain.first else ():
+        number = 1 if name == chain.first else _turn(name.removeprefix(f"{chain.first}.t"))
+        if number is not None and name == name_of_turn(chain.first, number) and TrialFolder(batch / name).is_trial():
+            numbers.setdefault(number, batch / name)
+    yield from sorted(numbers.items())
+
+
+def _turn(digits: str) -> int | None:
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else None
 
 
 def _reports(members: Sequence[tuple[int, Listed]], *, named: bool) -> Iterable[TurnReport]:
