@@ -13,6 +13,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from environments.child import ChildEnvironment
 from environments.promises import Promise, supervised
@@ -96,6 +97,14 @@ class LocalEnvironment(ChildEnvironment):
             lost=tuple(lost),
             versions={"bash": ready.bash},
         )
+
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
+        if as_root:
+            raise EnvironmentUnavailable(
+                f"the local environment cannot protect files from actions, so nothing is put into {directory} as root; "
+                "use --env docker or --env sandbox"
+            )
+        super().put(archive, directory)
 
     def _run_directory(self) -> str:
         return str(self._run)

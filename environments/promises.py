@@ -33,6 +33,8 @@ class Promise(StrEnum):
     ARCHIVES = "archives"
     CHANGED_FILES = "changed-files"
     RESCUE = "rescue"
+    PAUSE = "pause"
+    PROTECTED_FILES = "protected-files"
     ADMINISTRATOR = "administrator"
     CPU_TIME = "cpu-time"
     PEAK_MEMORY = "peak-memory"
@@ -71,6 +73,8 @@ MEANING: Mapping[Promise, str] = {
     Promise.ARCHIVES: "files go in and out unchanged; an export is complete or fails",
     Promise.CHANGED_FILES: "changes in the workspace since a mark can be listed",
     Promise.RESCUE: "the workspace can be exported without the supervisor, as long as its files exist",
+    Promise.PAUSE: "the environment can be paused: nothing runs, its files can be read and added to, no process ends",
+    Promise.PROTECTED_FILES: "actions can read but not change the files that the harness puts below /feedback as root",
     Promise.ADMINISTRATOR: "the harness can read and change files that actions have locked",
     Promise.CPU_TIME: "an action's processor time is measured",
     Promise.PEAK_MEMORY: "if an action raises the memory's high-water mark, the new mark is known",
@@ -118,6 +122,8 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
     "docker": {
         **_EVERY,
         Promise.ARCHIVES: "if the image has tar",
+        Promise.PAUSE: "if the daemon can pause containers",
+        Promise.PROTECTED_FILES: _NOT_ROOT,
         Promise.REAPING: YES,
         Promise.KILL_EVERYTHING: YES,
         Promise.SURVIVES_KILL_ALL: YES,
@@ -140,6 +146,8 @@ DECLARED: Mapping[Kind, Mapping[Promise, str]] = {
     },
     "sandbox": {
         **_EVERY,
+        Promise.PAUSE: YES,
+        Promise.PROTECTED_FILES: YES,
         Promise.REAPING: YES,
         Promise.KILL_EVERYTHING: YES,
         Promise.SURVIVES_KILL_ALL: YES,
@@ -189,6 +197,8 @@ _OWN_PIDS = (Promise.REAPING, Promise.KILL_EVERYTHING, Promise.SURVIVES_KILL_ALL
 
 SHARED_USER = "one user: processes that an action left running can read and write later outputs through /proc"
 """The rest that `UNFORGEABLE` leaves: /dev/stdout belongs to the user of actions, so that they can open it again."""
+UNPROTECTED = "feedback: actions run as root, so they can change the files below /feedback"
+"""The line of `Started.lost` if `PROTECTED_FILES` cannot be promised and files are put below /feedback."""
 
 
 def supervised(lost: Iterable[str], *, own_pids: bool) -> list[Promise]:

@@ -18,10 +18,10 @@ from trajectories.record.events import Ended, Lowered, Skipped
 
 DIGEST_S = 300.0
 """Seconds that `digests` takes at most if its caller does not say otherwise."""
-PROTECTED = PurePosixPath("/feedback")
-"""Directory for files that actions can read and not change, unless they run as root."""
 WORKSPACE = PurePosixPath("/workspace")
 """Directory of the workspace unless something else is named."""
+PROTECTED = PurePosixPath("/feedback")
+"""Directory of the files that the harness shows to actions and protects from them (`Environment.put` as root)."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,12 @@ class ImageUnusable(EnvironmentUnavailable):
     """The image cannot be built or pulled, or nothing can run in it. The same order would fail again."""
 
 
+class EnvironmentPaused(EnvironmentFault):
+    """The environment is paused, so nothing can run in it. It is whole, and usable after `unpause`."""
+
+
 class EnvironmentLost(EnvironmentFault):
     """The environment died or no longer answers; the trial cannot continue."""
-
-
-class EnvironmentPaused(EnvironmentFault):
-    """The environment is paused, so nothing can be done in it before `unpause`."""
 
 
 class SupervisorLost(EnvironmentLost):
@@ -205,10 +205,11 @@ class Environment(Protocol):
     def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
         """Unpack a tar stream into `directory` (made if missing), owned by the task's user.
 
-        With `as_root` it is owned by root, with the modes of the archive; `directory` then lies below `PROTECTED`. This
-        works while the environment is paused, too.
+        With `as_root` its files belong to root and keep the archive's modes, so that actions can read but not change
+        them (`Promise.PROTECTED_FILES`). It may then hold only plain files and directories, and `directory` has to be
+        `PROTECTED` or below it. The local environment rejects `as_root`.
 
-        Raises: EnvironmentLost, DiskFull; EnvironmentFault if there is no such place.
+        Raises: EnvironmentLost, DiskFull, BadArchive.
         """
 
     def get(self, path: str) -> Iterator[bytes]:
@@ -268,20 +269,20 @@ class Checkpointing(Protocol):
 
 @runtime_checkable
 class Pausable(Protocol):
-    """An environment whose processes can be stopped for a while.
+    """An environment that can be held still: no process of an action runs between `pause` and `unpause`.
 
-    While it is paused nothing runs in it, `export` and `put` as root work and end no process, `stop` works, and
-    everything else raises EnvironmentPaused.
+    While it is paused, `export` ends no process, `put` works, and `stop` ends it at once. Everything else raises
+    `EnvironmentPaused`. Processes that actions have stopped themselves stay stopped.
     """
 
     def pause(self) -> None:
-        """Stop every process in the environment.
+        """Hold every process. Pausing a paused environment does nothing.
 
-        Raises: EnvironmentFault.
+        Raises: EnvironmentLost, EnvironmentUnavailable if this machine cannot do that.
         """
 
     def unpause(self) -> None:
-        """Let the processes of a paused environment run again.
+        """Let the processes go on that `pause` has held. Without a pause this does nothing.
 
-        Raises: EnvironmentFault.
+        Raises: EnvironmentLost, also if it died while it was paused.
         """

@@ -12,8 +12,8 @@ import posixpath
 import shlex
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from environments import limits
@@ -24,11 +24,11 @@ from environments.listing.listing import Listing
 from environments.promises import Promise
 from environments.protocol import (
     DIGEST_S,
+    PROTECTED,
     WORKSPACE,
     DiskFull,
     EnvironmentFault,
     EnvironmentLost,
-    EnvironmentPaused,
     EnvironmentSpec,
     EnvironmentUnavailable,
     Execution,
@@ -61,7 +61,6 @@ class Supervised(ABC):
         self._ready: Ready | None = None
         self._shell: PersistentShell | None = None
         self._stopped = False
-        self._paused = False
         self._lister = Lister()
 
     # --- what a kind implements ----------------------------------------------------------------------------
@@ -104,20 +103,6 @@ class Supervised(ABC):
 
         Raises: EnvironmentUnavailable.
         """
-
-    def _held(self) -> exporting.Archive:
-        """Read the workspace of a paused environment, and end nothing.
-
-        Raises: EnvironmentLost if its files are gone.
-        """
-        return self._rescue()
-
-    def _put_as_root(self, archive: BinaryIO, directory: str) -> None:
-        """Unpack files that root owns, also while the environment is paused.
-
-        Raises: EnvironmentFault.
-        """
-        raise EnvironmentFault(f"the {self.spec.kind} environment has no place for files of root")
 
     def _watched(self) -> Sequence[Path]:
         """Return host directories on the file systems that actions fill."""
@@ -176,18 +161,39 @@ class Supervised(ABC):
         return self._judged(execution, channel)
 
     def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
-        if as_root:
-            self._put_as_root(archive, directory)
-            return
-        channel, ready = self._open_channel(), self._ready
-        assert ready is not None
-        self.guard()
+        self._put_through(self._open_channel(), archive, directory, as_root=as_root)
+
+    def _put_through(self, channel: Channel, archive: BinaryIO, directory: str, *, as_root: bool) -> None:
         missing: list[bytes] = []
-        members = tar.filtered(read_chunks(archive), tar.inside_only(missing.append), (ready.uid, ready.gid))
+        self.guard()
+        members = self._owned(archive, missing.append, as_root=as_root)
+        target = self._protected(directory) if as_root else self._inside(directory)
         try:
-            channel.put(_gathered(members), self._inside(directory), missing)
+            channel.put(_gathered(members), target, missing, as_root=as_root)
         except OSError as error:
             raise exporting.full(error) or EnvironmentFault(f"unpacking into {directory} failed: {error}") from error
+
+    def _owned(self, archive: BinaryIO, implied: Callable[[bytes], None], *, as_root: bool) -> Iterator[bytes]:
+        """Yield a tar stream whose members stay inside its directory and belong to the task's user or to root."""
+        judge = tar.inside_only(implied)
+        judge = tar.plain_only(judge) if as_root else judge
+        return tar.filtered(read_chunks(archive), judge, self._owner(as_root=as_root))
+
+    def _owner(self, *, as_root: bool) -> tuple[int, int]:
+        """Return uid and gid of files that are put."""
+        if self._ready is None:
+            raise EnvironmentLost("the environment was not started")
+        return (0, 0) if as_root else (self._ready.uid, self._ready.gid)
+
+    def _protected(self, directory: str) -> str:
+        """Return the absolute name of a directory for files that belong to root.
+
+        Raises: EnvironmentFault if it is not below /feedback.
+        """
+        path = self._inside(directory)
+        if not PurePosixPath(path).is_relative_to(PROTECTED):
+            raise EnvironmentFault(f"files are put as root only below {PROTECTED}, and {path} is not; choose another")
+        return path
 
     def get(self, path: str) -> Iterator[bytes]:
         chunks = self._open_channel().get(self._inside(path), whole=False)
@@ -215,8 +221,6 @@ class Supervised(ABC):
 
     def export(self, to: Path) -> Export:
         try:
-            if self._paused:
-                return exporting.write(self._held(), to)
             return exporting.write(self._open_channel().get(self.workdir, whole=True), to)
         except DiskFull:
             raise
@@ -287,8 +291,6 @@ class Supervised(ABC):
     def _open_channel(self) -> Channel:
         if self._channel is None:
             raise EnvironmentLost("the environment was not started")
-        if self._paused:
-            raise EnvironmentPaused(f"the {self.spec.kind} environment is paused; unpause it first")
         return self._channel
 
     def guard(self) -> None:

@@ -88,6 +88,17 @@ def inside_only(implied: Callable[[bytes], None]) -> Judge:
     return judge
 
 
+def plain_only(judge: Judge) -> Judge:
+    """Return a judge that also rejects archives with anything but plain files and directories."""
+
+    def plain(member: Member) -> bool:
+        if member.type not in FILES and member.type != b"5":
+            raise BadArchive(f"archive member {member.shown!r} is neither a plain file nor a directory")
+        return judge(member)
+
+    return plain
+
+
 def filtered(chunks: Iterable[bytes], judge: Judge, owner: tuple[int, int] | None = None) -> Iterator[bytes]:
     """Yield the archive without the members that `judge` rejects, with `owner` (uid, gid) in every header.
 

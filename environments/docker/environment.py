@@ -20,6 +20,7 @@ from environments.archives import exporting
 from environments.docker import container_state, control_group, daemon, images, pausing, rescue, watch
 from environments.leftovers import owner
 from environments.link import AttachLink, Closing
+from environments.pausing import Pausing
 from environments.promises import SHARED_USER, Promise, supervised
 from environments.protocol import (
     EnvironmentLost,
@@ -30,7 +31,7 @@ from environments.protocol import (
     Started,
 )
 from environments.reporting import LogReporter, Reporter
-from environments.supervised import START_S, Supervised
+from environments.supervised import START_S
 from environments.wire.channel import Channel, Ready
 from environments.wire.program import BOOT
 from trajectories.record.events import Ended
@@ -56,7 +57,7 @@ OOM_S = 0.5
 _log = logging.getLogger(__name__)
 
 
-class DockerEnvironment(Supervised):
+class DockerEnvironment(Pausing):
     """A container that lives from `start` to `stop`."""
 
     def __init__(self, spec: EnvironmentSpec, reporter: Reporter | None = None) -> None:
@@ -177,8 +178,11 @@ class DockerEnvironment(Supervised):
             promises.append(Promise.DISK_LIMIT)
         if not self.spec.network:
             promises.append(Promise.NETWORK_OFF)
+        if pausing.can_pause(daemon.facts(self._api)):
+            promises.append(Promise.PAUSE)
         if ready.dropped:
             promises += [Promise.EXECUTE_ONLY, Promise.UNFORGEABLE, Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+            promises.append(Promise.PROTECTED_FILES)
             lost.append(SHARED_USER)
         return Started(
             kind="docker",
@@ -212,6 +216,7 @@ class DockerEnvironment(Supervised):
             lost.append("oom-reported, peak-memory: the container has no control group of its own that shows them")
 
     def checkpoint(self, name: str) -> str:
+        self._refuse_paused()
         api, image = self._api, self._image
         if api is None or image is None or self._container is None:
             raise EnvironmentLost("the environment was not started")
@@ -220,23 +225,6 @@ class DockerEnvironment(Supervised):
         with daemon.reported(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
             api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
         return f"{CHECKPOINT}:{name.lower()}"
-
-    def pause(self) -> None:
-        self._open_channel()
-        pausing.pause(*self._running(), self._heard)
-        self._paused = True
-
-    def unpause(self) -> None:
-        pausing.unpause(*self._running())
-        self._paused = False
-
-    def _put_as_root(self, archive: BinaryIO, directory: str) -> None:
-        pausing.put(*self._running(), archive, directory)
-
-    def _running(self) -> tuple[APIClient, str]:
-        if self._api is None or self._container is None:
-            raise EnvironmentLost("the environment was not started")
-        return self._api, self._container
 
     def _judged(self, execution: Execution, channel: Channel) -> Execution:
         """Use the daemon's `oom` event if the supervisor cannot see the kernel's count of processes killed for memory.
@@ -282,9 +270,31 @@ class DockerEnvironment(Supervised):
 
     def _rescue(self) -> exporting.Archive:
         """Read the workspace through the daemon, whether the container runs, is paused or has stopped."""
+        return rescue.of_container(*self._running(), self.workdir)
+
+    def _hold(self) -> None:
+        pausing.hold(*self._running(), self._heard, self.trouble)
+
+    def _let_go(self) -> None:
+        pausing.let_go(*self._running(), self.trouble)
+
+    def _archive_paused(self) -> exporting.Archive:
+        return rescue.of_still_container(*self._running(), self.workdir)
+
+    def _put_paused(self, archive: BinaryIO, directory: str, *, as_root: bool) -> None:
+        implied: list[bytes] = []
+        members = self._owned(archive, implied.append, as_root=as_root)
+        target = self._protected(directory) if as_root else self._inside(directory)
+        pausing.put(*self._running(), members, target, implied, self._owner(as_root=as_root))
+
+    def _running(self) -> tuple[APIClient, str]:
+        """Return the daemon's client and the container's id.
+
+        Raises: EnvironmentLost if there is no container.
+        """
         if self._container is None or self._api is None:
             raise EnvironmentLost("there is no container")
-        return rescue.of_container(self._api, self._container, self.workdir)
+        return self._api, self._container
 
     def _watched(self) -> Sequence[Path]:
         """Return the daemon's own directory, if it is on this machine."""

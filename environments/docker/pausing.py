@@ -1,54 +1,114 @@
-"""What the daemon does with a container that is paused: its processes stand still, its files can be written."""
+"""Holding a container still, and putting files into one that is held, all through its daemon."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+import io
+import posixpath
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from environments.archives.protected import rooted
 from environments.docker import daemon
-from environments.docker.watch import Watched
 from environments.protocol import EnvironmentFault, EnvironmentLost, EnvironmentUnavailable
 
 if TYPE_CHECKING:
     from docker import APIClient
 
+    from environments.docker.watch import Watched
 
-def pause(api: APIClient, container: str, heard: Watched) -> None:
-    """Stop all processes of a container.
+PAUSE_S = 30
+"""Seconds that the daemon may take to hold or release a container."""
+PUT_S = 600
+_IN_MEMORY_BYTES = 8 << 20
 
-    Raises: EnvironmentLost.
+Trouble = Callable[[], EnvironmentLost | None]
+"""Returns why a container does not answer, or None if it seems to run."""
+
+
+def can_pause(facts: dict[str, Any]) -> bool:
+    """Return whether a daemon with these facts can pause containers: it needs a control group of their own for that."""
+    rootless = any("rootless" in str(option) for option in facts.get("SecurityOptions") or ())
+    return facts.get("CgroupDriver") != "none" and not (rootless and str(facts.get("CgroupVersion", "1")) == "1")
+
+
+def hold(api: APIClient, container: str, heard: Watched, trouble: Trouble) -> None:
+    """Pause a container.
+
+    Raises: EnvironmentLost, EnvironmentUnavailable.
     """
     heard.expect_pause()
-    with _lost(container, "pausing"):
-        api.pause(container)
+    try:
+        with daemon.patience(api, PAUSE_S):
+            api.pause(container)
+    except OSError as error:
+        raise _fault(f"container {container[:12]} cannot be paused", error, trouble) from None
 
 
-def unpause(api: APIClient, container: str) -> None:
-    """Let the processes of a container run again.
+def let_go(api: APIClient, container: str, trouble: Trouble) -> None:
+    """Release a container. That somebody else has released it already is not an error.
 
-    Raises: EnvironmentLost.
+    Raises: EnvironmentLost, EnvironmentUnavailable.
     """
-    with _lost(container, "unpausing"):
-        api.unpause(container)
+    try:
+        with daemon.patience(api, PAUSE_S):
+            api.unpause(container)
+    except OSError as error:
+        fault = _fault(f"container {container[:12]} cannot be unpaused", error, trouble)
+        if isinstance(fault, EnvironmentLost) or "not paused" not in daemon.reason(error):
+            raise fault from None
 
 
-def put(api: APIClient, container: str, archive: BinaryIO, directory: str) -> None:
-    """Unpack files that root owns into a container.
+def _fault(failure: str, error: OSError, trouble: Trouble) -> EnvironmentFault:
+    return trouble() or EnvironmentUnavailable(f"{failure}: {daemon.reason(error)}")
+
+
+def put(
+    api: APIClient,
+    container: str,
+    members: Iterable[bytes],
+    directory: str,
+    implied: list[bytes],
+    owner: tuple[int, int],
+) -> None:
+    """Unpack a tar stream in a container. Missing directories are made, with this owner.
+
+    `implied` receives, while the members are read, each directory that holds members without being one itself.
 
     Raises: EnvironmentFault, DiskFull.
     """
-    data = rooted(archive, directory)
-    with _lost(container, f"unpacking into {directory} of"):
-        if not api.put_archive(container, "/", data):
-            raise EnvironmentFault(f"the daemon did not unpack the files into {directory}")
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as held, daemon.patience(api, PUT_S):
+        for piece in members:
+            held.write(piece)
+        held.seek(0)
+        with daemon.reported(f"unpacking into {directory} of container {container[:12]}"):
+            _make_directory(api, container, directory, owner)
+            for path in implied:
+                _make_directory(api, container, posixpath.join(directory, path.decode(errors="surrogateescape")), owner)
+            api.put_archive(container, directory, held)
 
 
-@contextmanager
-def _lost(container: str, doing: str) -> Iterator[None]:
-    try:
-        with daemon.reported(f"{doing} container {container[:12]}"):
-            yield
-    except EnvironmentUnavailable as error:
-        raise EnvironmentLost(str(error)) from error
+def _make_directory(api: APIClient, container: str, directory: str, owner: tuple[int, int]) -> None:
+    """Make a directory and those above it that are missing; existing ones keep their owners and modes."""
+    existing = posixpath.normpath(directory)
+    missing: list[str] = []
+    while True:
+        try:
+            api.put_archive(container, existing, _directories(missing, owner))
+            return
+        except daemon.not_found():
+            if existing == "/":
+                raise
+            above, name = posixpath.split(existing)
+            missing = [name, *(posixpath.join(name, path) for path in missing)]
+            existing = above
+
+
+def _directories(paths: list[str], owner: tuple[int, int]) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", errors="surrogateescape") as archive:
+        for path in paths:
+            member = tarfile.TarInfo(path)
+            member.type, member.mode, (member.uid, member.gid) = tarfile.DIRTYPE, 0o755, owner
+            archive.addfile(member)
+    return stream.getvalue()

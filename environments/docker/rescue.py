@@ -27,6 +27,21 @@ def of_container(api: APIClient, container: str, directory: str) -> Archive:
 
     Raises: EnvironmentLost, also if the files are too large.
     """
+    try:
+        with daemon.patience(api, PAUSE_S):
+            api.pause(container)
+    except daemon.not_found():
+        raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
+    except OSError:
+        pass  # it is paused already, or it has ended
+    return (yield from of_still_container(api, container, directory))
+
+
+def of_still_container(api: APIClient, container: str, directory: str) -> Archive:
+    """Read the content of a directory, owned by 0:0, of a container in which nothing runs.
+
+    Raises: EnvironmentLost, also if the files are too large.
+    """
     total = 0
 
     def is_small(member: tar.Member) -> bool:
@@ -37,13 +52,6 @@ def of_container(api: APIClient, container: str, directory: str) -> Archive:
             raise EnvironmentLost(f"a daemon gives at most {RESCUED_BYTES >> 30} GiB of files, and {size}")
         return True
 
-    try:
-        with daemon.patience(api, PAUSE_S):
-            api.pause(container)
-    except daemon.not_found():
-        raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
-    except OSError:
-        pass  # it is paused already, or it has ended
     try:
         with daemon.patience(api, IDLE_S):
             # `/.` makes the daemon name the members relative to the directory.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import signal
-from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from environments.archives import exporting
-from environments.archives.protected import members
+from environments.archives import exporting, unpacking
 from environments.child import ChildEnvironment
-from environments.leftovers.owner import Owner
+from environments.pausing import Pausing
 from environments.promises import SHARED_USER, Promise, supervised
-from environments.protocol import PROTECTED, EnvironmentLost, EnvironmentSpec, EnvironmentUnavailable, Started
-from environments.sandbox import seccomp
+from environments.protocol import (
+    PROTECTED,
+    EnvironmentFault,
+    EnvironmentSpec,
+    EnvironmentUnavailable,
+    Export,
+    Started,
+)
+from environments.sandbox import processes, seccomp
 from environments.sandbox.bubblewrap import (
     NOBODY,
     PATH,
@@ -28,28 +33,29 @@ from environments.sandbox.bubblewrap import (
     system,
     version,
 )
-from environments.sandbox.processes import continue_all, stop_all
 from environments.supervised import command_environment
 from environments.wire.channel import Channel, Ready
 from environments.wire.terminal import Pty
-from trajectories.processes import start_time
 
 _OUT_OF_REACH = "/run/retrace"
 """A directory that only the supervisor can enter, and nobody can change: its file system is read-only."""
 RUN = f"{_OUT_OF_REACH}/own"
 """The supervisor's files. Actions have the same user, so modes of its own would not keep them out."""
 
+_log = logging.getLogger(__name__)
 
-class SandboxEnvironment(ChildEnvironment):
+
+class SandboxEnvironment(Pausing, ChildEnvironment):
     """Actions in a process tree with its own namespaces, over a host directory as the workspace."""
 
     process_name = "the sandbox"
 
     def __init__(self, spec: EnvironmentSpec) -> None:
         super().__init__(spec)
+        self._held: list[processes.Process] = []
+        """The processes that a pause has stopped."""
         self._directory: Path | None = None
-        """The environment's own host directory: /tmp, home, /feedback, and the workspace unless the spec names one."""
-        self._stopped_pids: frozenset[int] = frozenset()
+        """The environment's own host directory: /tmp, home, and the workspace unless the spec names one."""
 
     def check(self) -> None:
         workspace = self.spec.workspace
@@ -75,7 +81,7 @@ class SandboxEnvironment(ChildEnvironment):
         if user is not None:
             for path in (directory, *directory.rglob("*")):
                 os.chown(path, user, user)
-        (directory / "feedback").mkdir(mode=0o755)
+        (directory / "feedback").mkdir(mode=0o755)  # it stays our own
         settings = self._settings() | {
             "run": RUN,
             "drop": "caps",
@@ -93,45 +99,6 @@ class SandboxEnvironment(ChildEnvironment):
             return self._launch(channel, command, text, env, (call_filter,))
         finally:
             os.close(call_filter)
-
-    def pause(self) -> None:
-        self._open_channel()
-        self._stopped_pids = stop_all(self._running())
-        self._paused = True
-
-    def unpause(self) -> None:
-        continue_all(self._running(), self._stopped_pids)
-        self._paused = False
-
-    def _running(self) -> Owner:
-        if self._first is None or self._directory is None:
-            raise EnvironmentLost("the sandbox was not started, or ended at once")
-        return self._first
-
-    def _held(self) -> exporting.Archive:
-        return exporting.of_directory(self._workspace)
-
-    def _put_as_root(self, archive: BinaryIO, directory: str) -> None:
-        """Write files where actions see them through a read-only mount, whoever owns them."""
-        self._running()
-        assert self._directory is not None
-        try:
-            for entry in members(archive, directory):
-                path = self._directory / entry.path
-                if entry.content is None:
-                    path.mkdir(exist_ok=True)
-                else:
-                    path.unlink(missing_ok=True)
-                    path.write_bytes(entry.content)
-                path.chmod(entry.mode)
-        except OSError as error:
-            raise exporting.full(error) or EnvironmentLost(f"{directory} cannot be written: {error}") from error
-
-    def _end(self) -> None:
-        if self._paused and self._first is not None and start_time(self._first.pid) == self._first.start:
-            with suppress(ProcessLookupError):
-                os.kill(self._first.pid, signal.SIGKILL)  # it cannot see the end of its input
-        super()._end()
 
     @property
     def _workspace(self) -> Path:
@@ -166,6 +133,46 @@ class SandboxEnvironment(ChildEnvironment):
         command += ["--tmpfs", RUN, "--bind", str(self._workspace.resolve()), self.workdir]
         return [*command, "--remount-ro", "/", "--chdir", "/", "--"]
 
+    def put(self, archive: BinaryIO, directory: str, *, as_root: bool = False) -> None:
+        if not as_root:
+            super().put(archive, directory)
+            return
+        self._supervisor()
+        self.guard()
+        assert self._directory is not None
+        target = self._directory / PurePosixPath(self._protected(directory)).relative_to("/")
+        unpacking.into(target, self._owned(archive, _ignored, as_root=True))
+
+    def export(self, to: Path) -> Export:
+        exported = super().export(to)
+        if self._is_paused and self._first is not None and processes.moving(self._first.pid):
+            _log.warning("processes of the sandbox did not stay stopped while it was paused, so they were ended")
+            return exporting.write(self._supervisor().get(self.workdir, whole=True), to)
+        return exported
+
+    def _hold(self) -> None:
+        if self._first is None:
+            raise EnvironmentUnavailable("the sandbox cannot be paused: /proc does not show its processes")
+        try:
+            processes.hold(self._first.pid, self._held)
+        except EnvironmentFault as fault:
+            processes.let_go(self._held)
+            raise self.trouble() or fault from None
+        if lost := self.trouble():
+            raise lost
+
+    def _let_go(self) -> None:
+        processes.let_go(self._held)
+        if lost := self.trouble():
+            raise lost
+
+    def _archive_paused(self) -> exporting.Archive:
+        """Read the files through the supervisor, which is not held, and may read what actions have locked."""
+        return self._supervisor().get(self.workdir, whole=True, ending=False)
+
+    def _put_paused(self, archive: BinaryIO, directory: str, *, as_root: bool) -> None:
+        self._put_through(self._supervisor(), archive, directory, as_root=as_root)
+
     def _hides(self) -> bool:
         """Return whether actions cannot reach the supervisor's files; a persistent shell has to, by their names."""
         return "--perms" in options() and self.spec.shell == "fresh"
@@ -177,7 +184,9 @@ class SandboxEnvironment(ChildEnvironment):
         spec = self.spec
         promises = supervised(ready.lost, own_pids=True)
         promises += [Promise.OWN_FILES, Promise.OWN_PROCESSES, Promise.ADMINISTRATOR]
-        promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING]
+        promises += [Promise.NO_NEW_PRIVILEGES, Promise.NO_TRACING, Promise.PROTECTED_FILES]
+        if self._first is not None:
+            promises.append(Promise.PAUSE)
         more, lost = self._resources(ready)
         promises += more
         if self._hides():
@@ -212,3 +221,7 @@ class SandboxEnvironment(ChildEnvironment):
             lost=tuple(lost),
             versions={"bash": ready.bash, "bubblewrap": version() or ""},
         )
+
+
+def _ignored(_: bytes) -> None:
+    """Leave it to tar to make this directory, as our own user."""

@@ -1,70 +1,129 @@
-"""The processes of a sandbox as its host sees them: all that have its process namespace.
+"""The processes below one process of this machine: holding them, checking that they are held, and letting them go.
 
-A process group or a session would miss what called setsid(2).
+Nobody can ignore SIGSTOP, but a process can arrange to get SIGCONT (a timer of its own may send it), so whoever relies
+on held processes checks again afterwards.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass
 
-from environments.leftovers.owner import Owner
-from environments.protocol import EnvironmentLost
-from trajectories.processes import start_time
+from environments.protocol import EnvironmentUnavailable
+
+HOLD_S = 10.0
+"""Seconds after which processes that still multiply, or do not stop, are an error."""
+_LOOKS = 3
+"""Looks in a row that have to be the same: a list of children is only reliable once all of them are stopped."""
+_PENDING_S = 1.0
+"""Seconds after which a process in a system call that cannot be cut short counts as held, because its stop is pending.
+
+The parent of a vfork(2) is such a process: it would stop only after its child, which is held, has ended."""
+_STOP_BIT = 1 << (signal.SIGSTOP - 1)
+_HELD = "Tt"
+_DEAD = "ZXx"
 
 
-def stop_all(first: Owner) -> frozenset[int]:
-    """Stop all processes of the namespace whose first process is given; return those that ran.
+@dataclass(frozen=True)
+class Process:
+    """One process, with the start time that tells it from a later one with the same id."""
 
-    A process may make another one until it is stopped itself, so they are listed until there is no new one.
+    pid: int
+    start: int
 
-    Raises: EnvironmentLost if the namespace has ended.
+
+def hold(first: int, among: list[Process]) -> None:
+    """Stop every process below `first`, until nothing is new; add those that were not stopped before to `among`.
+
+    Raises: EnvironmentUnavailable. Then those in `among` may be held.
     """
-    stopped: set[int] = set()
-    namespace = _namespace(first.pid)
-    if namespace is None or start_time(first.pid) != first.start:
-        raise EnvironmentLost("the sandbox has ended")
-    ran: set[int] = set()
-    while new := _members(namespace) - stopped:
-        for pid in new:
-            if not _stands_still(pid):
-                ran.add(pid)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
-        stopped |= new
-    return frozenset(ran)
+    held = set(among)
+    until = time.monotonic() + HOLD_S
+    pending = time.monotonic() + _PENDING_S
+    before: set[Process] | None = None
+    looks = 0
+    while looks < _LOOKS:
+        seen = below(first)
+        moving = [process for process in seen if not is_held(process.pid, or_pending=time.monotonic() > pending)]
+        for process in moving:
+            if process not in held:
+                held.add(process)
+                among.append(process)
+            with suppress(OSError):
+                os.kill(process.pid, signal.SIGSTOP)
+        if moving and time.monotonic() > until:
+            raise EnvironmentUnavailable(
+                f"the sandbox cannot be paused: after {HOLD_S:g} s, {len(moving)} of {len(seen)} processes still ran"
+            )
+        looks = looks + 1 if not moving and set(seen) == before else 0
+        before = set(seen)
+        if moving:
+            time.sleep(0.001)
 
 
-def continue_all(first: Owner, pids: frozenset[int]) -> None:
-    """Let processes run again that `stop_all` stopped.
-
-    Raises: EnvironmentLost if the namespace has ended meanwhile.
-    """
-    namespace = _namespace(first.pid)
-    if namespace is None or start_time(first.pid) != first.start:
-        raise EnvironmentLost("the sandbox ended while it was paused")
-    for pid in pids & _members(namespace):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+def let_go(among: list[Process]) -> None:
+    """Continue processes, children first, so that no shell sees a stopped child."""
+    for process in reversed(among):
+        if start_of(process.pid) == process.start:
+            with suppress(OSError):
+                os.kill(process.pid, signal.SIGCONT)
+    among.clear()
 
 
-def _members(namespace: int) -> set[int]:
-    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
-    return {pid for pid in pids if _namespace(pid) == namespace}
+def moving(first: int) -> list[int]:
+    """Return the ids of processes below `first` that are not held."""
+    return [process.pid for process in below(first) if not is_held(process.pid, or_pending=True)]
 
 
-def _namespace(pid: int) -> int | None:
+def below(first: int) -> list[Process]:
+    """Return the processes that descend from `first`, parents before children."""
+    processes: list[Process] = []
+    queue = [first]
+    for pid in queue:
+        for thread in _threads(pid):
+            with suppress(OSError, ValueError), open(f"/proc/{pid}/task/{thread}/children") as file:
+                queue += map(int, file.read().split())
+        if pid != first and (start := start_of(pid)) is not None:
+            processes.append(Process(pid, start))
+    return processes
+
+
+def is_held(pid: int, *, or_pending: bool) -> bool:
+    """Return whether no thread of a process runs. Its main thread may have ended before the others."""
+    return all(_is_still(pid, thread, or_pending=or_pending) for thread in _threads(pid))
+
+
+def _is_still(pid: int, thread: str, *, or_pending: bool) -> bool:
     try:
-        return os.stat(f"/proc/{pid}/ns/pid").st_ino
-    except OSError:
-        return None
-
-
-def _stands_still(pid: int) -> bool:
-    """Report if a process was stopped before, for example by one of its own."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+            state = chr(file.read().rpartition(b") ")[2][0])
     except (OSError, IndexError):
-        return False
+        return True  # it has ended
+    if state in _HELD or state in _DEAD:
+        return True
+    return or_pending and state == "D" and _has_stop_pending(pid, thread)
+
+
+def _has_stop_pending(pid: int, thread: str) -> bool:
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/task/{thread}/status") as file:
+        return any(int(line.split()[1], 16) & _STOP_BIT for line in file if line.startswith(("ShdPnd:", "SigPnd:")))
+    return True
+
+
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+
+
+def start_of(pid: int) -> int | None:
+    """Return the start time of a process in clock ticks since boot, or None if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b") ")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return None

@@ -160,17 +160,18 @@ class Channel:
             shell_lost=shell_lost,
         )
 
-    def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes]) -> None:
+    def put(self, archive: Iterable[bytes], directory: str, missing: list[bytes], *, as_root: bool = False) -> None:
         """Unpack a tar stream. Only its bytes are moved; judging its content is up to the caller.
 
-        Directories that appear in `missing` before a chunk does are made for the task's user, unless they exist.
+        Directories that appear in `missing` before a chunk does are made for the task's user (`as_root`: for root),
+        unless they exist.
 
         Raises: EnvironmentLost, OSError with the last lines that tar printed.
         """
         target = directory.encode("utf-8", "surrogateescape")
         frames = self._open()
         with frames.exchange() as incoming:
-            self._request("p", len(target), payload=target)
+            self._request("p", len(target), int(as_root), payload=target)
             try:
                 for chunk in archive:
                     while missing:
@@ -186,17 +187,18 @@ class Channel:
         if status != "0":
             raise OSError(complaints or f"tar ended with status {status}")
 
-    def get(self, path: str, *, whole: bool) -> Generator[bytes, None, tuple[int, str]]:
+    def get(self, path: str, *, whole: bool, ending: bool = True) -> Generator[bytes, None, tuple[int, str]]:
         """Yield a tar stream of `path`, and return tar's status and standard error.
 
-        With `whole` the stream has the content of that directory, owned by 0:0.
+        With `whole` the stream has the content of that directory, owned by 0:0; what actions left running is ended
+        first unless `ending` is false.
 
         Raises: EnvironmentLost, FileNotFoundError.
         """
         source = path.encode("utf-8", "surrogateescape")
         frames = self._open()
         with frames.exchange() as incoming:
-            self._request("g", int(whole), len(source), payload=source)
+            self._request("g", int(whole), int(ending), len(source), payload=source)
             (kind,) = frames.answer(time.monotonic() + IDLE_S)
             if kind != "missing":
                 yield from frames.stream(frames.mark + b" ")

@@ -1,0 +1,106 @@
+"""A paused environment runs nothing and loses nothing; its files can be read and added to."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from environments.conformance.contents import contents, file, tar_of
+from environments.protocol import EnvironmentPaused, Pausable
+
+from .conftest import DOCKER, SANDBOX, Place
+from .test_rescue import FILL, members
+
+PAUSABLE = pytest.mark.parametrize("label", [DOCKER, SANDBOX])
+COUNT = "(while :; do echo x; sleep 0.01; done >counted 2>&1) & echo $! >pid"
+Start = Callable[..., Place]
+
+
+def pausable(place: Place) -> Pausable:
+    assert isinstance(place.environment, Pausable)
+    return place.environment
+
+
+def size(place: Place, to: Path) -> int:
+    place.environment.export(to)
+    return len(contents(to)["./counted"].body)
+
+
+@PAUSABLE
+def test_nothing_runs_while_paused_and_everything_goes_on_afterwards(start: Start, label: str, tmp_path: Path) -> None:
+    place = start(label)
+    place.run(COUNT)
+    place.run("sleep 99 & kill -STOP $!; echo $! >stopped")
+    pausable(place).pause()
+    pausable(place).pause()
+    before = size(place, tmp_path / "1")
+    time.sleep(0.2)
+    assert size(place, tmp_path / "2") == before > 0
+    pausable(place).unpause()
+    pausable(place).unpause()
+    time.sleep(0.2)
+    now = place.text("ps -o state= -p $(cat pid $) 2>/dev/null; kill -0 $(cat pid); stat -c %s counted")
+    assert int(now.split()[-1]) > before
+    assert place.text("awk '{print $3}' /proc/$(cat stopped)/stat") == "T\n"
+
+
+@PAUSABLE
+def test_a_paused_environment_refuses_what_would_run_in_it(start: Start, label: str) -> None:
+    place = start(label)
+    environment = place.environment
+    pausable(place).pause()
+    for attempt in (
+        lambda: place.run("true"),
+        lambda: place.run("true", as_root=True),
+        environment.listing,
+        lambda: list(environment.get("/workspace")),
+        lambda: list(environment.get_files(["x"])),
+        lambda: environment.digests(["x"]),
+    ):
+        with pytest.raises(EnvironmentPaused, match="is paused"):
+            attempt()
+    if label == "docker":
+        with pytest.raises(EnvironmentPaused):
+            environment.checkpoint("never")  # type: ignore[attr-defined]
+    pausable(place).unpause()
+    assert place.text("echo on") == "on\n"
+
+
+@PAUSABLE
+def test_an_export_while_paused_is_the_same(start: Start, label: str, tmp_path: Path) -> None:
+    place = start(label)
+    place.text(FILL + "echo x >locked; chmod 0 locked")
+    pausable(place).pause()
+    paused = place.environment.export(tmp_path / "paused")
+    pausable(place).unpause()
+    usual = place.environment.export(tmp_path / "usual")
+    assert members(tmp_path / "paused") == members(tmp_path / "usual")
+    assert (paused.entries, paused.skipped) == (usual.entries, usual.skipped)
+
+
+@PAUSABLE
+@pytest.mark.parametrize("shell", ["fresh", "persistent"])
+def test_files_are_put_as_root_while_paused_and_while_running(start: Start, label: str, shell: str) -> None:
+    place = start(label, shell=shell, user="agent" if label == "docker" else None)
+
+    def feedback() -> io.BytesIO:
+        return tar_of(file("out.txt", b"seen", mode=0o444), file("deep/er.txt", b"too", mode=0o444))
+
+    place.run("sleep 77 & export KEPT=1")
+    pausable(place).pause()
+    place.environment.put(feedback(), "/feedback/turn-1", as_root=True)
+    place.environment.put(tar_of(file("mine/a", b"a")), ".")
+    pausable(place).unpause()
+    place.environment.put(feedback(), "/feedback/turn-2", as_root=True)
+    for turn in ("turn-1", "turn-2"):
+        assert place.text(f"(cd /feedback/{turn}; cat out.txt deep/er.txt)") == "seentoo"
+        modes = place.text(f"stat -c %a /feedback /feedback/{turn} /feedback/{turn}/deep /feedback/{turn}/out.txt")
+        assert modes.split() == ["755", "755", "755", "444"]
+        attack = f"(cd /feedback/{turn}; ! echo x >out.txt && ! rm -f out.txt && ! mv deep other && ! touch new && ! "
+        place.text(attack + f"rmdir ../{turn}) 2>/dev/null")
+    assert place.text("echo more >>mine/a; touch mine/b; cat mine/a") == "amore\n"
+    assert place.text("echo $KEPT") == ("1\n" if shell == "persistent" else "\n")
