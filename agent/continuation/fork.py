@@ -58,12 +58,18 @@ class Fork:
         return self.standing.snapshot is None
 
     def first_event(self, order: Order) -> TrialStarted:
-        """See `Start`; names the parent, the step and the hint."""
+        """See `Start`; names the parent, the step and the hint.
+
+        Hidden tests that the parent was shown are in the conversation, and so the child was shown them, too. Turn 1 of
+        a chain was shown none.
+        """
         parent = Parent(trial=self.standing.start.trial or self.parent.name, step=self.step)
         hint = None if self.hint is None else TextRef(name="--inject", sha256=sha256_of(self.hint))
         first = order.trial_started()
         plan = None if first.plan is None else first.plan.model_copy(update={"step": self.step})
-        return first.model_copy(update={"parent": parent, "injected": hint, "plan": plan})
+        before = self.standing.start
+        revealed = before.tests_revealed and before.turn != 1
+        return first.model_copy(update={"parent": parent, "injected": hint, "plan": plan, "tests_revealed": revealed})
 
     def inputs(self) -> tuple[bytes, ...]:
         """See `Start`."""

@@ -2,8 +2,8 @@
 
 A trial that the user named is taken; otherwise the latest one that reached its end. A trial that ended by the agent or
 by a limit is exported as it is. A trial that the infrastructure or the user ended is not an attempt, and a trial of a
-variant is an attempt at another task. So is a turn after the first one, which had feedback, and any turn of a chain
-that reveals tests.
+variant is an attempt at another task. So is a turn after the first one, which had feedback, a fork of such a turn, and
+any turn of a chain that reveals tests.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from trajectories.record.events import (
     Evaluated,
     EvaluationStarted,
     Exited,
+    Feedback,
     Snapshot,
     TrialStarted,
     WorkspaceExported,
@@ -111,6 +112,8 @@ def read_attempt(directory: Path, *, named: bool) -> Attempt:
     program: str | None = None
     for event in source.events:
         match event:
+            case Feedback():
+                raise NotAnAttempt(directory, "was forked from a turn with feedback, so it is not an attempt")
             case Exited():
                 exited, exported, evaluated = event.t, None, None
             case WorkspaceExported():

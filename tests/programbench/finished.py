@@ -18,6 +18,8 @@ from trajectories.record.events import (
     Evaluated,
     EvaluationStarted,
     Exited,
+    Feedback,
+    FeedbackSource,
     Limits,
     Message,
     ModelRef,
@@ -57,6 +59,7 @@ def finished(
     variant: str | None = None,
     model: str = "m",
     chain: Mapping[str, Any] = NO_CHAIN,
+    feedback: bool = False,
 ) -> Path:
     """Write a trial with a call for each usage; its workspace starts with the original program at `executable`."""
     directory = batch / f"{instance.partition('.')[0]}.{model}.0.{attempt}"
@@ -78,6 +81,9 @@ def finished(
     )
     conversation = Conversation()
     conversation.add(recorder.append(Message(id="m1", role="user", content="rebuild it", why="task")))
+    if feedback:
+        source = FeedbackSource(trial="t", evaluation=1)
+        recorder.append(Feedback(turn=1, form="scores", source=source))
     with SnapshotWriter(recorder, 0) as writer:
         writer.changed(b"executable", "created", "file", mode=0o111, mtime_ns=1, content=[PROGRAM])
         writer.finish()

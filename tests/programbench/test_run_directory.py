@@ -260,13 +260,15 @@ def test_only_turn_1_of_a_chain_that_reveals_nothing_is_exported(batch: Path, in
     first = finished(batch, FFMPEG, chain={"chain": policy, "turn": 1})
     second = finished(batch, FFMPEG, 2, chain={"chain": policy, "turn": 2})
     revealed = finished(batch, JQ, chain={"chain": policy, "turn": 1, "tests_revealed": True})
+    fork = finished(batch, FFMPEG, 3, feedback=True)
     result = into(batch)
     assert [Path(instance.trial).name for instance in result.instances] == [first.name]
     reasons = {left_out.trial: left_out.why for left_out in result.left_out}
     assert "turn 2 of a chain" in reasons[str(second)]
     assert "--reveal-tests" in reasons[str(revealed)]
-    for trial in (second, revealed):
-        with pytest.raises(RecordError, match=r"turn 2 of a chain|--reveal-tests"):
+    assert "forked from a turn with feedback" in reasons[str(fork)]
+    for trial in (second, revealed, fork):
+        with pytest.raises(RecordError, match=r"turn 2 of a chain|--reveal-tests|forked from a turn"):
             into(trial)
 
 
