@@ -33,6 +33,7 @@ from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.summary import Summary
 from trajectories.record.events import Chain, Event
 from trajectories.record.layout import TrialFolder, name_of_turn
+from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Observer
 
 Watch = Callable[[Order, Sequence[Event], str], AbstractContextManager[Observer]]
@@ -127,6 +128,11 @@ def run_chain(order: Order, watch: Watch, results: Results) -> None:
 
     Raises: RecordError, UserError, MachineError.
     """
+    if order.plan is not None and Masker.from_environment().occurs_in(order.plan.encode()):
+        raise UserError(
+            f"--plan {order.options.plan}: it holds a secret of this process's environment, so it is not kept, and "
+            "later turns could not be given it; leave the secret out"
+        )
     directory, first = claimed(order, Fresh())
     assert first.chain is not None
     with locked_record(directory) as record, ExitStack() as releasing:
@@ -135,6 +141,7 @@ def run_chain(order: Order, watch: Watch, results: Results) -> None:
         with watch(order, (), _in_words(1, first.chain)) as observer:
             results.append(begin(record, first, order, Fresh(), LoopWorker(order), observer, keeping))
         changes: OptionChanges = {"api_base": order.options.api_base, "keep": order.options.keep}
+        changes["guidance_api_base"] = order.options.guidance_api_base
         _go_on(record, first.chain, keeping, watch, results, changes)
 
 
@@ -156,7 +163,16 @@ def resume_chain(
         point = next_point(first, chain)
         if point is not None:
             say(f"the chain {first.name} continues {point} of {chain.turns}")
+            if first_event(first).environment == "docker":
+                _remove_paused(first, chain)
         _go_on(record, chain, keeping, watch, results, changes)
+
+
+def _remove_paused(first: Path, chain: Chain) -> None:
+    """Remove the container that a killed process kept, paused, for the next turn."""
+    from environments.leftovers.cleaning import clean_trials
+
+    clean_trials([name_of_turn(first.name, turn) for turn in range(1, chain.turns + 1)])
 
 
 def _go_on(

@@ -7,6 +7,7 @@ layers carry no labels and speed up the next build.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,21 @@ def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
         if api is not None:
             api.close()
     return cleaned
+
+
+def clean_trials(trials: Collection[str]) -> int:
+    """Remove the containers of these trials whose owner is dead, and return their number.
+
+    A container that was paused cannot see that its harness died. Without a daemon nothing is done.
+    """
+    with suppress(EnvironmentUnavailable):
+        api = daemon.connect(timeout_s=daemon.QUICK_S)
+        try:
+            dead = [each for each in containers.leftovers(api) if each.fate == "dead" and each.trial in trials]
+            return sum(_remove(leftover, api) is None for leftover in dead)
+        finally:
+            api.close()
+    return 0
 
 
 def count() -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from environments.docker import daemon
 from environments.leftovers.leftover import Fate, Leftover
-from environments.leftovers.owner import KEEP, PID, Owner, State, boot_time
+from environments.leftovers.owner import KEEP, PID, TRIAL, Owner, State, boot_time
 from trajectories.processes import boot_id
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def judged(facts: Mapping[str, Any], *, local: bool, own: bool = True) -> Leftov
     if fate == "unknown":
         description = f"{description}; {reason} (docker rm -fv {name})"
     age_s = max(0.0, time.time() - facts["Created"])
-    return Leftover("container", name, fate, description, owner, age_s, id=str(facts["Id"]))
+    id, trial = str(facts["Id"]), labels.get(TRIAL)
+    return Leftover("container", name, fate, description, owner, age_s, id=id, trial=trial)
 
 
 def remove(api: APIClient, id: str) -> str | None:

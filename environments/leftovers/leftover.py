@@ -26,3 +26,5 @@ class Leftover:
     bytes: int | None = None
     id: str | None = None
     """The daemon's id of a container or an image."""
+    trial: str | None = None
+    """Name of the trial that a container was made for."""

@@ -146,6 +146,33 @@ def test_an_interrupt_in_an_evaluation_ends_the_chain_there(tmp_path: Path) -> N
     assert name_of_turn(events.parent.name, 2) in resumed.out
 
 
+@pytest.mark.docker
+@pytest.mark.slow
+def test_a_container_that_a_killed_process_kept_is_removed_by_the_resume(tmp_path: Path) -> None:
+    from tests.demo_images import demo_image
+
+    image = f"image: {{reference: '{demo_image('ledger')}'}}\n"
+    make_task(tmp_path, "docker", image, suite_first="import time; time.sleep(3)")
+    argv = ["solve", "--task", "mine", "--self-correct", "2"]
+    process = begin(tmp_path, *argv, "--model", script(tmp_path, A_PART, SUBMIT))
+    trial = wait_for(tmp_path / "runs", '"type":"evaluation_started"').parent
+    process.kill()
+    process.wait()
+    assert len(containers(trial.name)) == 1
+    assert agent(tmp_path, "resume", str(trial)).status == 0
+    assert containers(trial.name) == containers(name_of_turn(trial.name, 2)) == []
+
+
+def test_a_plan_that_is_not_kept_is_refused_before_the_first_turn(tmp_path: Path) -> None:
+    make_task(tmp_path)
+    (tmp_path / "plan.md").write_text("Use sk-verysecret-0123456789 for it.")
+    argv = ["solve", "--task", "mine", "--env", "sandbox", "--self-correct", "2", "--plan", "plan.md"]
+    result = agent(tmp_path, *argv, "--model", "nop", MY_API_KEY="sk-verysecret-0123456789")
+    assert result.status == 2
+    assert "--plan plan.md: it holds a secret" in result.err
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.sandbox
 def test_one_lock_covers_the_chain(tmp_path: Path) -> None:
     make_task(tmp_path)
