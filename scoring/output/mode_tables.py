@@ -17,6 +17,8 @@ class _Line(NamedTuple):
     """One state of a mode."""
 
     row: ModesRow
+    mode: str
+    """Name of the mode, with a number if there are several policies of it."""
     name: str
     """`T1` and so on for a turn, `last` for the last turns of a chain, and empty for a mode without turns."""
     state: ModeState
@@ -24,10 +26,25 @@ class _Line(NamedTuple):
 
 def lines(report: Report) -> Iterator[_Line]:
     """Yield the lines of each mode: its turns, if it has any, then the result."""
+    names = _names(report)
     for row in report.modes:
+        name = names[row.mode.mode, row.mode.policy]
         for turn in row.mode.turns:
-            yield _Line(row, f"T{turn.turn}", turn)
-        yield _Line(row, LAST if row.mode.turns else "", row.mode)
+            carried = f", {turn.carried} carried on" if turn.carried else ""
+            yield _Line(row, name, f"T{turn.turn}{carried}", turn)
+        yield _Line(row, name, LAST if row.mode.turns else "", row.mode)
+
+
+def _names(report: Report) -> dict[tuple[str, str], str]:
+    """Return the name of each mode and policy; several policies of one mode are numbered."""
+    policies: dict[str, dict[str, None]] = {}
+    for row in report.modes:
+        policies.setdefault(row.mode.mode, {})[row.mode.policy] = None
+    return {
+        (mode, policy): f"{mode} ({number})" if len(of_mode) > 1 else mode
+        for mode, of_mode in policies.items()
+        for number, policy in enumerate(of_mode, 1)
+    }
 
 
 def _less(figure: Callable[[Less], Cell]) -> Callable[[_Line], Cell]:
@@ -36,9 +53,7 @@ def _less(figure: Callable[[Less], Cell]) -> Callable[[_Line], Cell]:
 
 def _title(report: Report) -> str:
     """Return the caption, with the policy of each mode: which feedback, which conversation, which expert."""
-    policies = dict.fromkeys(
-        f"{row.mode.mode}: {row.mode.policy}" for row in report.modes if row.mode.policy and row.mode.mode
-    )
+    policies = [f"{name}: {policy}" for (_, policy), name in _names(report).items() if policy]
     return ". ".join(["Modes of collaboration (LongCLI-Bench, Table 4)", *policies])
 
 
@@ -50,7 +65,7 @@ MODES: TableDesign[_Line] = TableDesign(
         ReportColumn("harness", "harness", "text", lambda line: line.row.harness, is_minor=True),
         ReportColumn("prompt", "prompt", "text", lambda line: line.row.prompt or "", is_minor=True),
         ReportColumn("configuration", "configuration", "text", lambda line: line.row.mode.label, is_minor=True),
-        ReportColumn("mode", "mode", "text", lambda line: line.row.mode.mode),
+        ReportColumn("mode", "mode", "text", lambda line: line.mode),
         ReportColumn("state", "state", "text", lambda line: line.name),
         ReportColumn("tasks", "tasks", "count", lambda line: line.state.tasks),
         ReportColumn("attempts", "attempts", "count", lambda line: line.state.attempts),

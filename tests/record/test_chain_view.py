@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.record.intervention_records import CHAIN, FIRST, write_chain, write_trial
+from tests.record.intervention_records import CHAIN, FIRST, write_chain, write_guided, write_trial
 from tests.records.compared import read_only
 from trajectories.reading.interventions.chain import Changes, read_chain
 
@@ -34,6 +34,8 @@ def test_cases_that_a_turn_gained_and_lost_are_named(tmp_path: Path) -> None:
     assert "turn 2 lost 1 case: p2p.c" in text
     assert "turn 3 gained 1 case: p2p.c" in text
     assert "2 (this)" in text
+    assert f"turn 2 of 3 of the chain {FIRST}; feedback output, conversation fresh" in text
+    assert f"feedback on turn 1 (output) from {FIRST}, 1 file" in text
     assert "feedback output, conversation fresh" in text
     shown = read_only("show", str(second), "--json").json["chain"]
     assert shown["members"][1]["changes"]["lost_cases"] == ["p2p.c"]
@@ -88,3 +90,8 @@ def test_a_chain_that_claims_a_billion_turns_is_shown_at_once(tmp_path: Path) ->
     read = read_chain(trial)
     assert read is not None
     assert [turn.turn for turn in read.members] == [1]
+
+
+def test_the_summary_counts_questions_answers_and_refusals(tmp_path: Path) -> None:
+    shown = read_only("show", str(write_guided(tmp_path / "b" / "guided"))).out.decode()
+    assert "3 questions, 1 answer, 1 refusal; cost $1.0000" in shown

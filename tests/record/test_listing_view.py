@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.analysis.trials import Did, Step, record
+from tests.record.intervention_records import write_chain
 from trajectories.checks.check import check
 from trajectories.reading.runs import Listed, listed
 from trajectories.views.listing import Listing
@@ -84,7 +85,15 @@ def test_a_pipe_gets_every_column_without_padding(trial: Listed) -> None:
     cells = dict(zip(names.split("\t"), row.split("\t"), strict=True))
     assert cells["trial"] == "t.m.0.1"
     assert cells["model"] == MODEL
-    assert cells["fork of"] == ""
+    assert cells["fork of"] == cells["mode"] == cells["turn"] == ""
+
+
+def test_turns_and_modes_have_columns_if_there_are_any(tmp_path: Path, trial: Listed) -> None:
+    _, second = write_chain(tmp_path / "b", {"a": "failed"}, {"a": "passed"})
+    names, row = lines(listed(second), 200)
+    assert names.split()[-2:] == ["mode", "turn"]
+    assert row.endswith("self-correction  2 of 3")
+    assert "mode" not in lines(trial, 200)[0].split()
 
 
 def test_an_unreadable_trial_is_a_row(tmp_path: Path) -> None:

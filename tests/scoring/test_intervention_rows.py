@@ -74,7 +74,7 @@ def test_each_policy_is_a_setup_of_its_own_over_the_same_base() -> None:
     assert {each.base_setup for each in entries.values()} == {entries["none"].setup}
     names = configuration_names({name: each.conditions for name, each in entries.items()})
     assert len(set(names.values())) == len(names)
-    assert names["other feedback"] == "m +turns=3 +feedback=scores +conversation=fresh +until=fixed"
+    assert names["other feedback"] == "m +turns=3 +feedback=scores"
 
 
 def test_texts_that_differ_from_task_to_task_are_not_part_of_a_setup() -> None:

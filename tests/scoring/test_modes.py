@@ -45,7 +45,7 @@ def base(task: str, quality: float, attempt: int = 1) -> TrialRow:
 def cells(report: Report) -> dict[str, dict[str, object]]:
     """Return the lines of the table of modes by mode and state."""
     table = table_named(report, "modes")
-    return {f"{row['mode']} {row['state']}".strip(): dict(row) for row in table.rows}
+    return {f"{row['mode']} {str(row['state']).partition(',')[0]}".strip(): dict(row) for row in table.rows}
 
 
 def test_the_result_at_a_turn_is_the_state_at_it_and_any_turn_so_far_and_last_are_apart() -> None:
@@ -86,6 +86,7 @@ def test_a_chain_that_stopped_when_it_passed_is_carried_on_and_marked() -> None:
     table = cells(score(rows))
     assert [table[f"self-correction T{n}"]["pass_rate"] for n in (1, 2, 3)] == [0.5, 0.5, 0.5]
     assert [table[f"self-correction T{n}"]["carried"] for n in (1, 2, 3)] == [None, 1, 1]
+    assert table["self-correction T2"]["state"] == "T2, 1 carried on"
     assert [table[f"self-correction T{n}"]["cost_usd"] for n in (1, 2, 3)] == [1, 1.5, 2]
 
 
@@ -201,8 +202,12 @@ def test_the_caption_has_the_feedback_and_the_conversation_and_policies_are_line
     ]
     report = score(rows)
     title = table_named(report, "modes").title
-    assert "3 turns, feedback output, conversation fresh" in title
-    assert "3 turns, feedback scores, conversation same" in title
+    assert "self-correction (1): 3 turns, feedback output, conversation fresh" in title
+    assert "self-correction (2): 3 turns, feedback scores, conversation same" in title
+    assert {str(row["mode"]) for row in table_named(report, "modes").rows} == {
+        "self-correction (1)",
+        "self-correction (2)",
+    }
     assert [(row.mode.setup, len(row.mode.turns)) for row in report.modes] == [("chain", 3), ("other", 3)]
 
 

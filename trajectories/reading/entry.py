@@ -149,7 +149,7 @@ def _mode(start: TrialStarted) -> str:
 def _interventions(start: TrialStarted) -> dict[str, str]:
     """Return the conditions that interventions add to a setup, by name; empty without any, and before schema 2.1.
 
-    A plan of unknown author adds none.
+    A plan of unknown author adds none, and what the options have without being given is left out, to keep names short.
     """
     plan, chain, guidance = start.plan, start.chain, start.guidance
     conditions: dict[str, str] = {}
@@ -160,19 +160,17 @@ def _interventions(start: TrialStarted) -> dict[str, str]:
     if plan is not None and plan.rule == "no-code":
         conditions["plan rule"] = "plan-rule=no-code"
     if chain is not None:
-        conditions |= {
-            "turns": f"turns={chain.turns}",
-            "feedback": f"feedback={chain.feedback}",
-            "conversation": f"conversation={chain.conversation}",
-            "until": f"until={chain.until}",
-        }
+        conditions |= {"turns": f"turns={chain.turns}", "feedback": f"feedback={chain.feedback}"}
+        if chain.conversation != "fresh":
+            conditions["conversation"] = f"conversation={chain.conversation}"
+        if chain.until != "fixed":
+            conditions["until"] = f"until={chain.until}"
     if guidance is not None:
         model, prompt = guidance.model, guidance.prompt
-        conditions |= {
-            "guidance": f"guidance={model.name if model else guidance.by}",
-            "max interventions": f"max-interventions={guidance.max}",
-            "guidance rule": f"guidance-rule={guidance.rule}",
-        }
+        conditions["guidance"] = f"guidance={model.name if model else guidance.by}"
+        conditions["max interventions"] = f"max-interventions={guidance.max}"
+        if guidance.rule != "no-code":
+            conditions["guidance rule"] = f"guidance-rule={guidance.rule}"
         if model is not None and model.settings:
             conditions["guidance settings"] = f"guidance-settings={json.dumps(model.settings, sort_keys=True)}"
         if prompt is not None:

@@ -8,6 +8,7 @@ from sys import intern
 from typing import TYPE_CHECKING
 
 from trajectories.reading.runs import Listed
+from trajectories.record.interventions import BASE
 from trajectories.views.tables import ALWAYS, TextColumn, TextTable
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _COLUMNS = (
     TextColumn("quality", right=True, rank=2),
     TextColumn("started", rank=6),
     TextColumn("fork of", rank=10),
+    TextColumn("mode", rank=11),
+    TextColumn("turn", right=True, rank=12),
 )
 
 
@@ -67,4 +70,9 @@ def _cells(row: Listed) -> Iterator[str]:
             cells["quality"] = verdict.status if verdict.quality is None else f"{verdict.quality:.3f}"
         if summary.parent is not None:
             cells["fork of"] = f"{summary.parent.trial} at {summary.parent.step}"
+        entry = summary.entry
+        if entry.mode != BASE:
+            cells["mode"] = entry.mode
+        if entry.turn is not None:
+            cells["turn"] = str(entry.turn) if entry.chain is None else f"{entry.turn} of {entry.chain.turns}"
     return iter(cells.values())

@@ -23,6 +23,7 @@ from trajectories.record.events import (
     Evaluated,
     Event,
     Exited,
+    Feedback,
     InheritedReply,
     Message,
     PanelStarted,
@@ -67,6 +68,9 @@ class TrialView:
                 self._note(f"{event.kind} {where} started in {event.seconds:.2f} s as {user}")
                 for missing in event.lost:
                     self._note(missing, "yellow")
+            case Feedback():
+                files = quantity(len(event.files), "file")
+                self._note(f"feedback on turn {event.turn} ({event.form}) from {event.source.trial}, {files}")
             case Message():
                 self._message(event)
             case InheritedReply():
@@ -120,6 +124,13 @@ class TrialView:
         line = f"task {task}   model {event.model.asked}   {event.environment}   attempt {event.attempt}"
         self._console.print(Text(printable(line)), soft_wrap=True)
         self._note(f"{event.t or 'time unknown'}   prompt {event.prompt.name}   record {event.schema_version}")
+        if (chain := event.chain) is not None:
+            of = f" of the chain {chain.first}" if event.turn != 1 else ""
+            self._note(
+                f"turn {event.turn} of {chain.turns}{of}; feedback {chain.feedback}, conversation {chain.conversation}"
+                + (", until it passes" if chain.until == "passed" else "")
+                + (", hidden tests revealed" if event.tests_revealed else "")
+            )
         if (guidance := event.guidance) is not None:
             name = guidance.model.asked if guidance.model else guidance.file.name if guidance.file else ""
             expert = " ".join(filter(None, (_EXPERTS[guidance.by], name)))
