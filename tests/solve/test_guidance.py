@@ -232,6 +232,7 @@ def test_a_mistake_is_one_line_before_anything_starts(tmp_path: Path, changes: d
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.sandbox
 def test_the_environment_stands_while_an_expert_is_asked(tmp_path: Path) -> None:
     tick = "(while :; do date +%s%N >>ticks; sleep 0.05; done >/dev/null 2>&1 &) ; sleep 0.5"
     replies = [{"text": "Read it.", "reply_delay_s": 2.0}]
