@@ -20,7 +20,7 @@ from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
 from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
 from agent.trial.restoring.feedback import copy_feedback, put_feedback
-from agent.trial.restoring.losses import lost_live_state, moved
+from agent.trial.restoring.losses import losses_of_earlier_turns, lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening, Turn
@@ -101,11 +101,11 @@ class Fork:
             rerun(self.standing, place)
             return tuple(elsewhere)
         restored = restore(place.environment, state_at(self.parent, self.step))
-        return (*lost_live_state(self.standing), *self.checkpoint.lost, *elsewhere, *restored)
+        return (*self.lost_live_state(), *self.checkpoint.lost, *elsewhere, *restored)
 
     def lost_live_state(self) -> list[str]:
         """List the processes and the shell's state of the parent that a fork does not have."""
-        return lost_live_state(self.standing)
+        return [*lost_live_state(self.standing), *losses_of_earlier_turns(self.parent, self.standing)]
 
     def record_feedback(self, place: Workplace, recorded: Sequence[Feedback]) -> None:
         """Copy the parent's feedback, except what the record holds already.

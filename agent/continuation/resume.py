@@ -17,7 +17,7 @@ from agent.continuation.finish import finish
 from agent.continuation.fork import Fork, branch_point
 from agent.continuation.inheritance import own_opening
 from agent.continuation.recorded_order import kept_text, order_of, unchanged
-from agent.continuation.turn import LaterTurn, later_turn, losses_of_earlier_turns
+from agent.continuation.turn import LaterTurn, later_turn
 from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.loop.worker import LoopWorker
@@ -28,7 +28,7 @@ from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
 from agent.trial.restoring.feedback import put_feedback
-from agent.trial.restoring.losses import lost_live_state, moved
+from agent.trial.restoring.losses import losses_of_earlier_turns, lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.run import run_trial

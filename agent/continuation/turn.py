@@ -131,11 +131,11 @@ class LaterTurn:
         Raises: EnvironmentFault, RecordError.
         """
         put_files(place.environment, self.turn - 1, self.result.content.files)
-        return (*self.branch.restore_parent(place), *losses_of_earlier_turns(self.previous, self.standing))
+        return self.branch.restore_parent(place)
 
     def lost_live_state(self) -> list[str]:
         """List the processes that are gone if the turn begins in a new environment."""
-        return [*self.branch.lost_live_state(), *losses_of_earlier_turns(self.previous, self.standing)]
+        return self.branch.lost_live_state()
 
     def record_feedback(self, place: Workplace, recorded: Sequence[Feedback]) -> None:
         """Record the feedback on all turns before, except what is recorded already.
@@ -207,20 +207,6 @@ def later_turn(order: Order, previous: Path, keeping: Keeping) -> LaterTurn:
     result = Result(number, bool(verdict.passed), content)
     branch = Fork(previous, standing.steps, standing, None, checkpoint_image(standing, order.spec.kind))
     return LaterTurn(previous, standing, result, keeping, branch)
-
-
-def losses_of_earlier_turns(directory: Path, standing: Standing) -> tuple[str, ...]:
-    """List the processes of earlier turns that are gone with the environment that a turn was given, one line each."""
-    lost: list[str] = []
-    while standing.continues is not None:
-        directory = directory.parent / standing.continues
-        try:
-            standing = standing_of(read_events(directory))
-        except RecordError:
-            return (*lost, "processes of earlier turns")
-        of_turn = f"of turn {standing.start.turn}"
-        lost += [f"background processes {of_turn}: {n} of {action}" for action, n in standing.left_running.items()]
-    return tuple(lost)
 
 
 def standing_evaluation(events: Iterable[Event]) -> tuple[int, Verdict | None]:

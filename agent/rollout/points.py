@@ -6,7 +6,6 @@ import re
 
 from agent.continuation.fork import Fork
 from agent.errors import UserError
-from agent.trial.restoring.losses import lost_live_state
 from environments.protocol import Kind
 from trajectories.workspace.states import state_at
 from trajectories.workspace.tar_stream import left_out
@@ -39,7 +38,7 @@ def shared_losses(step: int, kind: Kind | str) -> tuple[str, ...]:
 
 def expected_losses(start: Fork, kind: Kind) -> tuple[str, ...]:
     """Return the state that a fork will lack, one line each, as far as it is known before it starts."""
-    lines = [*shared_losses(start.step, kind), *lost_live_state(start.standing), *start.checkpoint.lost]
+    lines = [*shared_losses(start.step, kind), *start.lost_live_state(), *start.checkpoint.lost]
     if not start.runs_all:
         state = state_at(start.parent, start.step)
         lines += [f"{skipped.path}: {skipped.why}" for skipped in (*left_out(state.manifest), *state.unread)]

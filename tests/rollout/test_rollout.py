@@ -21,6 +21,7 @@ from tests.solve.command import AGENT, agent, environment, script
 from tests.wire.replies import Turn, bad_key
 from tests.wire.server import WireServer
 from trajectories.checks.check import check
+from trajectories.reading.reader import read_events
 
 MODEL = "anthropic/claude-opus-4-7"
 
@@ -302,3 +303,25 @@ def test_children_keep_the_expert_of_their_parent_and_pay_for_its_answers() -> N
     assert [child["status"] for child in report["children"]] == ["counted", "counted", "unfinished"]
     assert report["children"][2]["exit"] == "user: budget", "the third answer went beyond the limit"
     assert 0.3 <= report["cost"]["usd"] < 0.31, "three answers of 10 cents, and what the cache costs"
+
+
+@pytest.mark.sandbox
+def test_children_of_a_turn_have_its_feedback_and_lack_what_runs_since_the_turn_before(tmp_path: Path) -> None:
+    task = make_task(tmp_path)
+    turns = script(tmp_path, ["(sleep 60 >/dev/null 2>&1 &)", SUBMIT])
+    chain = ("--env", "sandbox", "--self-correct", "2", "--model", turns)
+    assert agent(tmp_path, "solve", "--task", str(task), *chain).status == 0
+    (second,) = (tmp_path / "runs/single").glob("*.t2")
+    lines = (second / "events.jsonl").read_text().splitlines(keepends=True)
+    revealed = {**json.loads(lines[0]), "tests_revealed": True}  # as if its feedback had shown hidden tests
+    (second / "events.jsonl").write_text("".join([json.dumps(revealed) + "\n", *lines[1:]]))
+    reads = script(tmp_path, ["cat /feedback/turn-1/* >seen; [ -s seen ]", WORK, SUBMIT])
+    result = agent(tmp_path, "rollout", str(second), "--at", "0", "--times", "1", "--model", reads, "--json")
+    assert result.status == 0, result.err
+    (value,) = result.json["steps"]
+    assert value["not_restored"] == ["background processes of turn 1: 1 of 1.1", "files outside of the workspace"]
+    assert (value["whole"], value["passed"]) == (False, 1)
+    child = json.loads((tmp_path / result.json["children"][0]["trial"] / "events.jsonl").open().readline())
+    assert (child.get("chain"), child["tests_revealed"]) == (None, True), "the conversation holds them"
+    events = list(read_events(tmp_path / result.json["children"][0]["trial"]))
+    assert [event.exit_code for event in events if event.type == "action_finished"][:2] == [0, 0]

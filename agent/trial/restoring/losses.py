@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from agent.trial.restoring.standing import Standing
+from pathlib import Path
+
+from agent.trial.restoring.standing import Standing, standing_of
 from environments.protocol import Started
+from trajectories.errors import RecordError
+from trajectories.reading.reader import read_events
 from trajectories.record.events import CallFinished
 from trajectories.writing.masking import MASK
 
@@ -29,3 +33,17 @@ def moved(standing: Standing, started: Started) -> list[str]:
     if announced is None or announced == started.workdir:
         return []
     return [f"the path {announced or 'of the workspace'} (the workspace is {started.workdir} now)"]
+
+
+def losses_of_earlier_turns(directory: Path, standing: Standing) -> tuple[str, ...]:
+    """List the processes of earlier turns that are gone with the environment that a turn was given, one line each."""
+    lost: list[str] = []
+    while standing.continues is not None:
+        directory = directory.parent / standing.continues
+        try:
+            standing = standing_of(read_events(directory))
+        except RecordError:
+            return (*lost, "processes of earlier turns")
+        of_turn = f"of turn {standing.start.turn}"
+        lost += [f"background processes {of_turn}: {n} of {action}" for action, n in standing.left_running.items()]
+    return tuple(lost)
