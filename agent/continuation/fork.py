@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
-from agent.continuation.inheritance import inheritance, notice_of_branch, own_opening
-from agent.continuation.recorded_order import order_elsewhere, order_of, recorded_settings
+from agent.continuation.inheritance import gave_plan, inheritance, notice_of_branch, own_opening
+from agent.continuation.recorded_order import kept_text, order_elsewhere, order_of, recorded_settings
 from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.trial.options import OptionChanges
@@ -66,7 +66,9 @@ class Fork:
         parent = Parent(trial=self.standing.start.trial or self.parent.name, step=self.step)
         hint = None if self.hint is None else TextRef(name="--inject", sha256=sha256_of(self.hint))
         first = order.trial_started()
-        plan = None if first.plan is None else first.plan.model_copy(update={"step": self.step})
+        plan = first.plan
+        if plan is not None and order.options.plan is not None:  # otherwise it is the parent's plan, with its step
+            plan = plan.model_copy(update={"step": self.step})
         before = self.standing.start
         revealed = before.tests_revealed and before.turn != 1
         return first.model_copy(update={"parent": parent, "injected": hint, "plan": plan, "tests_revealed": revealed})
@@ -131,7 +133,7 @@ class Fork:
         """Return the child's own messages: the notice of what is otherwise, the plan and the hint."""
         order, started = place.order, place.started
         notice = notice_of_branch(self.standing, order, started, lost)
-        return [*notice, *own_opening(order, started, self.hint)]
+        return [*notice, *own_opening(order, started, self.hint, self.standing.taken_in)]
 
 
 def fork(
@@ -163,7 +165,25 @@ def fork(
     order = order_of(parent, standing.start, kept=True, **changes)
     if order.expert is not None:
         order.expert.check()
+    order = _with_plan(parent, order, standing)
     return order, Fork(parent, step, standing, text, checkpoint_image(standing, order.spec.kind))
+
+
+def _with_plan(parent: Path, order: Order, standing: Standing) -> Order:
+    """Return the order of a fork with the parent's plan, which its conversation holds, unless it is given another.
+
+    Raises: UserError for the same plan once more.
+    """
+    if order.plan is not None:
+        if gave_plan(order.plan, standing.taken_in):
+            raise UserError(
+                f"--plan {order.options.plan}: the model of {parent.name} was given this plan, and the fork takes over "
+                "the conversation; leave the option out"
+            )
+        return order
+    plan = standing.start.plan
+    text = None if plan is None else kept_text(parent, plan)
+    return replace(order, plan=None if text is None else text.decode(), plan_ref=plan)
 
 
 def at_step(start: Fork, step: int, kind: Kind) -> Fork:

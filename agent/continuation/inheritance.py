@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agent.loop.instructions import Say
 from agent.trial.order import Order
@@ -10,7 +10,7 @@ from agent.trial.restoring.losses import moved
 from agent.trial.restoring.standing import Standing
 from agent.trial.start import Turn
 from environments.protocol import Started
-from trajectories.record.events import ActionStarted, CallFinished, InheritedReply, Message
+from trajectories.record.events import ActionStarted, BaseEvent, CallFinished, InheritedReply, Message
 
 
 def inheritance(parent: Standing, order: Order, started: Started) -> tuple[Turn, ...]:
@@ -66,10 +66,21 @@ def notice_of_branch(parent: Standing, order: Order, started: Started, lost: Seq
     return [Say("user", order.texts.branched(started.workdir if path else None, gone, order.told_limits), "notice")]
 
 
-def own_opening(order: Order, started: Started, hint: str | None) -> list[Say]:
-    """Return a child's own messages: what it is told of its expert, and the plan and the hint that it was given."""
-    plan = [say for say in order.opening(started) if say.why in ("guidance", "plan")]
+def own_opening(order: Order, started: Started, hint: str | None, conversation: Iterable[BaseEvent]) -> list[Say]:
+    """Return a child's own messages: what it is told of its expert, and the plan and the hint that it was given.
+
+    A plan that the conversation before holds already is not said again.
+    """
+    told = order.plan is not None and gave_plan(order.plan, conversation)
+    plan = [say for say in order.opening(started) if say.why == "guidance" or (say.why == "plan" and not told)]
     return plan + ([Say("user", hint, "hint")] if hint else [])
+
+
+def gave_plan(plan: str, conversation: Iterable[BaseEvent]) -> bool:
+    """Report if a conversation has a message with this plan."""
+    return any(
+        isinstance(event, Message) and event.why == "plan" and plan.strip() in event.content for event in conversation
+    )
 
 
 def _action_format(standing: Standing) -> str:

@@ -134,7 +134,7 @@ class Resume:
             return order.opening(started)
         if self.standing.called or self.standing.start.parent is None:
             return []
-        own = own_opening(order, started, self.hint)
+        own = own_opening(order, started, self.hint, self.standing.taken_in)
         recorded = [Say(message.role, message.content, message.why) for message in self.standing.own_messages]
         return recorded + [say for say in own if say.why not in {message.why for message in recorded}]
 

@@ -16,9 +16,11 @@ from agent.trial.resolve import resolve
 from benchmarks.task.registry import resolve_task
 from tests.record.plan_records import COST, TEXT, answered, plan_record
 from tests.solve.command import agent, script
+from tests.solve.test_every_death import resume
+from tests.solve.test_resumed_forks import copy_cut
 from trajectories.checks.check import check
-from trajectories.reading.reader import first_event
-from trajectories.record.events import Plan
+from trajectories.reading.reader import first_event, read_events
+from trajectories.record.events import Message, Plan
 from trajectories.record.identity import configuration_hash
 from trajectories.record.interventions import CodeRule
 from trajectories.record.usage import Costs
@@ -136,28 +138,40 @@ def test_a_plan_stays_in_the_record_through_fork_and_resume(tmp_path: Path) -> N
     assert facts(first.plan) == FROM_A_MODEL
     page = agent(tmp_path, "show", str(solved.trial)).out
     assert "plan plans/ledger.opus.1   by claude-opus-4-7   rule no-code   cost computed $0.2500, list $0.5000" in page
-    forked = agent(
-        tmp_path,
-        "fork",
-        str(solved.trial),
-        "--at",
-        "1",
-        "--plan",
-        "plans/ledger.opus.1",
-        "--plan-rule",
-        "none",
-        "--json",
-    )
+    again = agent(tmp_path, "fork", str(solved.trial), "--at", "1", "--plan", "plans/ledger.opus.1", "--json")
+    assert (again.status, "was given this plan" in again.err) == (2, True), again.err
+    plan_record(tmp_path / "runs", "ledger.opus.2", [answered("Another plan.")])
+    with_plan = ("--plan", "plans/ledger.opus.2", "--plan-rule", "none")
+    forked = agent(tmp_path, "fork", str(solved.trial), "--at", "1", *with_plan, "--json")
     child = first_event(forked.trial).plan
     assert child is not None
-    assert facts(child) == (*FROM_A_MODEL[:4], "none", 1)
+    assert facts(child) == (*FROM_A_MODEL[:3], "ledger.opus.2", "none", 1)
     assert "given after step 1" in agent(tmp_path, "show", str(forked.trial)).out
-    without = first_event(agent(tmp_path, "fork", str(solved.trial), "--at", "1", "--json").trial)
-    assert without.plan is None
     shutil.rmtree(tmp_path / "runs" / "plans")
     with resuming(forked.trial) as resumption:
         assert resumption.summary.entry.given_plan == child, "without the record, too"
     assert check(forked.trial).consistent
+
+
+def test_a_fork_keeps_the_plan_of_its_conversation_and_never_repeats_it(tmp_path: Path) -> None:
+    plan_record(tmp_path / "runs")
+    (tmp_path / "start").mkdir()
+    place = ("--instruction", "x", "--workspace", "start", "--env", "local", "--plan", "plans/ledger.opus.1")
+    parent = agent(tmp_path, "solve", *place, "--model", script(tmp_path, "echo 1", SUBMIT), "--json").trial
+    child = agent(tmp_path, "fork", str(parent), "--at", "1", "--json").trial
+    start = first_event(child)
+    assert (start.plan, start.mode) == (first_event(parent).plan, "plan")
+    assert plan_messages(child) == 1
+    kinds = [event.type for event in read_events(child)]
+    for lines in (1, kinds.index("inherited_reply") + 1, kinds.index("call_started")):
+        trial, _ = copy_cut(child, tmp_path / str(lines), lines)
+        resume(trial)
+        assert plan_messages(trial) == 1, lines
+        assert check(trial).first is None, lines
+
+
+def plan_messages(trial: Path) -> int:
+    return sum(isinstance(event, Message) and event.why == "plan" for event in read_events(trial))
 
 
 def test_what_a_trial_states_about_its_plan_is_compared_with_the_record(tmp_path: Path) -> None:
