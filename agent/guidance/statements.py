@@ -105,7 +105,15 @@ def _is_statement(language: str, line: str) -> bool:
     root = parser(language, "the rule no-code").parse(source).root_node
     if root.has_error or root.child_count == 0 or root.children[0].type == "labeled_statement":
         return False
-    return any(_counts(node, source, bare) for node, bare in _nodes(root))
+    nodes = list(_nodes(root))
+    if language == "Python" and any(_is_backtick(node, source) for node, _ in nodes):
+        return False
+    return any(_counts(node, source, bare) for node, bare in nodes)
+
+
+def _is_backtick(node: Node, source: bytes) -> bool:
+    """Return True for the beginning of a string in backticks, which the grammar takes from Python 2."""
+    return node.type == "string_start" and source[node.start_byte : node.end_byte] == b"`"
 
 
 def _nodes(root: Node) -> Iterator[tuple[Node, bool]]:

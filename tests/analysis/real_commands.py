@@ -19,12 +19,13 @@ def real_commands(shared_data: Path) -> dict[str, list[str]]:
     for path in sorted(shared_data.rglob("*")):
         harness = path.relative_to(shared_data).parts[0]
         if path.is_file() and harness not in ("papers", "programbench-stats"):
-            for document in _documents(path):
+            for document in documents(path):
                 commands.setdefault(harness, {}).update(dict.fromkeys(_commands(document)))
     return {harness: list(scripts) for harness, scripts in commands.items()}
 
 
-def _documents(path: Path) -> Iterator[object]:
+def documents(path: Path) -> Iterator[object]:
+    """Yield the JSON documents of a file: the whole, or its lines."""
     if path.suffix == ".eval":
         try:
             archive = zipfile.ZipFile(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Literal
 import yaml
 
 from agent.guidance.no_code import check
+from tests.analysis.real_commands import documents
 
 FOLDER = Path(__file__).parent / "labeled"
 Part = Literal["heldout", "tuning"]
@@ -74,3 +76,34 @@ def measured_table() -> str:
             f"| {result.code_refused} ({result.recall:.1%}) | {result.precision:.1%} |",
         )
     )
+
+
+_FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
+_TEXTS = ("content", "text", "thought", "message", "reasoning", "reasoning_content")
+_LONGEST = 20_000
+"""Longest text that is taken for a model's own words."""
+
+
+def real_prose(shared_data: Path) -> list[str]:
+    """Return the different lines that models wrote outside of fenced blocks, in the recordings of other harnesses."""
+    lines: dict[str, None] = {}
+    for path in sorted(shared_data.rglob("*")):
+        if path.is_file() and path.relative_to(shared_data).parts[0] not in ("papers", "programbench-stats"):
+            for document in documents(path):
+                for text in _by_models(document, ""):
+                    lines.update(dict.fromkeys(line for line in _FENCED.sub("", text).splitlines() if line.strip()))
+    return list(lines)
+
+
+def _by_models(value: object, role: object) -> Iterator[str]:
+    if isinstance(value, list):
+        for part in value:
+            yield from _by_models(part, role)
+    if not isinstance(value, dict):
+        return
+    role = value.get("role") or value.get("source") or role
+    for key, part in value.items():
+        if key in _TEXTS and isinstance(part, str) and role in ("assistant", "agent", "model") and len(part) < _LONGEST:
+            yield part
+        elif not isinstance(part, str):
+            yield from _by_models(part, role)

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 from agent.errors import UserError
 from agent.guidance import statements
 from agent.guidance.no_code import CODE, COPIED, FENCED, Violation, check, require_parsers
-from tests.guidance.labeled_texts import LabeledText, labeled_texts, measured, measured_table
+from tests.guidance.labeled_texts import LabeledText, labeled_texts, measured, measured_table, real_prose
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "no-code.md"
 
@@ -74,6 +74,7 @@ HONEST_LINES = [
     "LANG=C.UTF-8",
     "tar(5), printf(3)",
     "Functions: parse(), format()",
+    "- Result: `len([1, 2])` = `2`",
     "Python >= 3.11",
 ]
 
@@ -128,6 +129,16 @@ def test_precision_and_recall_on_the_held_out_texts_are_those_of_the_docs() -> N
 @pytest.mark.parametrize("text", list(labeled_texts("tuning")), ids=lambda text: text.text[:40])
 def test_the_rule_agrees_with_the_labels_of_the_texts_it_was_made_with(text: LabeledText) -> None:
     assert text.refused == text.holds_code
+
+
+def test_of_the_prose_of_real_agents_only_lines_of_code_are_refused(shared_data: Path) -> None:
+    lines = real_prose(shared_data)
+    assert len(lines) > 3_000
+    refused = [line for line in lines if check(line, language="Python") is not None]
+    sentences = [line for line in refused if re.fullmatch(r"\s*(\S+ )?[A-Z][a-z']*,? .*[.:!?]", line)]
+    print(f"{len(refused)} of {len(lines)} lines refused; sentences among them: {sentences}")
+    assert 50 < len(refused) < 200, "the lines of code that agents wrote outside of fences"
+    assert sentences == []
 
 
 ALPHABET = st.sampled_from(
