@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agent.loop.actions import SUBMIT
+from tests.record.intervention_records import EXPERT, write_guided, write_trial
 from tests.record.test_recorder import started
 from tests.records import independent_reader
 from tests.records.compared import copy_of, read_only, trials_of
@@ -29,13 +30,19 @@ from trajectories.reading.reader import read_events
 from trajectories.reading.summary import summarize
 from trajectories.record.events import (
     ActionStarted,
+    Asked,
+    BaseEvent,
     CallFailed,
     CallFinished,
     CallStarted,
     Event,
     Exited,
+    FailureClass,
     Imported,
+    Purpose,
     Reply,
+    RoleCallFinished,
+    RoleCallStarted,
     TrialStarted,
 )
 from trajectories.record.exits import Exit
@@ -62,6 +69,65 @@ def agrees(trial: Path) -> dict[str, Any]:
         if cost is not None:
             assert math.isclose(cost, ours, rel_tol=1e-12, abs_tol=1e-15)
             assert cost == exact(events, kind)
+    return figures
+
+
+def guided(directory: Path, *results: RoleCallFinished | None) -> Path:
+    """Write a guided trial with further calls of its expert, None for one without a result."""
+    calls: list[BaseEvent] = [Asked(question=1, action="1.1", step=1, text="How?", left=2)]
+    for number, result in enumerate(results, 1):
+        assert EXPERT.model is not None
+        assert EXPERT.prompt is not None
+        purpose = Purpose(question=1)
+        calls.append(
+            RoleCallStarted(call=number, role="expert", purpose=purpose, model=EXPERT.model, prompt=EXPERT.prompt)
+        )
+        calls += [result.model_copy(update={"call": number})] if result else []
+    return write_trial(directory, (), [*calls, Exited(exit=Exit.of("submitted"), steps=1)], guidance=EXPERT)
+
+
+FAILURES: tuple[FailureClass, ...] = ("timeout", "rate_limit", "connection", "authentication", "interrupted")
+RESULTS = st.one_of(
+    st.none(),
+    st.builds(
+        RoleCallFinished,
+        call=st.just(0),
+        status=st.sampled_from(["answered", "malformed", "failed", "cut_off"]),
+        error=st.sampled_from([None, *FAILURES]),
+        usage=st.sampled_from([None, Usage(), Usage(input=3, output=2)]),
+        costs=st.sampled_from([None, Costs(), Costs(billed=0.1, computed=0.2), Costs(computed=0.3, list=0.3)]),
+    ),
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(results=st.lists(RESULTS, max_size=4))
+def test_the_costs_of_an_expert_are_the_same_and_never_the_agents(results: list[RoleCallFinished | None]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        trial = guided(Path(folder, "b", "t"), *results)
+        agrees(trial)
+        expert_agrees(trial)
+        alone = write_trial(Path(folder, "b", "u"), (), [Exited(exit=Exit.of("submitted"), steps=1)])
+        assert independent_reader.figures(trial) == independent_reader.figures(alone)
+        assert independent_reader.interventions(alone) is None
+
+
+def test_questions_answers_and_refusals_are_counted_alike(tmp_path: Path) -> None:
+    figures = expert_agrees(write_guided(tmp_path / "b" / "guided"))
+    assert (figures["questions"], figures["given"], figures["refused"]) == (3, 1, 1)
+
+
+def expert_agrees(trial: Path) -> dict[str, Any]:
+    """Compare both readers on the expert of a trial; return the figures."""
+    figures: dict[str, Any] = independent_reader.interventions(trial)
+    ours = summarize(trial, read_events(trial)).interventions
+    assert ours is not None
+    assert (figures["questions"], figures["given"], figures["refused"]) == (ours.questions, ours.given, ours.refused)
+    assert figures["usage"] == ours.usage.model_dump()
+    for kind, cost in figures["cost_usd"].items():
+        own = getattr(ours.cost_usd, kind)
+        assert (cost is None) == (own is None), kind
+        assert cost is None or math.isclose(cost, own, rel_tol=1e-12, abs_tol=1e-15)
     return figures
 
 
@@ -253,7 +319,7 @@ def test_it_agrees_on_any_sequence_of_calls(calls: list[Any], imported: Imported
 
 def test_it_is_short_and_imports_nothing_of_retrace() -> None:
     text = SOURCE.read_text()
-    assert len(text.splitlines()) <= 60
+    assert len(text.splitlines()) <= 100
     imports = {
         (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else node.names[0].name
         for node in ast.walk(ast.parse(text))
