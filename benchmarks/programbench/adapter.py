@@ -192,21 +192,22 @@ class ProgramBench:
         """Return the feedback on a verdict of the official evaluator.
 
         The names of branches are left out: several instances share one, and its tests could be looked up by it. The log
-        of the build is that of the clean-room check, which runs without the tests.
+        of the build is that of the failed step, or of the clean-room check; both run without the tests.
 
         Raises: FeedbackError.
         """
         from benchmarks.judging import feedback
         from benchmarks.programbench.official import preparation, results
 
-        id = task.id.partition("/")[2]
-        tests_log = results.output(scratch / f"{id}.eval.json") if form in ("output", "paths") else None
+        result = scratch / f"{task.id.partition('/')[2]}.eval.json"
+        tests_log = results.output(result) if form in ("output", "paths") else None
+        failed_build = results.failed_build(result) if verdict.cause is not None else None
         return feedback.feedback(
             verdict,
             form,
             names=False,
             tests_log=None if tests_log is None else feedback.bounded(tests_log),
-            build_log=feedback.log(scratch / preparation.COMPILE_LOG),
+            build_log=feedback.bounded(failed_build or b"") or feedback.log(scratch / preparation.COMPILE_LOG),
         )
 
 

@@ -16,12 +16,14 @@ from benchmarks.judging import progress
 from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
 from benchmarks.programbench.official import evaluator
+from benchmarks.task.feedback import FeedbackContent
 from environments.leftovers import owner
 from tests.benchmarks.work import Notes
 from tests.programbench import clean_room
 from tests.programbench.clean_room import ADDS, CALCULATOR, CALCULATOR_BRANCH, COMPILE, calculator
 from tests.programbench.conftest import Files
 from tests.programbench.daemon_saw import containers_made, left
+from trajectories.record.events import FeedbackForm
 from trajectories.record.verdict import Verdict
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
@@ -29,6 +31,11 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("offline")]
 
 def statuses(verdict: Verdict) -> dict[str, str]:
     return {case.id.rpartition("_")[2]: case.status for case in verdict.cases}
+
+
+def fed_back(verdict: Verdict, folder: Path, form: FeedbackForm) -> FeedbackContent:
+    benchmark = ProgramBench()
+    return benchmark.feedback(benchmark.load(CALCULATOR), verdict, folder / "evaluation", form)
 
 
 # --- scores ----------------------------------------------------------------------------------------------
@@ -67,11 +74,15 @@ def test_a_correct_program_is_resolved_and_the_verdict_has_its_inputs(
     assert not left(f"{owner.PID}={os.getpid()}")
 
 
-def test_a_partial_program_gets_partial_credit_with_messages(judge: Callable[..., Verdict]) -> None:
+def test_a_partial_program_gets_partial_credit_with_messages(judge: Callable[..., Verdict], tmp_path: Path) -> None:
     verdict = judge(calculator(ADDS))
     assert (verdict.passed, verdict.quality) == (False, 1 / 3)
     assert statuses(verdict) == {"addition": "passed", "subtraction": "failed", "multiplication": "failed"}
     assert verdict.cases[1].message.startswith("AssertionError: assert '' == '7'")
+    hidden = fed_back(verdict, tmp_path, "scores")
+    assert hidden.text == "group 1: 1 of 3 tests passed\nall: 1 of 3 tests passed"
+    assert not any(word in repr(hidden) for word in (CALCULATOR_BRANCH, "subtraction", "AssertionError"))
+    assert "test_subtraction" in fed_back(verdict, tmp_path, "output").text
 
 
 @pytest.mark.parametrize(
@@ -85,13 +96,17 @@ def test_a_partial_program_gets_partial_credit_with_messages(judge: Callable[...
     ids=["nothing", "does not compile", "brings a built program", "makes no executable"],
 )
 def test_a_submission_that_does_not_build_scores_zero(
-    judge: Callable[..., Verdict], files: Files, code: str, message: str
+    judge: Callable[..., Verdict], files: Files, code: str, message: str, tmp_path: Path
 ) -> None:
     verdict = judge(files)
     assert (verdict.status, verdict.passed, verdict.quality) == ("scored", False, 0.0)
     assert statuses(verdict) == {"addition": "missing", "subtraction": "missing", "multiplication": "missing"}
     (note,) = [note for note in verdict.notes if note.startswith(code)]
     assert message in note
+    content = fed_back(verdict, tmp_path, "scores")
+    assert content.text.startswith("The build failed, so no test ran.")
+    assert message in content.text
+    assert not any(word in repr(content) for word in (CALCULATOR_BRANCH, "subtraction"))
 
 
 def test_a_build_that_hangs_scores_zero_without_the_official_evaluator(judge: Callable[..., Verdict]) -> None:

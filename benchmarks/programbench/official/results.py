@@ -124,6 +124,20 @@ def whole(path: Path) -> EvaluationResult:
         raise Torn(f"it left a {path.name} that is cut off or malformed: {first['msg']}") from None
 
 
+def failed_build(path: Path) -> bytes | None:
+    """Return the step of the build that failed, with its output, as an eval.json holds it; None if none did.
+
+    All steps before the tests are steps of the build, in a container without the tests.
+    """
+    try:
+        result = whole(path)
+    except (Torn, OSError):
+        return None
+    return (
+        f"{result.error_code}: {_output(_details(result))}\n".encode("utf-8", "replace") if result.error_code else None
+    )
+
+
 def output(path: Path) -> bytes | None:
     """Return what the steps of each branch printed, as an eval.json holds it; None without a complete result."""
     try:
