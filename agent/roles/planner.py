@@ -61,6 +61,8 @@ def ask_for_plan(
         if reply.result is None:
             raise MachineError(f"{asker.model.asked} gave no plan: {reply.failure or 'it was not asked'}")
         line, line_number, problem = _problem(reply.text, request)
+        if reply.result.refusal and not reply.text.strip():
+            problem = f"the model refused: {excerpts.on_one_line(reply.result.refusal)}"
         if not problem:
             journal.finished(reply.result)
             return

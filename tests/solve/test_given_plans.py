@@ -174,6 +174,17 @@ def plan_messages(trial: Path) -> int:
     return sum(isinstance(event, Message) and event.why == "plan" for event in read_events(trial))
 
 
+def test_a_secret_in_a_plan_is_in_no_file_of_the_trial(tmp_path: Path) -> None:
+    secret = "sk-veryverysecret0123456789"
+    (tmp_path / "own.md").write_text(f"Use {secret} for the service.\n")
+    (tmp_path / "start").mkdir()
+    place = ("--instruction", "x", "--workspace", "start", "--env", "local", "--model", "nop", "--json")
+    trial = agent(tmp_path, "solve", *place, "--plan", "own.md", SERVICE_API_KEY=secret).trial
+    assert plan_messages(trial) == 1
+    assert all(secret.encode() not in path.read_bytes() for path in trial.rglob("*") if path.is_file())
+    assert check(trial).consistent
+
+
 def test_what_a_trial_states_about_its_plan_is_compared_with_the_record(tmp_path: Path) -> None:
     record = plan_record(tmp_path / "runs")
     (tmp_path / "start").mkdir()

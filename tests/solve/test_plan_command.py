@@ -140,9 +140,17 @@ def test_a_failing_provider_is_tried_again_and_a_permanent_failure_ends_with_one
     assert agent(tmp_path, "show", "plans/ledger.gpt-5-4.2", "--json").json["text"] is None
 
 
-@pytest.mark.parametrize(("text", "reason"), [(CODE, "breaks the rule no-code"), ("  ", "the plan is empty")])
-def test_a_reply_that_cannot_be_used_is_asked_for_again_twice(tmp_path: Path, text: str, reason: str) -> None:
-    run = planned(tmp_path, script(tmp_path, *[{"text": text}] * 4), "-q")
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({"text": CODE}, "breaks the rule no-code"),
+        ({"text": "  "}, "the plan is empty"),
+        ({"text": "", "refusal": "I must not."}, "the model refused: I must not."),
+        ("ls", "the plan is empty"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_is_asked_for_again_twice(tmp_path: Path, reply: object, reason: str) -> None:
+    run = planned(tmp_path, script(tmp_path, *[reply] * 4), "-q")
     assert (run.status, run.out, len(run.err.splitlines())) == (1, "", 1)
     assert reason in run.err
     record = plan(tmp_path)
