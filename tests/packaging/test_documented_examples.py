@@ -37,6 +37,7 @@ LANGUAGES = {"sh", "console", "python", "yaml", "json", "mermaid", "text"}
 PLACEHOLDERS = {"TRIAL...": "runs/opus/ledger.opus.1", "TRIAL": "runs/opus/ledger.opus.1"}
 
 ELSEWHERE = {
+    "docs/studies/table4/README.md": "tests/studies/test_table4.py runs the study",
     "docs/tutorial/first-trial.md": "tests/packaging/test_tutorial.py runs the whole page in order, in Docker",
     "docs/howto/programbench.md#an-instance-of-your-own-1": (
         "tests/programbench/offline/test_docs.py runs the block, in Docker"
