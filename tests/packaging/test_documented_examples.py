@@ -20,6 +20,8 @@ from typer.testing import CliRunner
 
 from agent import config
 from agent.cli.main import app
+from agent.guidance.answers_file import parse_answers
+from agent.guidance.no_code import check as check_rule
 from agent.models.aliases import load_aliases
 from agent.models.choose import FREE_MODELS
 from benchmarks.task.registry import resolve_task
@@ -177,6 +179,9 @@ def test_an_example_of_data_can_be_read(fence: Fence, work: Path) -> None:
         json.loads(fence.text)
         return
     content = yaml.safe_load(fence.text)
+    if isinstance(content, list):
+        parse_answers(fence.text.encode(), fence.id, lambda answer: check_rule(answer, language="python"))
+        return
     assert isinstance(content, dict)
     if "exchange" in content:
         (work / "prices.yaml").write_text(fence.text)

@@ -1,9 +1,10 @@
 """Export as an asciicast v2: the commands and their outputs, at the recorded times.
 
-The file has a header and events `[seconds, "o" or "i", text]`. A command is input and is echoed after `$ `. An output
-comes all at once when its command ends, since the record has no finer times; terminal escapes stay as they are. Seconds
-count from the trial's beginning. No time is invented: an event without a time in an imported file (the start of a
-command) gets the last time before it, and a trial without any times is rejected.
+The file has a header and events `[seconds, "o" or "i", text]`. A command is input and is echoed after `$ `; a question
+to an expert is shown after `? `, and its answer after `> `. An output comes all at once when its command ends, since
+the record has no finer times; terminal escapes stay as they are. Seconds count from the trial's beginning. No time is
+invented: an event without a time in an imported file (the start of a command) gets the last time before it, and a trial
+without any times is rejected.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.json_text import json_lines
 from trajectories.formats.source import Source, unix_s
-from trajectories.record.events import ActionFinished, ActionStarted
+from trajectories.record.events import ActionFinished, ActionStarted, Answered, Asked
 
 _WIDTHS = (80, 160)
 _HEIGHT = 40
@@ -32,6 +33,10 @@ def write(source: Source) -> bytes:
         if isinstance(event, ActionStarted):
             text = _for_terminal(event.command)
             events += [(event.mono_s, "i", f"{text}\r\n"), (event.mono_s, "o", f"$ {text}\r\n")]
+        elif isinstance(event, Asked):
+            events.append((event.mono_s, "o", f"? {_for_terminal(event.text)}\r\n"))
+        elif isinstance(event, Answered) and event.status == "given":
+            events.append((event.mono_s, "o", f"> {_for_terminal(event.text)}\r\n"))
         elif isinstance(event, ActionFinished):
             outputs = (event.output, *(() if event.stderr is None else (event.stderr,)))
             text = _for_terminal("".join(source.text(output) for output in outputs))

@@ -11,7 +11,7 @@ from typing import Any
 
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.json_text import json_lines
-from trajectories.formats.source import BASH_TOOL, Source
+from trajectories.formats.source import Source
 from trajectories.formats.turns import Turn, turns
 from trajectories.record.events import InheritedReply, Message
 
@@ -33,7 +33,7 @@ def write(source: Source, *, reasoning: bool = False) -> bytes:
         raise CannotExport(f"{source.directory}: the trial has no reply of a model, so there is nothing to train on")
     line: dict[str, Any] = {"messages": messages}
     if any("tool_calls" in message for message in messages):
-        line["tools"] = [BASH_TOOL]
+        line["tools"] = source.tools
     return json_lines([line])
 
 

@@ -25,7 +25,7 @@ from trajectories.record.events import (
 from trajectories.record.exits import Exit
 from trajectories.record.layout import TrialFolder
 
-BASH_TOOL = {
+_BASH_TOOL: dict[str, object] = {
     "type": "function",
     "function": {
         "name": "bash",
@@ -37,7 +37,20 @@ BASH_TOOL = {
         },
     },
 }
-"""The only tool of a trial, in OpenAI's function format, worded as in mini-swe-agent."""
+"""The tool of every trial, in OpenAI's function format, worded as in mini-swe-agent."""
+_ASK_TOOL: dict[str, object] = {
+    "type": "function",
+    "function": {
+        "name": "ask",
+        "description": "Ask the expert for guidance",
+        "parameters": {
+            "type": "object",
+            "properties": {"question": {"type": "string", "description": "The question to the expert"}},
+            "required": ["question"],
+        },
+    },
+}
+"""The second tool of a trial whose model may ask an expert."""
 
 
 EXPORTED_BYTES = 20 << 20
@@ -84,6 +97,11 @@ class Source:
             by_step=by_step,
             finished={event.action: event for event in events if isinstance(event, ActionFinished)},
         )
+
+    @property
+    def tools(self) -> list[dict[str, object]]:
+        """The tools that the model had."""
+        return [_BASH_TOOL] if self.start.guidance is None else [_BASH_TOOL, _ASK_TOOL]
 
     @property
     def conversation(self) -> Iterable[Message | CallFinished | InheritedReply]:

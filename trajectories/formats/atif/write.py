@@ -12,7 +12,7 @@ from trajectories.formats.atif.read import ATIF, VERSIONS
 from trajectories.formats.document import MOST_BYTES
 from trajectories.formats.errors import CannotExport
 from trajectories.formats.json_text import json_document
-from trajectories.formats.source import BASH_TOOL, Source
+from trajectories.formats.source import Source
 from trajectories.formats.turns import Call, Turn, turns
 from trajectories.record.events import CallFailed, CallFinished, Imported, InheritedReply, Message, Output
 from trajectories.record.usage import Usage
@@ -48,7 +48,7 @@ def document(source: Source) -> dict[str, Any]:
         "model_name": start.model.name,
     }
     if any("tool_calls" in step for step in steps):
-        agent["tool_definitions"] = [BASH_TOOL]
+        agent["tool_definitions"] = source.tools
     verdict = source.summary.verdict
     extra = {
         "task": start.task.id,
