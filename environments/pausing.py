@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from pathlib import Path
 from typing import BinaryIO
@@ -10,6 +11,8 @@ from environments.archives import exporting
 from environments.protocol import EnvironmentFault, EnvironmentLost, EnvironmentPaused, Export
 from environments.supervised import Supervised
 from environments.wire.channel import Channel
+
+_log = logging.getLogger(__name__)
 
 
 class Pausing(Supervised):
@@ -79,7 +82,17 @@ class Pausing(Supervised):
             super().put(archive, directory, as_root=as_root)
 
     def export(self, to: Path) -> Export:
-        return exporting.write(self._archive_paused(), to) if self._is_paused else super().export(to)
+        if not self._is_paused:
+            return super().export(to)
+        try:
+            return exporting.write(self._archive_paused(), to)
+        except exporting.TooLarge as error:
+            _log.warning("%s; so it was exported as usual, which ends what actions left running", error)
+            self.unpause()
+            try:
+                return super().export(to)
+            finally:
+                self.pause()
 
     def _open_channel(self) -> Channel:
         self._refuse_paused()

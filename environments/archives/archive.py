@@ -286,12 +286,20 @@ def _without_owner(extension: bytes) -> bytes:
     body = b""
     for key, value in _records(extension[BLOCK : BLOCK + number(header[124:136])]):
         if key not in (b"uid", b"gid", b"uname", b"gname"):
-            rest = b" " + key + b"=" + value + b"\n"
-            length = len(rest) + len(str(len(rest)))
-            length = len(rest) + len(str(length))
-            body += str(length).encode() + rest
-    header = header[:124] + b"%011o\0" % len(body) + header[136:]
-    return _summed(header) + body + bytes(-len(body) % BLOCK)
+            body += record(key, value)
+    return sized(header, len(body)) + body + bytes(-len(body) % BLOCK)
+
+
+def record(key: bytes, value: bytes) -> bytes:
+    """Return a record of a pax header."""
+    rest = b" " + key + b"=" + value + b"\n"
+    length = len(rest) + len(str(len(rest)))
+    return b"%d" % (len(rest) + len(str(length))) + rest
+
+
+def sized(header: bytes, size: int) -> bytes:
+    """Return a header for another size of its content, below 8 GiB."""
+    return _summed(header[:124] + b"%011o\0" % size + header[136:])
 
 
 def _owned(header: bytes, owner: tuple[int, int]) -> bytes:

@@ -15,10 +15,15 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from environments.archives import archive as tar, left_out
-from environments.protocol import DiskFull, EnvironmentFault, Export
+from environments.protocol import DiskFull, EnvironmentFault, EnvironmentLost, Export
 
 Archive = Generator[bytes, None, tuple[int, str]]
 """A tar stream; returns tar's status and standard error."""
+
+
+class TooLarge(EnvironmentLost):
+    """There is more than this way to read a workspace can give."""
+
 
 TAR = ("-c", "-S", "--numeric-owner", "--quoting-style=escape", "--owner=0", "--group=0", "--sort=name", "--anchored")
 """Options of tar, the same as in `supervisor/50-archives.sh`."""

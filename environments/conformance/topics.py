@@ -31,6 +31,7 @@ TOPICS = (
     "privileges",
     "forging",
     "persistent_shell",
+    "pausing",
 )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from environments.archives import archive as tar
-from environments.archives.exporting import Archive
+from environments.archives import archive as tar, holes
+from environments.archives.exporting import Archive, TooLarge, full
 from environments.docker import daemon
 from environments.protocol import EnvironmentLost
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 PAUSE_S = 10
 IDLE_S = 60
 RESCUED_BYTES = 16 << 30
-"""Most bytes of files that are read through a daemon. It writes the holes of a sparse file out as zeros."""
+"""Most bytes of files that are read through a daemon. It writes holes out as zeros."""
 _CHUNK_BYTES = 1 << 20
 
 
 def of_container(api: APIClient, container: str, directory: str) -> Archive:
     """Read the content of a directory, owned by 0:0. The container is paused first, so that nothing changes meanwhile.
 
-    Raises: EnvironmentLost, also if the files are too large.
+    Raises: EnvironmentLost, TooLarge, DiskFull.
     """
     try:
         with daemon.patience(api, PAUSE_S):
@@ -40,7 +40,7 @@ def of_container(api: APIClient, container: str, directory: str) -> Archive:
 def of_still_container(api: APIClient, container: str, directory: str) -> Archive:
     """Read the content of a directory, owned by 0:0, of a container in which nothing runs.
 
-    Raises: EnvironmentLost, also if the files are too large.
+    Raises: EnvironmentLost, TooLarge, DiskFull.
     """
     total = 0
 
@@ -49,16 +49,16 @@ def of_still_container(api: APIClient, container: str, directory: str) -> Archiv
         total += member.size
         if total > RESCUED_BYTES:
             size = f"{member.shown!r} has {member.size} bytes"
-            raise EnvironmentLost(f"a daemon gives at most {RESCUED_BYTES >> 30} GiB of files, and {size}")
+            raise TooLarge(f"a daemon gives at most {RESCUED_BYTES >> 30} GiB of files, and {size}")
         return True
 
     try:
         with daemon.patience(api, IDLE_S):
             # `/.` makes the daemon name the members relative to the directory.
             chunks, _ = api.get_archive(container, f"{directory.rstrip('/')}/.", chunk_size=_CHUNK_BYTES)
-            yield from tar.filtered(chunks, is_small, (0, 0))
+            yield from holes.restored(tar.filtered(chunks, is_small, (0, 0)))
     except daemon.not_found():
         raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
     except OSError as error:
-        raise EnvironmentLost(f"the daemon gives no files of it ({daemon.reason(error)})") from None
+        raise full(error) or EnvironmentLost(f"the daemon gives no files of it ({daemon.reason(error)})") from None
     return 0, ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from environments.conformance.broken import actions, archives, forging, lives, output, sizes
+from environments.conformance.broken import actions, archives, forging, lives, output, pausing, sizes
 from environments.conformance.broken.naive import Naive
 from environments.conformance.broken.wrapper import Claims
 from environments.protocol import Environment, EnvironmentSpec, Kind
@@ -22,7 +22,7 @@ class MakeKind(Protocol):
 
 WRAPPERS: dict[str, type[Claims]] = {
     name: wrapper
-    for module in (actions, archives, forging, lives, output, sizes)
+    for module in (actions, archives, forging, lives, output, pausing, sizes)
     for name, wrapper in vars(module).items()
     if isinstance(wrapper, type) and issubclass(wrapper, Claims) and not name.startswith("_")
 }
