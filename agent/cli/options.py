@@ -199,6 +199,11 @@ def task_option(help: str) -> Any:
     )
 
 
+def imported_task_option() -> Any:
+    """Return the option `--task` of commands that continue a trial."""
+    return task_option("Task that an imported trial worked on; its commands run again there, and it can be evaluated.")
+
+
 def _limit(metavar: str, help: str) -> Any:
     return typer.Option(metavar=metavar, help=help, rich_help_panel=LIMITS)
 

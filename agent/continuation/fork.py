@@ -145,15 +145,15 @@ def fork(
 ) -> tuple[Order, Fork]:
     """Resolve and check a fork of `parent` after a step; `changes` are options that differ from the parent's.
 
-    `hint` is a message for the model, or a file with one. The options `image` and `workspace` name the place where a
-    parent began whose record holds no workspaces: its commands are run again there.
+    `hint` is a message for the model, or a file with one. The options `task`, `image` and `workspace` name the
+    place where a parent began whose record holds no workspaces: its commands are run again there.
 
     Raises: UserError, RecordError.
     """
     text = text_or_file(hint, "--inject")
     if text is not None and not text.strip():
         raise UserError(f"--inject {hint!r}: the hint is empty; write one, or leave the option out")
-    place = next((option for option in ("image", "workspace") if changes.get(option) is not None), None)
+    place = next((option for option in ("task", "image", "workspace") if changes.get(option) is not None), None)
     standing = branch_point(parent, step, elsewhere=place is not None)
     if standing.snapshot is None:
         order = order_elsewhere(parent, standing, **changes)
@@ -191,7 +191,9 @@ def at_step(start: Fork, step: int, kind: Kind) -> Fork:
 
     Raises: UserError, RecordError.
     """
-    standing = branch_point(start.parent, step)
+    standing = branch_point(start.parent, step, elsewhere=start.runs_all)
+    if standing.snapshot is None:
+        return replace(start, step=step, standing=standing)
     require_contents(state_at(start.parent, step))
     return replace(start, step=step, standing=standing, checkpoint=checkpoint_image(standing, kind))
 
@@ -211,8 +213,9 @@ def branch_point(parent: Path, step: int, *, elsewhere: bool = False) -> Standin
         return standing
     if standing.snapshot is None:
         raise UserError(
-            f"{parent.name}: the record holds no workspaces (it was imported, or made by an older version); name the "
-            "place where it began with --image or --workspace, and its commands are run again there"
+            f"{parent.name}: the record holds no workspaces (it was imported, or made by an older version); name its "
+            "task with --task, or the place where it began with --image or --workspace, and its commands are run again "
+            "there"
         )
     if standing.snapshot != step or standing.rerun:
         raise UserError(f"--at {step}: {parent.name} has no whole snapshot of step {step}; choose an earlier step")

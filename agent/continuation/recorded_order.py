@@ -123,7 +123,8 @@ def kept_text(directory: Path, ref: TextRef) -> bytes | None:
 
 
 def order_elsewhere(directory: Path, standing: Standing, **changes: Unpack[OptionChanges]) -> Order:
-    """Return an order that repeats a record without workspaces, in the `image` or over the `workspace` of the changes.
+    """Return an order that repeats a record without workspaces: as the `task` of the changes, in the `image` or over
+    the `workspace`. Only a task has an evaluation.
 
     Raises: UserError.
     """
@@ -136,16 +137,14 @@ def order_elsewhere(directory: Path, standing: Standing, **changes: Unpack[Optio
         "model": first.model.name,
         "model_settings": {} if "model" in changes else recorded_settings(first)[0],
         "env": None,
-        "evaluate": False,
+        "evaluate": changes.get("task") is not None,
     }
-    place: OptionChanges = {
-        "runs": directory.parent.parent,
-        "batch": f"{directory.parent.name}{BATCH_SUFFIX}",
-        "instruction": task,
-    }
+    place: OptionChanges = {"runs": directory.parent.parent, "batch": f"{directory.parent.name}{BATCH_SUFFIX}"}
+    if changes.get("task") is None:
+        place["instruction"] = task
     order = resolve(Options.of({}, **(recorded_limits(first.limits) | recorded | changes | place)), recorded=True)
     kept = {"output_bytes": first.limits.output_bytes, "format_errors": first.limits.format_errors}
-    spec = spec_as_recorded(order.spec, first.environment_spec)
+    spec = order.spec if changes.get("task") else spec_as_recorded(order.spec, first.environment_spec)
     return replace(
         order,
         limits=order.limits.model_copy(update=kept),

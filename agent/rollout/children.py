@@ -119,7 +119,7 @@ def _not_restored(directory: Path) -> tuple[str, ...]:
         match event:
             case CallStarted():
                 break
-            case Warned(kind="not_restored"):
+            case Warned(kind="not_restored" | "rerun_differs"):
                 lines.append(event.text)
             case Resumed():
                 lines += event.lost

@@ -118,10 +118,11 @@ def prepare(
     Raises: UserError, MachineError, RecordError.
     """
     first = first_event(parent)
-    if first.imported is not None:
-        raise UserError(f"{parent.name} was imported: its record names no task that could judge what follows a step")
-    if "model" not in changes and first.model.name in _FREE:
-        raise UserError(f"{parent.name} was made by {first.model.asked}; name the model of the children with --model")
+    if "model" not in changes and (first.imported is not None or first.model.name in _FREE):
+        origin = "imported" if first.imported is not None else f"made by {first.model.asked}"
+        raise UserError(f"{parent.name} was {origin}; name the model of the children with --model")
+    if first.imported is not None and "task" not in changes:
+        raise UserError(f"{parent.name} was imported; name the task that judges its children with --task")
     steps = parse_steps(at, current_summary(parent).steps, parent.name)
     changes = {**changes, "evaluate": True}
     order, start = fork(parent, steps[0], **changes)

@@ -152,6 +152,15 @@ def write_csv(path: Path, report: RolloutReport) -> None:
         raise ScoringError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
+def check_csv(path: Path) -> None:
+    """Check that a file can be written here, before anything is started.
+
+    Raises: ScoringError.
+    """
+    if path.is_dir() or not path.parent.is_dir():
+        raise ScoringError(f"{path}: cannot be written there; name a file in a directory that exists")
+
+
 def check_plot(path: Path) -> None:
     """Check that a picture can be drawn into a file of this name.
 

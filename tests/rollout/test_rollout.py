@@ -18,6 +18,7 @@ from agent.loop.actions import SUBMIT
 from tests.formats.test_export import minimal
 from tests.rollout.task import FATAL, WORK, lost_trial, make_task, worker
 from tests.solve.command import AGENT, agent, environment, script
+from tests.solve.mini_file import Ran, imported
 from tests.wire.replies import Turn, bad_key
 from tests.wire.server import WireServer
 from trajectories.checks.check import check
@@ -98,7 +99,9 @@ def test_children_of_a_precision_stop_after_the_round_that_reaches_it(work: Path
         (("--at", "1", "--times", "2", "--precision", "0.5"), "must be above 0 and below 0.5"),
         (("--at", "1", "--times", "2", "--precision", "nan"), "must be above 0 and below 0.5"),
         (("--at", "1", "--times", "2", "--cost-limit", "0"), "--cost-limit 0: must be a number above 0"),
+        (("--at", "1", "--times", "2", "--csv", "none/v.csv"), "none/v.csv: cannot be written there"),
         (("--at", "1", "--times", "2", "--plot", "v.pdf"), "a plot is a .png or .svg file"),
+        (("--at", "1", "--times", "2", "--task", "ledger"), "--task: the record of keep.script"),
         (("--report", "--times", "2"), "--times does not apply to --report"),
         (("--report", "--dry-run"), "--dry-run does not apply to --report"),
         (("--report", "--model", "gpt-*"), "to report on; give --at STEPS and --times N"),
@@ -120,12 +123,31 @@ def test_a_parent_of_a_free_model_needs_a_model(work: Path, parent: str) -> None
     assert "name the model of the children with --model" in refused.err
 
 
-def test_an_imported_parent_is_refused(work: Path) -> None:
+def test_an_imported_parent_needs_a_model_and_a_task(work: Path) -> None:
     (work / "small.json").write_text(json.dumps(minimal()))
     imported = agent(work, "import", "small.json", "--json").json["trials"][0]["trial"]
-    refused = agent(work, "rollout", imported, "--at", "0", "--times", "1", "--model", "nop")
-    assert refused.status == 2
-    assert "was imported: its record names no task" in refused.err
+    rollout = ("rollout", imported, "--at", "0", "--times", "1")
+    for options, missing in (((), "--model"), (("--model", "nop"), "--task")):
+        refused = agent(work, *rollout, *options)
+        assert refused.status == 2
+        assert f"was imported; name the {missing.strip('-')}" in refused.err
+        assert refused.err.rstrip().endswith(f"with {missing}")
+
+
+@pytest.mark.sandbox
+def test_the_commands_of_an_imported_parent_run_again_in_the_task_that_is_named(tmp_path: Path) -> None:
+    """The third command had the exit code 0 when it was recorded."""
+    task = str(make_task(tmp_path))
+    ran = (Ran("cat data", "given\n"), Ran("rm data"), Ran("false"))
+    parent = imported(tmp_path, *ran, environment={"cwd": "/workspace"})
+    options = ("--task", task, "--model", worker(tmp_path), "--json")
+    result = agent(tmp_path, "rollout", str(parent), "--at", "1-3", "--times", "1", *options)
+    assert result.status == 0, result.err
+    assert values(result.json) == {1: (1, 1), 2: (0, 1), 3: (0, 1)}
+    assert [value["whole"] for value in result.json["steps"]] == [True, True, False]
+    (line,) = result.json["steps"][2]["not_restored"]
+    assert "3.1 was run again to rebuild the workspace and ended otherwise" in line
+    assert (result.json["drop"]["after"], result.json["drop"]["by"]) == (1, 2)
 
 
 def test_a_task_without_an_evaluation_is_refused(work: Path) -> None:

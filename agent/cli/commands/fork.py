@@ -29,6 +29,7 @@ from agent.cli.options import (
     command_timeout_option,
     cost_limit_option,
     env_option,
+    imported_task_option,
     model_option,
     prices_option,
     prompt_option,
@@ -56,6 +57,7 @@ def fork(
     ] = None,
     plan: PlanOption = None,
     plan_rule: PlanRuleOption = None,
+    task: Annotated[str | None, imported_task_option()] = None,
     image: Annotated[
         str | None,
         typer.Option(
@@ -132,6 +134,8 @@ def fork(
         settings=model_setting or (),
         evaluate=not no_evaluate,
     )
+    if task is not None:
+        changes["task"] = task
     with held():
         with interruptible():
             order, start = fork_of(parent, at, hint=inject, **changes)

@@ -19,6 +19,7 @@ from agent.cli.options import (
     QuietOption,
     RunsOption,
     TrialArgument,
+    imported_task_option,
     model_option,
     prices_option,
 )
@@ -60,6 +61,7 @@ def rollout(
             rich_help_panel=LIMITS,
         ),
     ] = None,
+    task: Annotated[str | None, imported_task_option()] = None,
     model: Annotated[str | None, model_option("the parent's")] = None,
     model_setting: ModelSettingOption = None,
     api_base: ApiBaseOption = None,
@@ -106,10 +108,12 @@ def rollout(
     from agent.errors import UserError
     from agent.rollout.report import report_of_earlier, report_of_run
     from agent.rollout.run import prepare
-    from scoring.output.rollouts import check_plot
+    from scoring.output.rollouts import check_csv, check_plot
     from trajectories.reading.runs import find_trial
 
     parent = find_trial(trial, runs_dir(runs))
+    if csv is not None:
+        check_csv(csv)
     if plot is not None:
         check_plot(plot)
     if report:
@@ -132,6 +136,8 @@ def rollout(
         settings=model_setting or (),
         evaluate=True,
     )
+    if task is not None:
+        changes["task"] = task
     limit_usd = dollars(cost_limit, "--cost-limit")
     prepared = prepare(parent, at, times, changes, precision=precision, cost_limit_usd=limit_usd)
     if dry_run:
