@@ -57,6 +57,8 @@ def test_who_names_one_as_a_trial_is_told_what_it_is(runs: Path, name: str) -> N
             continue  # a file is looked for in the working directory
         with pytest.raises(RecordError, match="is the record of a plan, not a trial; agent show prints it"):
             find_trial(named, runs)
+        with pytest.raises(RecordError, match="is the record of a plan"):
+            directories_named((named.removesuffix("/events.jsonl"),), runs)
     with pytest.raises(RecordError, match="the record of a planner, not of a trial"):
         list(read_events(runs / "plans/ledger.opus.1"))
 

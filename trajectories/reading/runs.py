@@ -163,7 +163,7 @@ def directories_named(names: Sequence[str], runs: Path) -> tuple[list[Path], set
     together = set(trials)
     for name in names:
         path = next((folder for folder in (Path(name), runs / name) if folder.is_dir()), Path(name))
-        if path.is_dir() and not TrialFolder(path).is_trial():
+        if path.is_dir() and not TrialFolder(path).is_trial() and not TrialFolder(path).is_role_record():
             several = sorted(entry for entry in path.glob("*") if TrialFolder(entry).is_trial())
             several = several or sorted(trial_directories(path))
             if not several:
