@@ -71,8 +71,11 @@ def with_sha256(sha256: str) -> Prompt | None:
     return next((prompt for prompt in map(load, names()) if prompt.sha256 == sha256), None)
 
 
+@functools.lru_cache(maxsize=8)
 def parse(name: str, data: bytes) -> Prompt:
     """Return the prompt in a file's bytes; `name` is its name, also in errors.
+
+    The last few are remembered: each turn of a chain needs its prompt again, and parsing takes a tenth of a second.
 
     Raises: PromptError.
     """

@@ -8,7 +8,7 @@ import sys
 
 from scripts.measures.figures import machine
 
-GROUPS = ("trial", "calls", "environments", "record", "show", "programbench", "scoring", "analysis")
+GROUPS = ("trial", "turns", "calls", "environments", "record", "show", "programbench", "scoring", "analysis")
 
 
 def main(names: list[str]) -> int:

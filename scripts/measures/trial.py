@@ -57,12 +57,12 @@ def step_time(steps: int = 200) -> Figure:
         script = Path(folder, "true.json")
         script.write_text(json.dumps(["true"] * steps + [SUBMIT]))
         trial = solve(folder, f"script:{script}", "--no-evaluate")
-        image = _image_of(trial)
+        image = image_of(trial)
         ends = [event.mono_s for event in read_events(trial) if isinstance(event, CallFinished)]
         ours = median_gap(ends)
         tenth = len(ends) // 10
         drift = median_gap(ends[-tenth:]) / median_gap(ends[:tenth])
-    with _container(image) as name:
+    with Sleeping(image) as name:
         bare = timed(lambda: command("docker", "exec", name, "true"), 30)
     return Figure(
         "step of `true`, Docker, against `docker exec`",
@@ -80,7 +80,7 @@ def whole_trial() -> Figure:
         script.write_text(json.dumps([SUBMIT]))
         first = solve(folder, f"script:{script}")
         assert json.loads((first / "trial.json").read_text())["exit"]["cause"] == "submitted"
-        image = _image_of(first)
+        image = image_of(first)
         ours, plain = interleaved(lambda: solve(folder, f"script:{script}"), lambda: _plain_trial(image), runs=5)
     return Figure(
         "a whole trial that submits at once, over plain Docker calls",
@@ -153,7 +153,7 @@ def solve(folder: str, model: str, *options: str) -> Path:
     return Path(json.loads(solved.stdout)["trial"])
 
 
-def _image_of(trial: Path) -> str:
+def image_of(trial: Path) -> str:
     with (trial / "events.jsonl").open() as file:
         return str(next(event["image"] for event in map(json.loads, file) if event["type"] == "env_started"))
 
@@ -161,12 +161,12 @@ def _image_of(trial: Path) -> str:
 def _plain_trial(image: str) -> None:
     """Do the same with plain Docker calls: a container to work in, one to test in, and a copy of the workspace each."""
     for _ in range(2):
-        with _container(image) as name:
+        with Sleeping(image) as name:
             command("docker", "exec", name, "true")
             command("sh", "-c", f"docker cp {name}:/workspace - > /dev/null")
 
 
-class _container:
+class Sleeping:
     """A plain sleeping container."""
 
     def __init__(self, image: str) -> None:
