@@ -17,7 +17,7 @@ from agent.models.protocol import Model
 from agent.trial.options import Options
 from benchmarks.task.task import Task
 from scoring.pricing.tables import PriceTable
-from trajectories.record.events import Guidance, TextRef
+from trajectories.record.events import Guidance, ModelRef, TextRef
 from trajectories.record.interventions import CodeRule
 
 FILE = "file:"
@@ -140,10 +140,17 @@ def _model_expert(
     solution = solution_text(task)
     guidance = Guidance(
         by="model",
-        model=asker.model,
+        model=_as_recorded(asker.model, recorded),
         prompt=TextRef(name=prompt.name, sha256=prompt.sha256),
         max=questions,
         rule=rule,
         solution_shown=bool(solution),
     )
     return ModelExpert(asker, prompt, guidance, task.instruction, solution)
+
+
+def _as_recorded(model: ModelRef, recorded: Recorded | None) -> ModelRef:
+    """Return the model under the name by which it was asked for first: a script's path may have been relative."""
+    before = None if recorded is None else recorded.guidance.model
+    same = before is not None and (before.name, before.settings) == (model.name, model.settings)
+    return before if before is not None and same else model

@@ -96,6 +96,22 @@ def test_a_trial_that_dies_anywhere_around_a_question_is_resumed_with_the_same_a
         assert check(copy).consistent, (count, check(copy).first)
 
 
+@pytest.mark.parametrize("expert", ["file:answers.json", "script:expert.json"])
+def test_an_expert_by_a_relative_path_is_the_same_one_in_another_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expert: str
+) -> None:
+    file_of_answers(tmp_path, *ANSWERS)
+    scripted(tmp_path, "expert", [{"text": "Read it."}])
+    monkeypatch.chdir(tmp_path)
+    trial = solve(tmp_path, WORK[1], guidance=expert)
+    number = next(n for n, event in enumerate(events(trial)) if event.type == "question") + 1
+    copy = cut_off(trial, tmp_path / "elsewhere" / "single", number)
+    monkeypatch.chdir("/")
+    resume(copy)
+    assert answers(copy) == answers(trial)
+    assert events(branch(copy, 0))[0].guidance == events(trial)[0].guidance
+
+
 def test_answers_with_code_are_asked_for_again_twice_and_then_replaced(tmp_path: Path) -> None:
     code = "Write this:\n\n    total = total + 1\n"
     replies = [{"text": code}, {"text": "Raise the sum by one."}, *[{"text": code}] * 3]
