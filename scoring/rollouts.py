@@ -21,9 +21,9 @@ SIGNIFICANCE = 0.05
 Status = Literal["counted", "infrastructure", "unjudged", "unfinished"]
 """`unjudged`: it ended, and has no score. `unfinished`: it runs, crashed, was interrupted, or its money was used up."""
 
-Stop = Literal["times", "precision", "cost_limit", "interrupted", "infrastructure"]
+Stop = Literal["times", "precision", "cost_limit", "interrupted", "infrastructure", "error"]
 """Reason for which a run started no further child. `times`: all of them had been started. `infrastructure`: the
-machine, the provider or the evaluator failed in two children in a row."""
+machine, the provider or the evaluator failed in two children in a row. `error`: a child could not begin."""
 
 
 class Spent(BaseModel):

@@ -21,7 +21,7 @@ from trajectories.record.identity import configuration_hash
 
 
 @dataclass(frozen=True)
-class Fork:
+class ForkedTrial:
     """A fork of the parent, by its first event."""
 
     directory: Path
@@ -39,20 +39,20 @@ def settings_of(first: TrialStarted) -> str:
     return configuration_hash(first.model_copy(update={"parent": None}))
 
 
-def forks_of(parent: Path) -> list[Fork]:
+def forks_of(parent: Path) -> list[ForkedTrial]:
     """Return the forks of a trial that can be read, in the order of step and attempt."""
     forks = []
     for member in family(parent)[1].children:
         if member.directory is None or member.step is None:
             continue
         try:
-            forks.append(Fork(member.directory, first_event(member.directory), member.step))
+            forks.append(ForkedTrial(member.directory, first_event(member.directory), member.step))
         except RecordError:
             continue
     return sorted(forks, key=lambda fork: (fork.step, fork.first.attempt, fork.directory.name))
 
 
-def children_of(forks: Iterable[Fork], new: Collection[str] = ()) -> tuple[Child, ...]:
+def children_of(forks: Iterable[ForkedTrial], new: Collection[str] = ()) -> tuple[Child, ...]:
     """Return the forks as children of a rollout; `new` are the names of those that this run made."""
     children = []
     for fork in forks:
@@ -62,7 +62,7 @@ def children_of(forks: Iterable[Fork], new: Collection[str] = ()) -> tuple[Child
     return tuple(children)
 
 
-def _child(fork: Fork, summary: Summary, *, is_new: bool) -> Child:
+def _child(fork: ForkedTrial, summary: Summary, *, is_new: bool) -> Child:
     verdict = summary.verdict
     status = status_of(summary)
     return Child(

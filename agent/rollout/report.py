@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.errors import UserError
-from agent.rollout.children import Fork, children_of, forks_of, settings_of
+from agent.rollout.children import ForkedTrial, children_of, forks_of, settings_of
 from agent.rollout.points import parse_steps, shared_losses
 from agent.rollout.run import Rollout
 from scoring.rollouts import RolloutReport, Spent, largest_drop, step_values
@@ -62,7 +62,7 @@ def report_of_earlier(parent: Path, *, at: str | None, model: str | None, only_w
 
 
 def _report(
-    parent: Path, forks: list[Fork], *, steps: tuple[int, ...], model: str, new: set[str], only_whole: bool
+    parent: Path, forks: list[ForkedTrial], *, steps: tuple[int, ...], model: str, new: set[str], only_whole: bool
 ) -> RolloutReport:
     summary = current_summary(parent)
     children = children_of(forks, new)

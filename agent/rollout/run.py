@@ -12,7 +12,7 @@ from agent.errors import UserError
 from agent.loop.worker import LoopWorker
 from agent.reports.prices import price_problem
 from agent.rollout.bounds import FREE_EXPERT, CostBound, cost_bound
-from agent.rollout.children import Fork, children_of, cost_of, forks_of, settings_of, status_of
+from agent.rollout.children import ForkedTrial, children_of, cost_of, forks_of, settings_of, status_of
 from agent.rollout.plan import Count, Ended, RolloutPlan
 from agent.rollout.points import expected_losses, parse_steps
 from agent.trial.options import OptionChanges
@@ -98,7 +98,7 @@ class Rollout:
         return Run(
             planned=self.plan.planned,
             started=self.plan.started,
-            stopped=self.plan.stopped or "interrupted",
+            stopped=self.plan.stopped or "error",
             cost=Spent.sum(self.costs),
             cost_limit_usd=self.cost_limit_usd,
         )
@@ -152,7 +152,7 @@ def _before(parent: Path, settings: str) -> dict[int, Count]:
     return counts
 
 
-def _same(forks: list[Fork], settings: str) -> list[Fork]:
+def _same(forks: list[ForkedTrial], settings: str) -> list[ForkedTrial]:
     return [fork for fork in forks if fork.settings == settings]
 
 

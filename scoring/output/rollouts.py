@@ -25,6 +25,7 @@ _STOPS = {
     "precision": "the precision was reached",
     "cost_limit": "the cost limit of all children was reached",
     "interrupted": "it was interrupted",
+    "error": "a child could not begin",
     "infrastructure": "the machine, the provider or the evaluator failed in two children in a row",
 }
 

@@ -280,6 +280,17 @@ def test_a_parent_may_be_named_by_the_directory_in_which_the_command_runs(work: 
     assert report.json["trial"] == parent
 
 
+def test_a_child_that_cannot_begin_ends_the_run_with_the_report_so_far(work: Path, parent: str) -> None:
+    """The first child deletes the script that the second one needs."""
+    path = Path(script(work, *[[WORK, SUBMIT]] * 9).removeprefix("script:"))
+    path.write_text(json.dumps([[f"{WORK}; rm {path}", SUBMIT]] * 9))
+    options = ("--at", "1", "--times", "3", "--model", f"script:{path}", "--json")
+    result = agent(work, "rollout", parent, *options)
+    assert result.status == 2
+    assert (result.json["run"]["stopped"], values(result.json)) == ("error", {1: (1, 1)})
+    assert "cannot read" in result.err.splitlines()[-1]
+
+
 def test_ctrl_c_closes_the_child_and_prints_the_report_so_far(work: Path, parent: str) -> None:
     slow = script(work, *["-"] * 2, *[{"commands": [WORK, SUBMIT], "reply_delay_s": 1.0}] * 3)
     process = subprocess.Popen(
