@@ -11,7 +11,7 @@ import pytest
 from tests.scoring.records import record
 from trajectories.analysis.integrity import flags
 from trajectories.analysis.integrity.flags import rule_flags
-from trajectories.record.events import Parent
+from trajectories.record.events import Chain, Parent
 from trajectories.record.panel import Kind
 
 HONEST, CLONE = "ls -la", "git clone https://github.com/org/a"
@@ -39,6 +39,20 @@ def test_a_fork_answers_for_what_it_inherits(tmp_path: Path) -> None:
         "a.again.1": True,
         "a.lost.1": False,
     }
+
+
+def test_a_turn_and_its_forks_answer_for_the_turns_before(tmp_path: Path) -> None:
+    name = "a.chain.1"
+    chain = {"chain": Chain(first=name, turns=3, feedback="scores", conversation="fresh", until="fixed"), **PB}
+    first = record(tmp_path / "one", "a", "chain", scripts=[CLONE], turn=1, **chain)
+    second = record(tmp_path / "one", "a", "second", scripts=[HONEST], turn=2, **chain)
+    second = second.rename(first.with_name(f"{name}.t2"))
+    third = record(tmp_path / "one", "a", "third", scripts=[HONEST], turn=3, **chain)
+    third = third.rename(first.with_name(f"{name}.t3"))
+    fork = record(tmp_path / "one", "a", "fork", scripts=[HONEST], parent=Parent(trial=third.name, step=1), **PB)
+    alone = record(tmp_path / "other", "a", "chain", scripts=[HONEST], turn=2, **chain)
+    figures = rule_flags([second, third, fork, alone])
+    assert [bool(figures[path].violated) for path in (second, third, fork, alone)] == [True, True, True, False]
 
 
 def test_findings_are_kept_until_the_record_or_the_rules_change(

@@ -119,3 +119,13 @@ def test_the_command_reports_the_rule(tmp_path: Path) -> None:
     assert (cells["languages"], cells["original_language"], cells["other_language"]) == ("C:1", "C", "broken")
     (shown,) = agent(tmp_path, "analyze", str(broken), "--integrity", "--json").json["trials"]
     assert (shown["language"]["kept"], shown["language"]["files"]) == (False, ["main.c"])
+
+
+def test_code_of_the_turn_before_is_the_agents_own(tmp_path: Path) -> None:
+    """The first snapshot of a later turn holds what the turn before wrote."""
+    path = trial(tmp_path / "t", {"notes.txt": "nothing new\n"})
+    assert language_of(path).lines == {}
+    events = path / "events.jsonl"
+    first, _, rest = events.read_text().partition("\n")
+    events.write_text(json.dumps({**json.loads(first), "turn": 2}) + "\n" + rest)
+    assert language_of(path).lines == {"C": 1}

@@ -358,10 +358,17 @@ def test_long_texts_take_linear_time(tmp_path: Path, unit: str) -> None:
     assert time.process_time() - began < 100 * plain_python_s()
 
 
-def test_the_initial_program_of_a_fork_may_be_the_agents_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "value", "note"),
+    [('"parent":null', '"parent":{"trial":"p","step":3}', "a fork"), ('"turn":null', '"turn":2', "a later turn")],
+)
+def test_the_initial_program_of_a_fork_or_later_turn_may_be_the_agents_own(
+    tmp_path: Path, field: str, value: str, note: str
+) -> None:
     trial = record(tmp_path / "t", [Step([Did("cp executable bin/x")], {"bin/x": ELF})], initial=INITIAL)
     path = trial / "events.jsonl"
-    path.write_text(path.read_text().replace('"parent":null', '"parent":{"trial":"p","step":3}', 1))
+    assert field in path.read_text()
+    path.write_text(path.read_text().replace(field, value, 1))
     scanned = scan(trial, read_events(trial))
     assert scanned.findings == []
-    assert "a fork" in scanned.notes[0]
+    assert note in scanned.notes[0]

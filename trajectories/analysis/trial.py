@@ -116,7 +116,7 @@ class _Analyzer:
 
     def _snapshot(self, event: Snapshot) -> None:
         step = len(self._sequence)
-        if step == 0 and self._snapshots == 0 and self._start.parent is None:
+        if step == 0 and self._snapshots == 0 and not self._start.inherits_work:
             self._reference.start(initial_programs(event, self._reference.workdir, self._contents.of))
         else:
             self._reference.settle(event.changes)

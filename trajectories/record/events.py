@@ -136,6 +136,11 @@ class TrialStarted(BaseEvent):
     imported: Imported | None = None
     """Origin of the trial, if it was imported from another program's file."""
 
+    @property
+    def inherits_work(self) -> bool:
+        """True for a fork and for a turn after the first: the first snapshot holds work of another trial."""
+        return self.parent is not None or (self.turn or 1) > 1
+
 
 class EnvStarted(BaseEvent):
     """The environment is ready: its properties, and what it promises."""

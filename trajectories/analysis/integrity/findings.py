@@ -229,7 +229,7 @@ class _Scanner:
     def _snapshot(self, event: Snapshot) -> None:
         workdir = self._reference.workdir
         if self._snapshots == 0 and self._steps == 0:
-            if self._start.parent is None:
+            if not self._start.inherits_work:
                 programs = initial_programs(event, workdir, self._contents.of)
                 self._originals = frozenset(sha256 for sha256 in programs.values() if sha256)
                 self._first = set(programs)
@@ -251,8 +251,9 @@ class _Scanner:
                 "no snapshots: `executable` counts as the original until a command writes it, and the final "
                 "workspace was not examined"
             )
-        elif self._start.parent is not None:
-            notes.append("a fork: `executable` counts as the original until a command or a step changes it")
+        elif self._start.inherits_work:
+            kind = "a fork" if self._start.parent is not None else "a later turn"
+            notes.append(f"{kind}: `executable` counts as the original until a command or a step changes it")
         elif not self._first:
             notes.append("there was no program at the beginning: only source lookups can be found")
         for rule, evidence, sure in final_breaches(
@@ -262,7 +263,7 @@ class _Scanner:
             self._contents.up_to,
         ):
             self._add(rule, evidence, self._steps, None, sure)
-        initial_is_known = self._snapshots > 0 and self._start.parent is None
+        initial_is_known = self._snapshots > 0 and not self._start.inherits_work
         return Scan(
             findings=list(self._findings.values()),
             commands=self._commands,

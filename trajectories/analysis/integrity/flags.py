@@ -20,6 +20,7 @@ from trajectories.errors import RecordError
 from trajectories.reading.family import directory_of_parent
 from trajectories.reading.packed import record_state
 from trajectories.reading.reader import events_file, first_event, read_events
+from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.record.panel import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -120,8 +121,8 @@ class _Scans:
         return self._scans[directory]
 
     def with_ancestors(self, directory: Path) -> list[Finding]:
-        """Return the findings about a trial, and those about the actions that it inherits: a fork of a trial that
-        fetched the source has the source.
+        """Return the findings about a trial, and those about the work that it inherits: a fork of a trial that fetched
+        the source has the source, and so has a turn after one that did.
 
         Ancestors whose records are neither in the batch nor in one beside it are not known.
 
@@ -129,14 +130,28 @@ class _Scans:
         """
         findings = list(self.of(directory).findings)
         seen = {directory.absolute()}
-        while (parent := first_event(directory).parent) is not None:
-            above = directory_of_parent(directory, parent)
-            if above is None or above.absolute() in seen:
-                break
+        while (above := _ancestor(directory)) is not None and above.absolute() not in seen:
             seen.add(above.absolute())
-            findings += [each for each in self.of(above).findings if each.action and each.step <= parent.step]
+            parent = first_event(directory).parent
+            findings += [
+                each for each in self.of(above).findings if parent is None or (each.action and each.step <= parent.step)
+            ]
             directory = above
         return findings
+
+
+def _ancestor(directory: Path) -> Path | None:
+    """Return the trial whose work a trial begins with: the parent of a fork, or the turn before. None if unknown.
+
+    Raises: RecordError.
+    """
+    start = first_event(directory)
+    if start.parent is not None:
+        return directory_of_parent(directory, start.parent)
+    if start.chain is None or not start.inherits_work:
+        return None
+    before = directory.absolute().parent / name_of_turn(start.chain.first, (start.turn or 1) - 1)
+    return before if TrialFolder(before).is_trial() else None
 
 
 def _parsed(entry: object) -> RuleFlags | None:

@@ -64,7 +64,7 @@ def submission_language(directory: Path, events: Iterable[Event]) -> SubmissionL
         elif isinstance(event, Snapshot):
             snapshots += 1
             _apply(files, event.changes)
-            if event.step == 0 and start is not None and start.parent is None:  # a fork begins with its parent's code
+            if event.step == 0 and start is not None and not start.inherits_work:
                 given = {path: change.sha256 for path, change in files.items()}
     if start is None or not snapshots:
         return None
