@@ -244,7 +244,7 @@ def _dry_run(options: Options, *, as_json: bool) -> None:
 
     start: dict[str, Any] = resolve(options).trial_started().model_dump(mode="json")
     keys = ["task", "variant", "model", "environment", "environment_spec", "limits", "prompt", "plan", "prices"]
-    keys += [key for key in ("chain",) if key in start]
+    keys += [key for key in ("chain", "guidance") if key in start]
     plan = {key: start[key] for key in keys}
     if as_json:
         emit_json({"dry_run": True, **plan})
