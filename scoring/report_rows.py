@@ -46,10 +46,11 @@ class RowMaker:
         self._profile = profile
         self._level, self._seed, self._replicates = level, seed, replicates
         self._chosen = scored_attempts(rows, attempts)
-        self._of_benchmark = self._chosen
+        self._outcomes = {setup: outcomes_of(trials) for setup, trials in self._chosen.items()}
+        self._of_benchmark, self._outcomes_of_benchmark = self._chosen, self._outcomes
         if len(of_benchmark) != len(rows) or any(row.turn is not None for row in of_benchmark):
             self._of_benchmark = scored_attempts(of_benchmark, attempts)
-        self._outcomes = {setup: outcomes_of(trials) for setup, trials in self._chosen.items()}
+            self._outcomes_of_benchmark = {setup: outcomes_of(some) for setup, some in self._of_benchmark.items()}
         self._has_ams = bool(tiers) and all(task in tiers for task in self.tasks)
         self._samples: dict[str, AmsSample] = {}
 
@@ -144,7 +145,7 @@ class RowMaker:
         They are the benchmark's own figures, so of a chain only turn 1 counts, and no trial with revealed tests.
         """
         rows = []
-        tasks = len({row.task for chosen in self._of_benchmark.values() for row in chosen}.union(self.tasks))
+        tasks = len(set(self.tasks).union(*self._outcomes_of_benchmark.values()))
         for configuration in configurations:
             setup = configuration.setup
             if (chosen := self._of_benchmark.get(setup)) is None:
@@ -153,7 +154,7 @@ class RowMaker:
             headline = diagnostics.headline(
                 {
                     task: fmean(outcome.quality for outcome in outcomes) if task in judged else None
-                    for task, outcomes in outcomes_of(chosen).items()
+                    for task, outcomes in self._outcomes_of_benchmark[setup].items()
                 },
                 tasks,
                 level=self._level,

@@ -65,6 +65,7 @@ def score(
     if tiers is None:
         published = defaults.published_tiers(all_rows[0].benchmark)
         tiers = within(published, selection.rows, tasks) or recorded_tiers(all_rows, selection.rows, tasks)
+    own = of_benchmark(selection.trials)
     maker = RowMaker(
         selection.rows,
         profile,
@@ -74,7 +75,7 @@ def score(
         level=level,
         seed=seed,
         replicates=replicates,
-        of_benchmark=of_benchmark(selection.trials),
+        of_benchmark=own,
     )
     flagged = flagged_by_setup(selection.before)
     configurations = [
@@ -117,7 +118,7 @@ def score(
         headlines=tuple(maker.headline_rows(configurations)),
         modes=tuple(mode_rows(selection.trials, level=level, seed=seed, replicates=replicates)),
         longcli=tuple(longcli_rows(by_setup(row for row in selection.trials if not row.interventions.tests_revealed))),
-        suites=tuple(suite_rows(by_setup(of_benchmark(selection.trials)))),
+        suites=tuple(suite_rows(by_setup(own))),
         violations=tuple(table.rows(integrity_by)),
         panels=tuple(table.panels()),
         comparisons=tuple(maker.comparison(configuration, reference) for configuration, reference in pairs),

@@ -56,17 +56,17 @@ NONE = InterventionFacts()
 
 def facts_of(summary: Summary, kind: CostKind) -> InterventionFacts:
     """Return the interventions in a trial, with costs of this kind."""
-    entry, expert = summary.entry, summary.interventions
-    chain, plan, guidance = entry.chain, entry.given_plan, entry.guidance
-    if chain is None and plan is None and guidance is None:
+    policy, expert = summary.entry.policy, summary.interventions
+    if policy is None:
         return NONE
+    chain, plan, guidance = policy.chain, policy.plan, policy.guidance
     facts = InterventionFacts(
         chain_first=chain.first if chain else None,
         turns=chain.turns if chain else None,
         feedback=chain.feedback if chain else None,
         conversation=chain.conversation if chain else None,
         until=chain.until if chain else None,
-        tests_revealed=entry.tests_revealed,
+        tests_revealed=policy.tests_revealed,
         guidance_by=(guidance.model.name if guidance.model else guidance.by) if guidance else None,
         max_interventions=guidance.max if guidance else None,
         questions=expert.questions if expert else None,

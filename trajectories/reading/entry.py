@@ -7,6 +7,7 @@ A `setup` is the same for all tasks. A `configuration` is a setup at one task (`
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,6 +19,23 @@ OWN_HARNESS = "retrace"
 _ORACLE = "oracle"
 _USUAL_PROMPTS = ("default", "default-2")
 """Names of prompts that labels leave out: version 1 in records from before versions had names, and the newest."""
+
+
+class Policy(BaseModel):
+    """The interventions in a trial. None where there is no such intervention."""
+
+    model_config = ConfigDict(frozen=True)
+
+    base_setup: str
+    """Hash of the setup without plan, chain and expert, which their effect is measured against."""
+    plan: Plan | None
+    """Plan that the model was given, with its author and the costs of making it."""
+    chain: Chain | None
+    """Chain that the trial is a turn of. None before schema 2.1."""
+    guidance: Guidance | None
+    """Expert whom the model may ask."""
+    tests_revealed: bool
+    """True if the feedback may show more of hidden tests than the benchmark allows."""
 
 
 class TrialEntry(BaseModel):
@@ -42,8 +60,6 @@ class TrialEntry(BaseModel):
     setup: str
     """Hash of the harness, the model with its settings, the prompt, the variant, and of a plan, a hint, a fork, a
     chain's policy or the expert. All turns of a chain share it."""
-    base_setup: str = ""
-    """Hash of the same without plan, chain and expert: the setup that their effect is measured against."""
     configuration: str
     """Hash of the setup and the task."""
     identity: str
@@ -54,16 +70,10 @@ class TrialEntry(BaseModel):
     """True if the model was given a plan."""
     mode: str = BASE
     """Mode of the trial, for example `base`, `plan` or `plan-and-interactive`."""
-    given_plan: Plan | None = None
-    """Plan that the model was given, with its author and the costs of making it."""
+    policy: Policy | None = None
+    """Plan, chain and expert of the trial. None without any of them."""
     turn: int | None
     """Number of the turn in a chain of trials with feedback, from 1."""
-    chain: Chain | None = None
-    """Chain that the trial is a turn of. None outside of a chain, and before schema 2.1."""
-    guidance: Guidance | None = None
-    """Expert whom the model may ask."""
-    tests_revealed: bool = False
-    """True if the feedback may show more of hidden tests than the benchmark allows."""
     tier: str | None
     """Difficulty of the task, as the benchmark names it."""
     prompt: str | None = None
@@ -74,6 +84,21 @@ class TrialEntry(BaseModel):
     """Name of the price snapshot."""
     prices_sha256: str | None
     """Hash of the price snapshot."""
+
+    @property
+    def base_setup(self) -> str:
+        """Hash of the setup without plan, chain and expert."""
+        return self.setup if self.policy is None else self.policy.base_setup
+
+    @property
+    def given_plan(self) -> Plan | None:
+        """Plan that the model was given."""
+        return None if self.policy is None else self.policy.plan
+
+    @property
+    def chain(self) -> Chain | None:
+        """Chain that the trial is a turn of."""
+        return None if self.policy is None else self.policy.chain
 
     @classmethod
     def of(cls, start: TrialStarted) -> TrialEntry:
@@ -105,17 +130,13 @@ class TrialEntry(BaseModel):
             label=_label(start, harness, [*extras, *_short_interventions(start)]),
             conditions=_conditions(start, harness, origin) | interventions,
             setup=sha256_of(setup),
-            base_setup=sha256_of(base),
             configuration=configuration_hash(start),
             identity=start.identity,
             variant=start.variant,
             plan=start.plan is not None,
             mode=start.mode or _mode(start),
-            given_plan=start.plan,
+            policy=_policy(start, base),
             turn=start.turn,
-            chain=start.chain,
-            guidance=start.guidance,
-            tests_revealed=start.tests_revealed,
             tier=start.tier,
             prompt=None if imported else start.prompt.name,
             prompt_sha256=None if imported else start.prompt.sha256,
@@ -144,6 +165,18 @@ def _conditions(start: TrialStarted, harness: str, origin: str) -> dict[str, str
 
 def _mode(start: TrialStarted) -> str:
     return mode_of(chain=start.turn is not None, plan=start.plan is not None, guidance=start.guidance is not None)
+
+
+def _policy(start: TrialStarted, base: Mapping[str, object]) -> Policy | None:
+    if start.plan is None and start.chain is None and start.guidance is None:
+        return None
+    return Policy(
+        base_setup=sha256_of(base),
+        plan=start.plan,
+        chain=start.chain,
+        guidance=start.guidance,
+        tests_revealed=start.tests_revealed,
+    )
 
 
 def _interventions(start: TrialStarted) -> dict[str, str]:

@@ -137,10 +137,11 @@ class TrialFolder:
     def is_role_record(self) -> bool:
         """Return True if the folder holds a record without a trial: calls of a role, for example of a planner.
 
-        In the folder of plans, an empty record counts as one: its process died before the first event.
+        In the folder of plans, an empty record counts as one: its process died before the first event. A folder with
+        the summary of a trial holds none, and its record is not opened: a list of 10,000 trials looks at each.
         """
         try:
-            if not self.events.is_file():
+            if self.summary.exists() or not self.events.is_file():
                 return False
             with self.events.open("rb") as file:
                 head = file.read(_HEAD_BYTES)
