@@ -7,7 +7,7 @@ import posixpath
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from environments.docker import daemon
 from environments.protocol import EnvironmentFault, EnvironmentLost, EnvironmentUnavailable
@@ -88,6 +88,45 @@ def put(
             api.put_archive(container, directory, held)
 
 
+def put_as_root(api: APIClient, container: str, members: Iterable[bytes], directory: str, implied: list[bytes]) -> None:
+    """Unpack plain files and directories of root, together with the missing ones above them: most often in one request.
+
+    Raises: EnvironmentFault, DiskFull.
+    """
+    parts = posixpath.normpath(directory).strip("/").split("/")
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as held, daemon.patience(api, PUT_S):
+        for piece in members:
+            held.write(piece)
+        with daemon.reported(f"unpacking into {directory} of container {container[:12]}"):
+            for depth in reversed(range(len(parts))):
+                with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as below:
+                    _write_below(below, parts[depth:], held, implied)
+                    try:
+                        api.put_archive(container, "/" + "/".join(parts[:depth]), below)
+                        return
+                    except daemon.not_found():
+                        if depth == 0:
+                            raise
+
+
+def _write_below(to: IO[bytes], above: list[str], members: IO[bytes], implied: list[bytes]) -> None:
+    """Write an archive with the directories `above` each other, and the members of another one in the last of them."""
+    top = posixpath.join(*above)
+    inside = [posixpath.join(top, path.decode(errors="surrogateescape")) for path in implied]
+    to.write(_directories([posixpath.join(*above[: n + 1]) for n in range(len(above))] + inside, (0, 0), end=False))
+    members.seek(0)
+    with (
+        tarfile.open(fileobj=members, errors="surrogateescape") as archive,
+        tarfile.open(fileobj=to, mode="w", format=tarfile.PAX_FORMAT, errors="surrogateescape") as copy,
+    ):
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            member.name = posixpath.normpath(posixpath.join(top, member.name))
+            member.pax_headers = {}  # a long name is in there, too
+            copy.addfile(member, content)
+    to.seek(0)
+
+
 def _make_directory(api: APIClient, container: str, directory: str, owner: tuple[int, int]) -> None:
     """Make a directory and those above it that are missing; existing ones keep their owners and modes."""
     existing = posixpath.normpath(directory)
@@ -104,11 +143,13 @@ def _make_directory(api: APIClient, container: str, directory: str, owner: tuple
             existing = above
 
 
-def _directories(paths: list[str], owner: tuple[int, int]) -> bytes:
+def _directories(paths: list[str], owner: tuple[int, int], *, end: bool = True) -> bytes:
+    """Return an archive of directories; without its `end`, another archive may follow."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", errors="surrogateescape") as archive:
         for path in paths:
             member = tarfile.TarInfo(path)
             member.type, member.mode, (member.uid, member.gid) = tarfile.DIRTYPE, 0o755, owner
             archive.addfile(member)
-    return stream.getvalue()
+        size = archive.offset
+    return stream.getvalue() if end else stream.getvalue()[:size]
