@@ -50,10 +50,10 @@ class Pausing(Supervised):
     # --- the protocol --------------------------------------------------------------------------------
 
     def pause(self) -> None:
-        if self._is_paused:
-            return
         if self._stopped:
             raise EnvironmentLost("the environment was stopped")
+        if self._is_paused:
+            return
         self._open_channel()
         self._is_paused = True  # an interrupted pause counts: unpause also accepts processes that are not held
         try:
@@ -63,10 +63,10 @@ class Pausing(Supervised):
             raise
 
     def unpause(self) -> None:
-        if not self._is_paused:
-            return
         if self._stopped:
             raise EnvironmentLost("the environment was stopped")
+        if not self._is_paused:
+            return
         try:
             self._let_go()
         except EnvironmentLost:
@@ -85,7 +85,7 @@ class Pausing(Supervised):
         if not self._is_paused:
             return super().export(to)
         try:
-            return exporting.write(self._archive_paused(), to)
+            return self._written(self._archive_paused(), to)
         except exporting.TooLarge as error:
             _log.warning("%s; so it was exported as usual, which ends what actions left running", error)
             self.unpause()

@@ -220,9 +220,13 @@ class Supervised(ABC):
         return self._lister.listing(self._open_channel())
 
     def export(self, to: Path) -> Export:
+        return self._written(self._open_channel().get(self.workdir, whole=True), to)
+
+    def _written(self, archive: exporting.Archive, to: Path) -> Export:
+        """Write an archive of the workspace; without a supervisor if that is lost meanwhile."""
         try:
-            return exporting.write(self._open_channel().get(self.workdir, whole=True), to)
-        except DiskFull:
+            return exporting.write(archive, to)
+        except (DiskFull, exporting.TooLarge):
             raise
         except EnvironmentLost as lost:
             if self._ready is None or self._stopped:
@@ -230,7 +234,8 @@ class Supervised(ABC):
             try:
                 return exporting.write(self._rescue(), to)
             except EnvironmentLost as gone:
-                raise EnvironmentLost(f"{lost}; its files cannot be had: {gone}") from None
+                same = str(gone) == str(lost)
+                raise EnvironmentLost(f"{lost}" if same else f"{lost}; its files cannot be had: {gone}") from None
 
     def stop(self) -> None:
         if self._stopped:

@@ -284,10 +284,11 @@ class DockerEnvironment(Pausing):
     def _put_paused(self, archive: BinaryIO, directory: str, *, as_root: bool) -> None:
         implied: list[bytes] = []
         members = self._owned(archive, implied.append, as_root=as_root)
-        if as_root:
-            pausing.put_as_root(*self._running(), members, self._protected(directory), implied)
-        else:
-            pausing.put(*self._running(), members, self._inside(directory), implied, self._owner(as_root=False))
+        with pausing.unpacking(*self._running(), directory, self.trouble):
+            if as_root:
+                pausing.put_as_root(*self._running(), members, self._protected(directory), implied)
+            else:
+                pausing.put(*self._running(), members, self._inside(directory), implied, self._owner(as_root=False))
 
     def _running(self) -> tuple[APIClient, str]:
         """Return the daemon's client and the container's id.

@@ -6,7 +6,8 @@ import io
 import posixpath
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from environments.docker import daemon
@@ -63,6 +64,20 @@ def _fault(failure: str, error: OSError, trouble: Trouble) -> EnvironmentFault:
     return trouble() or EnvironmentUnavailable(f"{failure}: {daemon.reason(error)}")
 
 
+@contextmanager
+def unpacking(api: APIClient, container: str, directory: str, trouble: Trouble) -> Iterator[None]:
+    """Turn errors of unpacking files in a container into ours.
+
+    Raises: EnvironmentFault, DiskFull, EnvironmentLost if the container is gone.
+    """
+    try:
+        with daemon.patience(api, PUT_S), daemon.reported(f"unpacking into {directory} of container {container[:12]}"):
+            yield
+    except EnvironmentUnavailable as fault:
+        gone = isinstance(fault.__cause__, daemon.not_found())
+        raise (trouble() if gone else None) or EnvironmentFault(str(fault)) from None
+
+
 def put(
     api: APIClient,
     container: str,
@@ -75,38 +90,36 @@ def put(
 
     `implied` receives, while the members are read, each directory that holds members without being one itself.
 
-    Raises: EnvironmentFault, DiskFull.
+    To be called within `unpacking`.
     """
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as held, daemon.patience(api, PUT_S):
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as held:
         for piece in members:
             held.write(piece)
         held.seek(0)
-        with daemon.reported(f"unpacking into {directory} of container {container[:12]}"):
-            _make_directory(api, container, directory, owner)
-            for path in implied:
-                _make_directory(api, container, posixpath.join(directory, path.decode(errors="surrogateescape")), owner)
-            api.put_archive(container, directory, held)
+        _make_directory(api, container, directory, owner)
+        for path in implied:
+            _make_directory(api, container, posixpath.join(directory, path.decode(errors="surrogateescape")), owner)
+        api.put_archive(container, directory, held)
 
 
 def put_as_root(api: APIClient, container: str, members: Iterable[bytes], directory: str, implied: list[bytes]) -> None:
     """Unpack plain files and directories of root, together with the missing ones above them: most often in one request.
 
-    Raises: EnvironmentFault, DiskFull.
+    To be called within `unpacking`.
     """
     parts = posixpath.normpath(directory).strip("/").split("/")
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as held, daemon.patience(api, PUT_S):
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as held:
         for piece in members:
             held.write(piece)
-        with daemon.reported(f"unpacking into {directory} of container {container[:12]}"):
-            for depth in reversed(range(len(parts))):
-                with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as below:
-                    _write_below(below, parts[depth:], held, implied)
-                    try:
-                        api.put_archive(container, "/" + "/".join(parts[:depth]), below)
-                        return
-                    except daemon.not_found():
-                        if depth == 0:
-                            raise
+        for depth in reversed(range(len(parts))):
+            with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as below:
+                _write_below(below, parts[depth:], held, implied)
+                try:
+                    api.put_archive(container, "/" + "/".join(parts[:depth]), below)
+                    return
+                except daemon.not_found():
+                    if depth == 0:
+                        raise
 
 
 def _write_below(to: IO[bytes], above: list[str], members: IO[bytes], implied: list[bytes]) -> None:

@@ -5,6 +5,8 @@ It works for a container that runs, is paused, or has stopped and was kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from environments.archives import archive as tar, holes
@@ -53,12 +55,30 @@ def of_still_container(api: APIClient, container: str, directory: str) -> Archiv
         return True
 
     try:
-        with daemon.patience(api, IDLE_S):
-            # `/.` makes the daemon name the members relative to the directory.
-            chunks, _ = api.get_archive(container, f"{directory.rstrip('/')}/.", chunk_size=_CHUNK_BYTES)
+        with daemon.patience(api, IDLE_S), _archive(api, container, directory) as chunks:
             yield from holes.restored(tar.filtered(chunks, is_small, (0, 0)))
     except daemon.not_found():
         raise EnvironmentLost(f"container {container[:12]} is gone, and its files with it") from None
     except OSError as error:
         raise full(error) or EnvironmentLost(f"the daemon gives no files of it ({daemon.reason(error)})") from None
     return 0, ""
+
+
+@contextmanager
+def _archive(api: APIClient, container: str, directory: str) -> Iterator[Iterator[bytes]]:
+    """Open the daemon's tar stream of the content of a directory, and close it also if it was not read to its end.
+
+    The client's own method leaves such a stream open. Then the daemon neither unpauses nor removes the container.
+    """
+    from docker.errors import create_api_error_from_http_exception
+    from requests import HTTPError
+
+    url = f"{api.base_url}/v{api.api_version}/containers/{container}/archive"
+    # `/.` makes the daemon name the members relative to the directory.
+    path = f"{directory.rstrip('/')}/."
+    with closing(api.get(url, params={"path": path}, stream=True, timeout=api.timeout)) as response:
+        try:
+            response.raise_for_status()
+        except HTTPError as error:
+            create_api_error_from_http_exception(error)
+        yield response.iter_content(_CHUNK_BYTES)

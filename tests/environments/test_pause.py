@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import io
+import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from environments.archives.archive import BadArchive
 from environments.conformance.contents import contents, file, tar_of
-from environments.protocol import EnvironmentPaused, Pausable
+from environments.docker import rescue
+from environments.protocol import (
+    EnvironmentFault,
+    EnvironmentLost,
+    EnvironmentPaused,
+    Pausable,
+)
 
-from .conftest import DOCKER, SANDBOX, Place
-from .test_rescue import FILL, members
+from .conftest import ALL, DOCKER, SANDBOX, Place, environment
+from .test_rescue import FILL, api, members
 
 PAUSABLE = pytest.mark.parametrize("label", [DOCKER, SANDBOX])
 COUNT = "(while :; do echo x; sleep 0.01; done >counted 2>&1) & echo $! >pid"
@@ -78,7 +86,7 @@ def without_format(listed: dict[str, tuple[object, ...]]) -> dict[str, tuple[obj
 @PAUSABLE
 def test_an_export_while_paused_is_the_same(start: Start, label: str, tmp_path: Path) -> None:
     place = start(label)
-    place.text(FILL + "truncate -s 1G sparse; printf end >>sparse; echo x >locked; chmod 0 locked")
+    place.text(FILL + "truncate -s 48M sparse; printf end >>sparse; echo x >locked; chmod 0 locked")
     pausable(place).pause()
     paused = place.environment.export(tmp_path / "paused")
     pausable(place).unpause()
@@ -110,3 +118,105 @@ def test_files_are_put_as_root_while_paused_and_while_running(start: Start, labe
         place.text(attack + f"rmdir ../{turn}) 2>/dev/null")
     assert place.text("echo more >>mine/a; touch mine/b; cat mine/a") == "amore\n"
     assert place.text("echo $KEPT") == ("1\n" if shell == "persistent" else "\n")
+
+
+def end(place: Place) -> None:
+    if place.label == "docker":
+        api().kill(place.started.container)  # type: ignore[attr-defined]
+    else:
+        place.environment._link.process.kill()  # type: ignore[attr-defined]
+    time.sleep(0.3)
+
+
+@PAUSABLE
+def test_an_environment_that_dies_while_it_is_paused_is_lost(start: Start, label: str, tmp_path: Path) -> None:
+    place = start(label)
+    place.run("echo x >file")
+    pausable(place).pause()
+    end(place)
+    if label == "docker":  # the files of a sandbox are still there
+        with pytest.raises(EnvironmentFault, match=r"^container .* is gone, and its files with it$"):
+            place.environment.export(tmp_path / "w")
+        with pytest.raises(EnvironmentLost, match=r"^container .* (was removed|ended)"):
+            place.environment.put(tar_of(file("x")), "/feedback/turn-1", as_root=True)
+    else:
+        place.environment.export(tmp_path / "w")
+        assert contents(tmp_path / "w")["./file"].body == b"x\n"
+    with pytest.raises(EnvironmentLost) as lost:
+        pausable(place).unpause()
+    assert "\n" not in str(lost.value)
+    with pytest.raises(EnvironmentLost):
+        place.run("true")
+    place.environment.stop()
+
+
+@PAUSABLE
+def test_an_environment_that_was_stopped_or_never_started_cannot_be_paused(start: Start, label: str) -> None:
+    made = environment(label)
+    assert isinstance(made, Pausable)
+    with pytest.raises(EnvironmentLost, match="was not started"):
+        made.pause()
+    place = start(label)
+    pausable(place).pause()
+    place.environment.stop()
+    for attempt in (pausable(place).pause, pausable(place).unpause, lambda: place.run("true")):
+        with pytest.raises(EnvironmentLost, match="was stopped"):
+            attempt()
+
+
+@pytest.mark.docker
+def test_a_container_that_somebody_else_unpaused_goes_on(start: Start) -> None:
+    place = start("docker")
+    pausable(place).pause()
+    api().unpause(place.started.container)  # type: ignore[attr-defined]
+    pausable(place).unpause()
+    assert place.text("echo on") == "on\n"
+
+
+@pytest.mark.docker
+def test_more_files_than_a_daemon_gives_are_exported_as_usual(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rescue, "RESCUED_BYTES", 1 << 20)
+    place = start("docker")
+    place.text("truncate -s 2M sparse; echo x >file")
+    pausable(place).pause()
+    place.environment.export(tmp_path / "w")
+    assert contents(tmp_path / "w")["./sparse"].sparse
+    assert "ends what actions left running" in caplog.text
+    with pytest.raises(EnvironmentPaused):
+        place.run("true")
+
+
+@pytest.mark.parametrize("label", ALL)
+def test_what_cannot_be_put_as_root_is_refused(start: Start, label: str) -> None:
+    place = start(label)
+    if label in ("local", "shared"):
+        assert not isinstance(place.environment, Pausable)
+        with pytest.raises(EnvironmentFault, match=r"cannot protect files from actions.*use --env docker"):
+            place.environment.put(tar_of(file("x")), "/feedback/turn-1", as_root=True)
+        return
+    for directory in ("/workspace", "/feedback/../etc", "/feedback-2"):
+        with pytest.raises(EnvironmentFault, match="only below /feedback"):
+            place.environment.put(tar_of(file("x")), directory, as_root=True)
+    link = file("link", b"", type=tarfile.SYMTYPE, linkname="/etc")
+    climbing = file("../x")
+    for paused in (False, True):
+        for member, words in ((link, "neither a plain file nor a directory"), (climbing, "reaches out")):
+            with pytest.raises(BadArchive, match=words):
+                place.environment.put(tar_of(member), "/feedback/turn-1", as_root=True)
+        if not paused:
+            pausable(place).pause()
+
+
+@pytest.mark.docker
+def test_directories_that_exist_keep_modes_and_owners(start: Start) -> None:
+    place = start("docker")
+    place.text("mkdir -m 2750 own; mkdir own/inner")
+    pausable(place).pause()
+    place.environment.put(tar_of(file("inner/new/file")), "own")
+    pausable(place).unpause()
+    assert place.text("stat -c '%a %U' own own/inner own/inner/new; id -un").split() == [
+        *("2750", "agent", "2755", "agent", "755", "agent"),
+        "agent",
+    ]
