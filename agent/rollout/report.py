@@ -53,11 +53,9 @@ def report_of_earlier(parent: Path, *, at: str | None, model: str | None, only_w
     settings = own if any(fork.settings == own for fork in fitting) else newest.settings
     chosen = [fork for fork in fitting if fork.settings == settings]
     if at is not None:
-        steps = parse_steps(at, current_summary(parent).steps, parent.name)
-        chosen = [fork for fork in chosen if fork.step in steps]
-    else:
-        steps = ()
-    report = _report(parent, chosen, steps=steps, model=newest.first.model.asked, new=set(), only_whole=only_whole)
+        wanted = parse_steps(at, current_summary(parent).steps, parent.name)
+        chosen = [fork for fork in chosen if fork.step in wanted]
+    report = _report(parent, chosen, steps=(), model=newest.first.model.asked, new=set(), only_whole=only_whole)
     return report.model_copy(update={"other_children": sum(fork.settings != settings for fork in forks)})
 
 

@@ -73,7 +73,7 @@ def cost_text(cost: Spent) -> str:
 
 def captions(report: RolloutReport) -> Iterator[str]:
     """Yield the sentences below the table."""
-    yield _drop_text(report)
+    yield from _drop_lines(report)
     yield (
         f"value: share of the children by {report.model} that pass, with Wilson's intervals; a child counts if the "
         "agent or a limit ended it and an evaluator scored it"
@@ -108,29 +108,29 @@ def captions(report: RolloutReport) -> Iterator[str]:
         yield f"forks of this trial with other settings, which are not in the report: {report.other_children}"
 
 
-def _drop_text(report: RolloutReport) -> str:
-    drop = report.drop
-    if drop is not None:
-        return f"largest drop: {drop_text(drop, report)}"
+def _drop_lines(report: RolloutReport) -> Iterator[str]:
+    if report.drop is not None:
+        yield from _drop_texts(report.drop, report)
+        return
     compared = [value for value in report.steps if value.value.trials and (value.whole or not report.only_whole)]
     if len(compared) >= 2:
-        return f"largest drop: none, the value decreases nowhere among {len(compared)} steps"
+        yield f"largest drop: none, the value decreases nowhere among {len(compared)} steps"
+        return
     way_out = "; --all includes steps whose state could not be restored whole" if report.only_whole else ""
-    return f"largest drop: unknown, it needs two steps with counted children{way_out}"
+    yield f"largest drop: unknown, it needs two steps with counted children{way_out}"
 
 
-def drop_text(drop: Drop, report: RolloutReport) -> str:
-    """Return a drop in one line: where it is, how large, and whether chance alone could have made it."""
+def _drop_texts(drop: Drop, report: RolloutReport) -> Iterator[str]:
+    """Yield where the drop is and how large, and if chance alone could have made it."""
     values = {value.step: value for value in report.steps}
     place = f"in step {drop.by}" if drop.by == drop.after + 1 else f"in steps {drop.after + 1} to {drop.by}"
     before, later = (text(values[step].value.value, "share") for step in (drop.after, drop.by))
     change, interval, _ = estimate_texts(drop.change, "difference")
+    change = f"{change} points {interval}, Newcombe's interval"
+    yield f"largest drop: {place}, from {before} after step {drop.after} to {later} after step {drop.by} ({change})"
     verdict = "beyond chance" if drop.is_beyond_chance else f"not beyond chance at {SIGNIFICANCE:.0%}"
-    corrected = f", Bonferroni's correction for {drop.comparisons} pairs" if drop.comparisons > 1 else ""
-    return (
-        f"{place}, from {before} after step {drop.after} to {later} after step {drop.by} ({change} points {interval}, "
-        f"Newcombe's interval); {verdict} (Fisher's exact test, one-sided, p = {drop.p:.2g}{corrected})"
-    )
+    corrected = f" with Bonferroni's correction for {drop.comparisons} pairs" if drop.comparisons > 1 else ""
+    yield f"the drop is {verdict}: p = {drop.p:.2g} by Fisher's exact test, one-sided{corrected}"
 
 
 def write_csv(path: Path, report: RolloutReport) -> None:

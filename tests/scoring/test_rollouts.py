@@ -139,6 +139,14 @@ def test_no_other_pair_of_compared_steps_falls_further(results: dict[int, str], 
         assert 0 <= report.drop.p <= 1
 
 
+def test_the_second_caption_tells_if_chance_could_have_made_the_drop() -> None:
+    _, sure, *_ = captions(report_of({2: "+++++", 4: "-----"}))
+    assert sure.startswith("the drop is beyond chance: p = 0.004 by Fisher's exact test, one-sided")
+    _, unsure, *_ = captions(report_of({2: "++", 4: "--", 6: "--"}))
+    assert unsure.startswith("the drop is not beyond chance at 5%: p = 0.33 by Fisher's")
+    assert "Bonferroni's correction for 2 pairs" in unsure
+
+
 def test_captions_name_what_does_not_count_and_why_a_run_ended() -> None:
     report = report_of({2: "+"}).model_copy(
         update={
