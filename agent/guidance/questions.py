@@ -1,7 +1,8 @@
 """Puts the questions of one trial to its expert, and records them with every answer.
 
 The clock of the trial stands meanwhile, and so does its environment where it can be paused. A question without an
-answer is asked again when the trial is resumed; an answer in the record is never asked for again.
+answer is asked again when the trial is resumed; an answer in the record is never asked for again. That holds also for
+a reply of a model that came when the process died before it was judged: it was paid for.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from trajectories.record.events import (
     Purpose,
     Resumed,
     RoleCallFinished,
+    RoleCallStarted,
     TextRef,
     Warned,
 )
@@ -55,6 +57,7 @@ class Questions:
         self._turns = turns
         self._feed = feed
         self._calls = RoleCalls.after(session.history, session.recorder)
+        self._unjudged = _unjudged(session.history)
         self._asked: dict[int, Asked] = {}
         self._answers: list[tuple[Asked, Answered]] = []
 
@@ -87,8 +90,10 @@ class Questions:
             return
         with self._standing_still():
             for try_ in range(consult.try_, MOST_TRIES + 1):
-                with interruptible():
-                    advice = self._expert.answer(self._consultation(consult.question))
+                advice = self._unjudged.pop(consult.question, None)
+                if advice is None:
+                    with interruptible():
+                        advice = self._expert.answer(self._consultation(consult.question))
                 if self._answered(consult.question, try_, advice) != "refused":
                     break
         self._write(Resumed())
@@ -160,6 +165,18 @@ class Questions:
         recorded = self._recorder.append(event)
         self.take_in(recorded)
         self._feed(recorded)
+
+
+def _unjudged(history: Sequence[BaseEvent]) -> dict[int, Advice]:
+    """Return the replies of a model that no answer of the record holds, by the number of their question."""
+    questions = {event.call: event.purpose.question for event in history if isinstance(event, RoleCallStarted)}
+    judged = {event.call for event in history if isinstance(event, Answered)}
+    return {
+        question: Advice(event.text, event.call)
+        for event in history
+        if isinstance(event, RoleCallFinished) and event.status == "answered" and event.call not in judged
+        if event.text and (question := questions.get(event.call)) is not None
+    }
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,21 @@ def test_a_trial_that_dies_anywhere_around_a_question_is_resumed_with_the_same_a
         assert check(copy).consistent, (count, check(copy).first)
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_reply_that_came_before_the_process_died_is_judged_and_not_paid_for_again(tmp_path: Path, code: int) -> None:
+    replies = [{"text": text} for text in (*["x = read(given)"] * code, "Read it.", "Asked once too often.")]
+    trial = solve(tmp_path, WORK[1], guidance=scripted(tmp_path, "expert", replies))
+    kinds = [event.type for event in events(trial)]
+    assert kinds.count("role_call_finished") == code + 1
+    for count, kind in enumerate(kinds, 1):
+        if kind == "role_call_finished":
+            copy = cut_off(trial, tmp_path / f"runs-{count}" / "single", count)
+            resume(copy)
+            assert (answers(copy), told(copy)) == (answers(trial), told(trial))
+            assert [event.type for event in events(copy)].count("role_call_finished") == code + 1
+            assert check(copy).consistent, (count, check(copy).first)
+
+
 @pytest.mark.parametrize("expert", ["file:answers.json", "script:expert.json"])
 def test_an_expert_by_a_relative_path_is_the_same_one_in_another_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expert: str

@@ -85,6 +85,9 @@ def reckoning(study: Path) -> Reckoning:
     for number, times in Counter(call.request for call in result.calls if call.request is not None).items():
         if times > 1:
             result.troubles.append(f"request {number} is recorded {times} times")
+    for (record, _), times in Counter((call.record, call.messages) for call in result.calls if call.finished).items():
+        if times > 1:
+            result.troubles.append(f"{record}: one call was paid for {times} times")
     for call in result.calls:
         if not call.finished:
             continue
