@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from agent.loop.actions import SUBMIT
 from tests.solve.chains import A_PART, feedback, folders, make_task, messages, passed, solve
-from tests.solve.command import agent, script
+from tests.solve.command import AGENT, agent, environment, script
 from trajectories.checks.check import check
 from trajectories.reading.reader import first_event, read_events
 from trajectories.record.events import ActionFinished, EnvStarted
@@ -122,3 +123,17 @@ def test_a_turn_is_replayed_with_its_feedback(work: Path) -> None:
     replay = agent(work, "replay", str(second), "--json")
     assert replay.status == 0, replay.out + replay.err
     assert json.loads(replay.out)["workspace_equal"] is True
+
+
+def test_a_person_plays_the_turns_and_is_told_while_the_work_is_evaluated(work: Path) -> None:
+    argv = ["--task", "mine", "--env", "sandbox", "--self-correct", "2", "--model", "human", "--feedback", "failing"]
+    typed = "printf 1 >one\n:submit\ncat /feedback/turn-1/failing.txt\nprintf 2 >two\n:submit\n"
+    played = subprocess.run(
+        [*AGENT, "solve", *argv], cwd=work, env=environment(work), input=typed, capture_output=True, text=True
+    )
+    assert played.returncode == 0, played.stderr
+    told = [line for line in played.stderr.splitlines() if line.startswith("turn ")]
+    turns = [f"turn {turn} of 2{rest}" for turn in (1, 2) for rest in ("", ": evaluating with path")]
+    assert told == turns
+    assert played.stdout.count("verdict: ") == 2
+    assert "verdict: passed" in played.stdout

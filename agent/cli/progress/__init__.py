@@ -35,7 +35,7 @@ def progress(order: Order, before: Iterable[BaseEvent] = (), part: str = "", *, 
     """
     model = order.model.info.ref
     if model.name == "human":
-        yield ProgressView() if quiet else PersonView()
+        yield ProgressView() if quiet else PersonView(part)
         return
     title = ", ".join(filter(None, (f"{order.task.id} by {model.asked} in {order.spec.kind}", part)))
     asks_person = order.expert is not None and order.expert.guidance.by == "human"
