@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,15 +15,16 @@ from agent.errors import UserError
 if TYPE_CHECKING:
     from agent.trial.options import GuidanceChanges
 
-GuidanceOption = Annotated[
-    str | None,
-    typer.Option(
+
+def guidance_option(default: str) -> Any:
+    """Return `--guidance` with the default of a command."""
+    return typer.Option(
         metavar="EXPERT",
-        help="Expert whom the model may ask: human (you), file:PATH with answers in order, or a model [none].",
+        help=f"Expert whom the model may ask: human (you), file:PATH with answers in order, or a model [{default}].",
         autocompletion=completion.experts,
         rich_help_panel=INTERVENTIONS,
-    ),
-]
+    )
+
 
 MaxInterventionsOption = Annotated[
     int | None,

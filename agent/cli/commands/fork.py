@@ -9,11 +9,11 @@ import typer
 
 from agent.cli.guidance_options import (
     GuidanceApiBaseOption,
-    GuidanceOption,
     GuidanceOptions,
     GuidanceRuleOption,
     GuidanceSettingOption,
     MaxInterventionsOption,
+    guidance_option,
 )
 from agent.cli.intervention_options import PlanOption, PlanRuleOption
 from agent.cli.options import (
@@ -79,7 +79,7 @@ def fork(
     model_setting: ModelSettingOption = None,
     api_base: ApiBaseOption = None,
     prompt: Annotated[str | None, prompt_option(_PARENT)] = None,
-    guidance: GuidanceOption = None,
+    guidance: Annotated[str | None, guidance_option("the parent's; none leaves it out")] = None,
     max_interventions: MaxInterventionsOption = None,
     guidance_rule: GuidanceRuleOption = None,
     guidance_setting: GuidanceSettingOption = None,

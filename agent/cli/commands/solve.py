@@ -11,11 +11,11 @@ import typer
 from agent.cli import completion
 from agent.cli.guidance_options import (
     GuidanceApiBaseOption,
-    GuidanceOption,
     GuidanceOptions,
     GuidanceRuleOption,
     GuidanceSettingOption,
     MaxInterventionsOption,
+    guidance_option,
 )
 from agent.cli.intervention_options import (
     ConversationOption,
@@ -90,7 +90,7 @@ def solve(
     prompt: Annotated[str | None, prompt_option("the task's")] = None,
     plan: PlanOption = None,
     plan_rule: PlanRuleOption = None,
-    guidance: GuidanceOption = None,
+    guidance: Annotated[str | None, guidance_option("none")] = None,
     max_interventions: MaxInterventionsOption = None,
     guidance_rule: GuidanceRuleOption = None,
     guidance_setting: GuidanceSettingOption = None,
