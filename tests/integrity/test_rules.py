@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -372,3 +373,17 @@ def test_the_initial_program_of_a_fork_or_later_turn_may_be_the_agents_own(
     scanned = scan(trial, read_events(trial))
     assert scanned.findings == []
     assert note in scanned.notes[0]
+
+
+def test_the_original_of_a_later_turn_is_that_of_turn_1(tmp_path: Path) -> None:
+    """Turn 2 begins with the original and with a program of the agent's own."""
+    own = ELF + b"own"
+    chain = {"first": "t", "turns": 2, "feedback": "scores", "conversation": "fresh", "until": "fixed"}
+    record(tmp_path / "t", [Step([Did("make")], {"calc": own})], initial=INITIAL)
+    step = Step([Did("strings executable"), Did("strings calc")])
+    second = record(tmp_path / "t.t2", [step], initial={**INITIAL, "calc": (own, 0o755)})
+    path = second / "events.jsonl"
+    path.write_text(path.read_text().replace('"turn":null', f'"turn":2,"chain":{json.dumps(chain)}', 1))
+    scanned = scan(second, read_events(second))
+    assert [(finding.kind, finding.action) for finding in scanned.findings] == [("decompiling", "1.1")]
+    assert (scanned.notes, scanned.original) == ([], ["/workspace/executable"])

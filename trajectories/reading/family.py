@@ -10,8 +10,9 @@ from pathlib import Path
 
 from trajectories.errors import RecordError
 from trajectories.reading.packed import open_record
+from trajectories.reading.reader import first_event
 from trajectories.reading.runs import trial_directories
-from trajectories.record.layout import TrialFolder
+from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.record.parts import Parent
 
 _FIRST_LINE_BYTES = 1 << 20
@@ -54,6 +55,20 @@ def family(trial: Path) -> tuple[Member, Member]:
         parent_member.children.append(members[directory])
         above[directory] = parent_member
     return _root(members[trial], above), members[trial]
+
+
+def ancestor_of(trial: Path) -> Path | None:
+    """Return the trial whose work a trial begins with: the parent of a fork, or the turn before. None if unknown.
+
+    Raises: RecordError.
+    """
+    start = first_event(trial)
+    if start.parent is not None:
+        return directory_of_parent(trial, start.parent)
+    if start.chain is None or not start.inherits_work:
+        return None
+    before = trial.absolute().parent / name_of_turn(start.chain.first, (start.turn or 1) - 1)
+    return before if TrialFolder(before).is_trial() else None
 
 
 def directory_of_parent(trial: Path, parent: Parent) -> Path | None:

@@ -51,10 +51,13 @@ class Reference:
         self._dropped: set[str] = set()
         self._hashes: frozenset[str] = frozenset()
 
-    def start(self, programs: Mapping[str, str | None]) -> None:
-        """Take exactly these paths, with their sha256, as the reference, since a snapshot shows the initial state."""
+    def start(self, programs: Mapping[str, str | None], known: frozenset[str] = frozenset()) -> None:
+        """Take exactly these paths, with their sha256, as the reference, since a snapshot shows the initial state.
+
+        Files with one of the `known` hashes belong to it, too, wherever they appear later.
+        """
         self._programs = set(programs)
-        self._hashes = frozenset(sha256 for sha256 in programs.values() if sha256)
+        self._hashes = known | frozenset(sha256 for sha256 in programs.values() if sha256)
 
     @property
     def programs(self) -> frozenset[str]:

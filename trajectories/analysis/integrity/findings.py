@@ -24,7 +24,8 @@ from trajectories.analysis.integrity.source.lookups import Program, lookup_breac
 from trajectories.analysis.integrity.walk import is_shell_script, walk
 from trajectories.analysis.integrity.workspace import final_breaches
 from trajectories.analysis.integrity.wrapping import build_breaches, is_build_script, wrapper_breaches
-from trajectories.reading.reader import after_first
+from trajectories.reading.family import ancestor_of
+from trajectories.reading.reader import after_first, first_event, read_events
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
@@ -96,6 +97,22 @@ def scan(directory: Path, events: Iterable[Event]) -> Scan:
     return scanner.result()
 
 
+def _originals_of_ancestor(directory: Path) -> frozenset[str]:
+    """Return the hashes of the programs at the beginning of the first trial whose work this one inherits; empty if its
+    record is not known."""
+    oldest, seen = directory.absolute(), {directory.absolute()}
+    while (above := ancestor_of(oldest)) is not None and above.absolute() not in seen:
+        oldest = above.absolute()
+        seen.add(oldest)
+    if first_event(oldest).inherits_work:
+        return frozenset()
+    for event in read_events(oldest):
+        if isinstance(event, Snapshot):
+            programs = initial_programs(event, "", Contents(oldest).of) if event.step == 0 else {}
+            return frozenset(filter(None, programs.values()))
+    return frozenset()
+
+
 def _offline(start: TrialStarted) -> bool:
     """Return True if the record says that the network was off, also by mini-swe-agent's options for Docker."""
     if start.environment_spec.get("network") is False:
@@ -109,6 +126,7 @@ def _offline(start: TrialStarted) -> bool:
 class _Scanner:
     def __init__(self, directory: Path, start: TrialStarted) -> None:
         self._start = start
+        self._directory = directory
         self._contents = Contents(directory)
         self._program = Program.of(start.task.id)
         self._offline = _offline(start)
@@ -229,11 +247,16 @@ class _Scanner:
     def _snapshot(self, event: Snapshot) -> None:
         workdir = self._reference.workdir
         if self._snapshots == 0 and self._steps == 0:
-            if not self._start.inherits_work:
-                programs = initial_programs(event, workdir, self._contents.of)
-                self._originals = frozenset(sha256 for sha256 in programs.values() if sha256)
-                self._first = set(programs)
-                self._reference.start(programs)
+            programs = initial_programs(event, workdir, self._contents.of)
+            known = frozenset(filter(None, programs.values()))
+            if self._start.inherits_work:  # other programs are the agent's own
+                known = _originals_of_ancestor(self._directory)
+                programs = {path: sha256 for path, sha256 in programs.items() if sha256 in known}
+            if known or not self._start.inherits_work:
+                self._originals, self._first = known, set(programs)
+                self._reference.start(programs, known)
+            else:
+                self._reference.settle(event.changes)
         else:
             self._reference.settle(event.changes)
         self._snapshots += 1
@@ -251,10 +274,10 @@ class _Scanner:
                 "no snapshots: `executable` counts as the original until a command writes it, and the final "
                 "workspace was not examined"
             )
-        elif self._start.inherits_work:
+        elif self._start.inherits_work and not self._originals:
             kind = "a fork" if self._start.parent is not None else "a later turn"
             notes.append(f"{kind}: `executable` counts as the original until a command or a step changes it")
-        elif not self._first:
+        elif not self._first and not self._start.inherits_work:
             notes.append("there was no program at the beginning: only source lookups can be found")
         for rule, evidence, sure in final_breaches(
             self._files,
@@ -263,7 +286,7 @@ class _Scanner:
             self._contents.up_to,
         ):
             self._add(rule, evidence, self._steps, None, sure)
-        initial_is_known = self._snapshots > 0 and not self._start.inherits_work
+        initial_is_known = self._snapshots > 0 and (not self._start.inherits_work or bool(self._originals))
         return Scan(
             findings=list(self._findings.values()),
             commands=self._commands,

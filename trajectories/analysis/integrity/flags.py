@@ -17,10 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from trajectories.analysis.extras import MissingExtra
 from trajectories.cache import read_cache, write_cache
 from trajectories.errors import RecordError
-from trajectories.reading.family import directory_of_parent
+from trajectories.reading.family import ancestor_of
 from trajectories.reading.packed import record_state
 from trajectories.reading.reader import events_file, first_event, read_events
-from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.record.panel import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class _Scans:
         """
         findings = list(self.of(directory).findings)
         seen = {directory.absolute()}
-        while (above := _ancestor(directory)) is not None and above.absolute() not in seen:
+        while (above := ancestor_of(directory)) is not None and above.absolute() not in seen:
             seen.add(above.absolute())
             parent = first_event(directory).parent
             findings += [
@@ -138,20 +137,6 @@ class _Scans:
             ]
             directory = above
         return findings
-
-
-def _ancestor(directory: Path) -> Path | None:
-    """Return the trial whose work a trial begins with: the parent of a fork, or the turn before. None if unknown.
-
-    Raises: RecordError.
-    """
-    start = first_event(directory)
-    if start.parent is not None:
-        return directory_of_parent(directory, start.parent)
-    if start.chain is None or not start.inherits_work:
-        return None
-    before = directory.absolute().parent / name_of_turn(start.chain.first, (start.turn or 1) - 1)
-    return before if TrialFolder(before).is_trial() else None
 
 
 def _parsed(entry: object) -> RuleFlags | None:
