@@ -40,6 +40,7 @@ from trajectories.writing.recorder import Recorder
 
 CHAIN = Chain(first="t.m.0.1", turns=3, feedback="output", conversation="fresh", until="fixed")
 EXPERT = Guidance(by="model", model=ModelRef(asked="opus", name="p/opus"), max=3, rule="no-code")
+OTHER = ModelRef(asked="opus", name="p/opus", settings={"action": "fenced", "temperature": 0})
 PROMPT = TextRef(name="expert", sha256="1")
 
 
@@ -59,6 +60,7 @@ INTERVENTIONS: dict[str, dict[str, Any]] = {
     "expert": {"guidance": EXPERT},
     "another number of answers": {"guidance": EXPERT.model_copy(update={"max": 1})},
     "another rule": {"guidance": EXPERT.model_copy(update={"rule": "none"})},
+    "another setting": {"guidance": EXPERT.model_copy(update={"model": OTHER})},
     "another prompt": {"guidance": EXPERT.model_copy(update={"prompt": PROMPT})},
     "plan": {"plan": Plan(name="p", sha256="1")},
     "checked plan": {"plan": Plan(name="p", sha256="1", author="file", rule="no-code")},
@@ -74,6 +76,7 @@ def test_each_policy_is_a_setup_of_its_own_over_the_same_base() -> None:
     assert {each.base_setup for each in entries.values()} == {entries["none"].setup}
     names = configuration_names({name: each.conditions for name, each in entries.items()})
     assert len(set(names.values())) == len(names)
+    assert names["another setting"].endswith("+guidance-action=fenced +guidance-temperature=0")
     assert names["other feedback"] == "m +turns=3 +feedback=scores"
 
 

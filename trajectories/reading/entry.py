@@ -204,8 +204,9 @@ def _interventions(start: TrialStarted) -> dict[str, str]:
         conditions["max interventions"] = f"max-interventions={guidance.max}"
         if guidance.rule != "no-code":
             conditions["guidance rule"] = f"guidance-rule={guidance.rule}"
-        if model is not None and model.settings:
-            conditions["guidance settings"] = f"guidance-settings={json.dumps(model.settings, sort_keys=True)}"
+        for key, value in sorted(model.settings.items()) if model is not None else ():
+            text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+            conditions[f"guidance setting {key}"] = f"guidance-{key}={text}"
         if prompt is not None:
             conditions["guidance prompt sha256"] = prompt.sha256
     if start.tests_revealed:
