@@ -17,7 +17,8 @@ from scoring.agentmeter.tiers import Tier
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.families.clitool import SuiteLine
 from scoring.families.longcli import FirstTurns, TurnDifference, TurnState
-from scoring.interventions.modes import ModesRow as ModesRow
+from scoring.families.longcli_modes import Mode
+from scoring.interventions.modes import InterventionsRow
 from scoring.statistics.diagnostics import Effort, Headline, Passed, Total
 from scoring.statistics.intervals import Estimate
 from scoring.statistics.passes import Passes
@@ -170,6 +171,18 @@ class PanelRow(Row):
     flagged: bool | None
 
 
+class ModesRow(BaseModel):
+    """One mode of collaboration, with the state at the last turn, over all setups of a model, harness and prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    harness: str
+    prompt: str | None
+    """Name of the prompt, with a number if other prompts have the same name. None for imported trials."""
+    mode: Mode
+
+
 class LongCliRow(Row):
     """Tables 1 to 3 of LongCLI-Bench for one configuration: main, attempts by F2P step, state by turn."""
 
@@ -302,6 +315,8 @@ class Report(BaseModel):
     passes: tuple[PassesRow, ...]
     headlines: tuple[HeadlineRow, ...]
     modes: tuple[ModesRow, ...]
+    interventions: tuple[InterventionsRow, ...] = ()
+    """The table `modes`: a line for each setup, with its turns and its differences to base."""
     longcli: tuple[LongCliRow, ...]
     suites: tuple[SuiteRow, ...]
     violations: tuple[ViolationsRow, ...] = ()

@@ -12,10 +12,10 @@ from scoring.agentmeter.tiers import Tier, tiers_from_words, tiers_of
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.errors import ScoringError
 from scoring.families import defaults
-from scoring.families.family_rows import longcli_rows, suite_rows
+from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
 from scoring.integrity import with_flags
 from scoring.interventions.chains import of_benchmark
-from scoring.interventions.modes import mode_rows
+from scoring.interventions.modes import intervention_rows
 from scoring.notes import notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
@@ -116,7 +116,8 @@ def score(
         effort=tuple(maker.effort_rows(configurations)),
         passes=tuple(maker.passes_rows(configurations)),
         headlines=tuple(maker.headline_rows(configurations)),
-        modes=tuple(mode_rows(selection.trials, level=level, seed=seed, replicates=replicates)),
+        modes=tuple(mode_rows(selection.trials)),
+        interventions=tuple(intervention_rows(selection.trials, level=level, seed=seed, replicates=replicates)),
         longcli=tuple(longcli_rows(by_setup(row for row in selection.trials if not row.interventions.tests_revealed))),
         suites=tuple(suite_rows(by_setup(own))),
         violations=tuple(table.rows(integrity_by)),

@@ -171,7 +171,7 @@ class Run:
 
 def modes_of(score: Any) -> Any:
     """Return the rows of the table of modes."""
-    return score["modes"]
+    return score["interventions"]
 
 
 def stable(value: Any) -> Any:

@@ -113,7 +113,7 @@ def turns_of(rows: Iterable[TrialRow]) -> list[Turn]:
             f2p_step=_step(row, "f2p"),
             p2p_step=_step(row, "p2p"),
             wall_s=row.wall_s,
-            hints=row.hints,
+            hints=row.hints if row.interventions.given is None else row.interventions.given,
         )
         for row in rows
     ]

@@ -59,13 +59,18 @@ class Attempt:
 
 def attempts_of(rows: Iterable[TrialRow]) -> list[Attempt]:
     """Return the attempts that these trials are, in the order of their first trials."""
-    attempts: dict[object, dict[int, TrialRow]] = {}
+    attempts: dict[object, list[dict[int, TrialRow]]] = {}
     for row in rows:
         key: object = row.directory
         if row.turn is not None:
             key = (row.setup, row.task, row.directory.rpartition("/")[0], row.attempt, row.interventions.chain_first)
-        attempts.setdefault(key, {})[row.turn or 1] = row
-    return [Attempt(dict(sorted(by_turn.items()))) for by_turn in attempts.values()]
+        of_key = attempts.setdefault(key, [])
+        turn = row.turn or 1
+        by_turn = next((by_turn for by_turn in of_key if turn not in by_turn), None)
+        if by_turn is None:  # also for a second trial that claims the same turn, which must not vanish
+            of_key.append(by_turn := {})
+        by_turn[turn] = row
+    return [Attempt(dict(sorted(by_turn.items()))) for of_key in attempts.values() for by_turn in of_key]
 
 
 def results(rows: Sequence[TrialRow]) -> list[TrialRow]:

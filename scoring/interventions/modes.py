@@ -94,7 +94,7 @@ class Mode(ModeState):
     """The state at each turn of a chain."""
 
 
-class ModesRow(BaseModel):
+class InterventionsRow(BaseModel):
     """One mode, for one model in one harness with one prompt."""
 
     model_config = ConfigDict(frozen=True)
@@ -139,7 +139,7 @@ def modes(
     return [_mode(key, attempts[key], _base(key, attempts), paired) for key in order]
 
 
-def mode_rows(rows: Sequence[TrialRow], *, level: float, seed: int, replicates: int) -> list[ModesRow]:
+def intervention_rows(rows: Sequence[TrialRow], *, level: float, seed: int, replicates: int) -> list[InterventionsRow]:
     """Return a line for each mode and setup of each model, harness and prompt, if a trial has another mode than
     `base`."""
     if all(row.mode == BASE for row in rows):
@@ -152,7 +152,7 @@ def mode_rows(rows: Sequence[TrialRow], *, level: float, seed: int, replicates: 
         if sha256 not in hashes[name]:
             hashes[name].append(sha256)
     return [
-        ModesRow(model=model, harness=harness, prompt=_numbered(name, sha256, hashes[name]), mode=mode)
+        InterventionsRow(model=model, harness=harness, prompt=_numbered(name, sha256, hashes[name]), mode=mode)
         for (model, harness, name, sha256, _), some in sorted(members.items(), key=lambda item: item[0])
         for mode in modes(some, level=level, seed=seed, replicates=replicates)
     ]

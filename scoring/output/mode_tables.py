@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from scoring.interventions.modes import Less, ModesRow, ModeState
+from scoring.interventions.modes import InterventionsRow, Less, ModeState
 from scoring.output.cells import Cell, ReportColumn, TableDesign
 from scoring.report import Report
 
@@ -16,7 +16,7 @@ LAST = "last"
 class _Line(NamedTuple):
     """One state of a mode."""
 
-    row: ModesRow
+    row: InterventionsRow
     mode: str
     """Name of the mode, with a number if there are several policies of it."""
     name: str
@@ -27,7 +27,7 @@ class _Line(NamedTuple):
 def lines(report: Report) -> Iterator[_Line]:
     """Yield the lines of each mode: its turns, if it has any, then the result."""
     names = _names(report)
-    for row in report.modes:
+    for row in report.interventions:
         name = names[row.mode.mode, row.mode.policy]
         for turn in row.mode.turns:
             carried = f", {turn.carried} carried on" if turn.carried else ""
@@ -38,7 +38,7 @@ def lines(report: Report) -> Iterator[_Line]:
 def _names(report: Report) -> dict[tuple[str, str], str]:
     """Return the name of each mode and policy; several policies of one mode are numbered."""
     policies: dict[str, dict[str, None]] = {}
-    for row in report.modes:
+    for row in report.interventions:
         policies.setdefault(row.mode.mode, {})[row.mode.policy] = None
     return {
         (mode, policy): f"{mode} ({number})" if len(of_mode) > 1 else mode

@@ -208,11 +208,19 @@ def test_the_caption_has_the_feedback_and_the_conversation_and_policies_are_line
         "self-correction (1)",
         "self-correction (2)",
     }
-    assert [(row.mode.setup, len(row.mode.turns)) for row in report.modes] == [("chain", 3), ("other", 3)]
+    assert [(row.mode.setup, len(row.mode.turns)) for row in report.interventions] == [("chain", 3), ("other", 3)]
 
 
 def test_a_record_that_claims_a_billion_turns_is_scored_at_once() -> None:
     facts = replace(POLICY, turns=10**9, until="passed")
     report = score([turn("a", 10**9, 1.0, interventions=facts), turn("b", 1, 1.0, interventions=facts)])
-    (row,) = report.modes
+    (row,) = report.interventions
     assert (len(row.mode.turns), row.mode.attempts, row.mode.usd) == (100, 2, 1.0)
+
+
+def test_a_copy_of_a_turn_beside_it_does_not_vanish() -> None:
+    rows = [turn("a", number, 1.0) for number in (1, 2, 3)]
+    copies = [replace(row, directory=f"{row.directory}-copy") for row in rows]
+    report = score([*rows, *copies], duplicates="all")  # type: ignore[arg-type]
+    assert [line.trials for line in report.configurations] == [2]
+    assert cells(report)["self-correction T2"]["attempts"] == 2

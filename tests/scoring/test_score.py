@@ -162,7 +162,9 @@ def test_recorded_tiers_are_used() -> None:
 def test_modes_appear_if_trials_record_them() -> None:
     assert score(batch()).modes == ()
     rows = [trial("a", quality=1.0), trial("a", "planned", mode="plan", quality=1.0, metrics={"f2p_pass": 1.0})]
-    assert [(row.mode.mode, row.mode.pass_rate) for row in score(rows).modes] == [("base", 1), ("plan", 1)]
+    assert [(row.mode.mode, row.mode.pass_rate) for row in score(rows).modes] == [("base", None), ("plan", 1)]
+    lines = score(rows).interventions
+    assert [(row.mode.mode, row.mode.pass_rate) for row in lines] == [("base", 1), ("plan", 1)]
 
 
 def test_trials_that_were_shown_hidden_tests_are_counted_in_a_note() -> None:
