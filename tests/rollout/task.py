@@ -5,6 +5,8 @@ The tests want the file `data` with the content that the task brings, and `done`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from agent.loop.actions import SUBMIT
@@ -44,3 +46,20 @@ def lost_trial(folder: Path, *options: str, image: str = "") -> CommandResult:
 def worker(folder: Path) -> str:
     """Return a script that goes on from any step: one command that works if the state allows it, then the end."""
     return script(folder, *[[WORK, SUBMIT]] * (STEPS + 1))
+
+
+@contextmanager
+def checkpoints_removed(folder: Path) -> Iterator[None]:
+    """Remove the images of the checkpoints of all trials below a folder at the end."""
+    import docker
+
+    try:
+        yield
+    finally:
+        trials = tuple(f"retrace-checkpoint:{events.parent.name}-" for events in folder.glob("runs/*/*/events.jsonl"))
+        client = docker.from_env()
+        for image in client.images.list(name="retrace-checkpoint"):
+            for tag in image.tags:
+                if tag.startswith(trials):
+                    client.images.remove(tag)
+        client.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.rollout.repairer import FATAL, MODEL, Repairer
+from tests.rollout.task import checkpoints_removed
 from tests.solve.command import agent
 from tests.wire.server import WireServer
 
@@ -16,7 +17,7 @@ from tests.wire.server import WireServer
 def test_the_step_that_lost_a_trial_of_a_demo_is_found_beyond_chance(tmp_path: Path) -> None:
     """The provider fails in a part of the children from before the loss as well."""
     provider = Repairer(forgets=0.2, seed=3)
-    with WireServer(provider) as server:
+    with checkpoints_removed(tmp_path), WireServer(provider) as server:
         model = ("--model", MODEL, "--api-base", server.base("anthropic"))
         solve = ("solve", "--task", "demo/cronwhen", "--env", "docker", "--checkpoint-every", "1", *model, "--json")
         parent = agent(tmp_path, *solve, ANTHROPIC_API_KEY="k")

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from agent.cli.main import app, explain
 from agent.loop.actions import SUBMIT
 from tests.formats.test_export import minimal
-from tests.rollout.task import FATAL, WORK, lost_trial, make_task, worker
+from tests.rollout.task import FATAL, WORK, checkpoints_removed, lost_trial, make_task, worker
 from tests.solve.command import AGENT, agent, environment, script
 from tests.solve.mini_file import Ran, imported
 from tests.wire.replies import Turn, bad_key
@@ -244,10 +244,11 @@ def test_an_unknown_cost_of_a_call_makes_the_cost_a_lower_bound() -> None:
 def test_a_step_counts_as_whole_if_a_checkpoint_holds_all_and_no_process_ran(
     tmp_path: Path, workbench_image: str
 ) -> None:
-    parent = lost_trial(tmp_path, "--checkpoint-every", "1", image=workbench_image)
-    assert parent.status == 0, parent.err
     options = ("--at", "2-4", "--times", "1", "--model", worker(tmp_path), "--json")
-    result = agent(tmp_path, "rollout", str(parent.trial), *options)
+    with checkpoints_removed(tmp_path):
+        parent = lost_trial(tmp_path, "--checkpoint-every", "1", image=workbench_image)
+        assert parent.status == 0, parent.err
+        result = agent(tmp_path, "rollout", str(parent.trial), *options)
     assert result.status == 0, result.err
     assert values(result.json) == {2: (1, 1), 3: (0, 1), 4: (0, 1)}
     assert [value["not_restored"] for value in result.json["steps"]] == [
