@@ -39,6 +39,8 @@ def trouble(api: APIClient, container: str, heard: Watched, *, limited: bool) ->
         if daemon.answers(api, RESTART_S):
             return EnvironmentLost(f"{name}: the daemon was restarted ({reason})")
         return EnvironmentLost(f"{name}: the daemon is gone, it does not answer ({reason})")
+    if state.get("Paused") and heard.has_own_pause:
+        return None
     if state.get("Paused"):
         return EnvironmentLost(f"{name} was paused")
     if state.get("Running") or state.get("Status") in ("created", "initialized"):

@@ -222,8 +222,14 @@ class DockerEnvironment(Pausing):
             raise EnvironmentLost("the environment was not started")
         changes = [f"USER {image.user or 'root'}", f"WORKDIR {image.workdir or '/'}", "ENTRYPOINT []"]
         self._heard.expect_pause()  # a commit pauses the container
-        with daemon.reported(f"keeping container {self._container[:12]} as an image"), daemon.patience(api, COMMIT_S):
-            api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
+        try:
+            with (
+                daemon.reported(f"keeping container {self._container[:12]} as an image"),
+                daemon.patience(api, COMMIT_S),
+            ):
+                api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
+        finally:
+            self._heard.end_pause()
         return f"{CHECKPOINT}:{name.lower()}"
 
     def _judged(self, execution: Execution, channel: Channel) -> Execution:
@@ -276,7 +282,7 @@ class DockerEnvironment(Pausing):
         pausing.hold(*self._running(), self._heard, self.trouble)
 
     def _let_go(self) -> None:
-        pausing.let_go(*self._running(), self.trouble)
+        pausing.let_go(*self._running(), self._heard, self.trouble)
 
     def _archive_paused(self) -> exporting.Archive:
         return rescue.of_still_container(*self._running(), self.workdir)

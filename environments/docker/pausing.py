@@ -6,6 +6,7 @@ import io
 import posixpath
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 PAUSE_S = 30
 """Seconds that the daemon may take to hold or release a container."""
+CONFLICT_S = 1.0
+"""Seconds for which a daemon may hold a wrong state of a container after a short pause."""
 PUT_S = 600
 _IN_MEMORY_BYTES = 8 << 20
 
@@ -39,25 +42,40 @@ def hold(api: APIClient, container: str, heard: Watched, trouble: Trouble) -> No
     Raises: EnvironmentLost, EnvironmentUnavailable.
     """
     heard.expect_pause()
-    try:
-        with daemon.patience(api, PAUSE_S):
-            api.pause(container)
-    except OSError as error:
+    error = _insistently(lambda: api.pause(container), api, "already paused")
+    if error is not None:
+        heard.end_pause()
         raise _fault(f"container {container[:12]} cannot be paused", error, trouble) from None
 
 
-def let_go(api: APIClient, container: str, trouble: Trouble) -> None:
+def let_go(api: APIClient, container: str, heard: Watched, trouble: Trouble) -> None:
     """Release a container. That somebody else has released it already is not an error.
 
     Raises: EnvironmentLost, EnvironmentUnavailable.
     """
-    try:
-        with daemon.patience(api, PAUSE_S):
-            api.unpause(container)
-    except OSError as error:
+    error = _insistently(lambda: api.unpause(container), api, "not paused")
+    heard.end_pause()
+    if error is not None:
         fault = _fault(f"container {container[:12]} cannot be unpaused", error, trouble)
         if isinstance(fault, EnvironmentLost) or "not paused" not in daemon.reason(error):
             raise fault from None
+
+
+def _insistently(request: Callable[[], object], api: APIClient, conflict: str) -> OSError | None:
+    """Make a request, for a while also again if the daemon answers with this conflict; return its last error.
+
+    The daemon corrects its state with events of the runtime, which may be about the pause before.
+    """
+    until = time.monotonic() + CONFLICT_S
+    while True:
+        try:
+            with daemon.patience(api, PAUSE_S):
+                request()
+            return None
+        except OSError as error:
+            if conflict not in daemon.reason(error) or time.monotonic() > until:
+                return error
+        time.sleep(0.05)
 
 
 def _fault(failure: str, error: OSError, trouble: Trouble) -> EnvironmentFault:

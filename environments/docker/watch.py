@@ -7,6 +7,7 @@ because events may come late, and a stream of events tells nothing about what ca
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -23,6 +24,8 @@ _DESTROY = ("destroy", "remove")
 _LOST = (*_DIE, *_DESTROY, "pause")
 AGAIN_S = (0.05, 0.2, 1.0)
 """Seconds between attempts to reach a daemon that is gone."""
+LATE_PAUSE_S = 2.0
+"""Seconds after a pause of ours within which a daemon may still report it."""
 LATENCY_S = 0.5
 """Seconds after which an event that has not arrived yet is not waited for anymore."""
 
@@ -34,8 +37,8 @@ class Watched:
     ooms: list[float] = field(default_factory=list)
     """Times at which a process was killed for memory, in seconds since the epoch by the daemon's clock."""
     paused: bool = False
-    own_pauses: int = 0
-    """Pauses that we requested and that the daemon has not reported yet. They are not a loss, however late it does."""
+    own_pause_until_s: float = 0.0
+    """Monotonic time until which reports of a pause are about one of ours, and not a loss."""
     killed: str = ""
     """Signal that somebody sent to the container through the daemon."""
     status: str | None = None
@@ -54,9 +57,20 @@ class Watched:
             return bool(self._heard.wait_for(lambda: until(self), seconds))
 
     def expect_pause(self) -> None:
-        """Expect a pause of our own. If it does not come, a foreign one is only noticed by examining the container."""
-        with self._heard:
-            self.own_pauses += 1
+        """Expect a pause of our own, until `end_pause`. A foreign one is then noticed by examining the container."""
+        self.own_pause_until_s = math.inf
+
+    def end_pause(self) -> None:
+        """Note that our own pause is over.
+
+        A daemon may report it a second time, and the container as paused for a moment, if it was a short one.
+        """
+        self.own_pause_until_s = time.monotonic() + LATE_PAUSE_S
+
+    @property
+    def has_own_pause(self) -> bool:
+        """True if the container may be reported as paused because of us."""
+        return time.monotonic() < self.own_pause_until_s
 
     def hear(self, action: str, event: dict[str, Any]) -> None:
         """Note an event; if the container will not answer anymore, wake up whoever waits for it."""
@@ -64,8 +78,7 @@ class Watched:
         with self._heard:
             if action == "oom":
                 self.ooms.append(_time_s(event))
-            elif action == "pause" and self.own_pauses:
-                self.own_pauses -= 1
+            elif action == "pause" and self.has_own_pause:
                 return
             elif action == "pause":
                 self.paused = True
@@ -92,7 +105,7 @@ class _Watch(threading.Thread):
         self.needed = threading.Event()
         """Set when a container is new. While the daemon is gone and no container is watched, nothing is tried."""
         self._connect = connect
-        self._since = time.time()
+        self._since_ns = time.time_ns()
 
     def run(self) -> None:
         tries = 0
@@ -112,12 +125,14 @@ class _Watch(threading.Thread):
         try:
             labels = [f"{name}={value}" for name, value in owner.this_process().labels().items()]
             filters = {"type": ["container"], "label": labels}  # Podman finds nothing if filtered by event
-            yield from api.events(since=f"{self._since:.9f}", filters=filters, decode=True)
+            yield from api.events(
+                since=f"{self._since_ns // 10**9}.{self._since_ns % 10**9:09}", filters=filters, decode=True
+            )
         finally:
             api.close()
 
     def _dispatch(self, event: dict[str, Any]) -> None:
-        self._since = max(self._since, _time_s(event) + 1e-9)
+        self._since_ns = max(self._since_ns, int(event.get("timeNano", 0)) + 1)  # no event is read twice
         watched = self.containers.get(str(event.get("id") or (event.get("Actor") or {}).get("ID")))
         if watched:
             watched.hear(str(event.get("Action") or event.get("status")), event)

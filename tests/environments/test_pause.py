@@ -12,7 +12,7 @@ import pytest
 
 from environments.archives.archive import BadArchive
 from environments.conformance.contents import contents, file, tar_of
-from environments.docker import rescue
+from environments.docker import rescue, watch
 from environments.protocol import (
     EnvironmentFault,
     EnvironmentLost,
@@ -54,6 +54,20 @@ def test_nothing_runs_while_paused_and_everything_goes_on_afterwards(start: Star
     now = place.text("ps -o state= -p $(cat pid $) 2>/dev/null; kill -0 $(cat pid); stat -c %s counted")
     assert int(now.split()[-1]) > before
     assert place.text("awk '{print $3}' /proc/$(cat stopped)/stat") == "T\n"
+
+
+def test_a_pause_of_ours_may_be_reported_twice_and_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[str] = []
+    monkeypatch.setattr(watch, "LATE_PAUSE_S", 0.05)
+    heard = watch.Watched(_lost=lambda: lost.append("lost"))
+    heard.expect_pause()
+    heard.hear("pause", {})
+    heard.end_pause()
+    heard.hear("pause", {})  # of a daemon that reads the runtime's event after the unpause
+    assert (lost, heard.paused) == ([], False)
+    time.sleep(0.1)
+    heard.hear("pause", {})
+    assert (lost, heard.paused) == (["lost"], True)
 
 
 @PAUSABLE
