@@ -13,6 +13,7 @@ from tests.wire.server import WireServer
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.docker
 def test_the_step_that_lost_a_trial_of_a_demo_is_found_beyond_chance(tmp_path: Path) -> None:
     """The provider fails in a part of the children from before the loss as well."""
