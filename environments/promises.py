@@ -197,8 +197,6 @@ _OWN_PIDS = (Promise.REAPING, Promise.KILL_EVERYTHING, Promise.SURVIVES_KILL_ALL
 
 SHARED_USER = "one user: processes that an action left running can read and write later outputs through /proc"
 """The rest that `UNFORGEABLE` leaves: /dev/stdout belongs to the user of actions, so that they can open it again."""
-UNPROTECTED = "feedback: actions run as root, so they can change the files below /feedback"
-"""The line of `Started.lost` if `PROTECTED_FILES` cannot be promised and files are put below /feedback."""
 
 
 def supervised(lost: Iterable[str], *, own_pids: bool) -> list[Promise]:

@@ -51,7 +51,7 @@ drop=()
 if [[ $retrace_drop == user ]]; then
   find_user "${retrace_user:-0}" || refuse "no user '$retrace_user' in /etc/passwd and /etc/group"
   if ((uid == 0)); then
-    lost+=("unprotected: actions run as root, so they could forge results")
+    lost+=("unprotected: actions run as root, so they could forge results and change /feedback")
   elif [[ $setpriv ]]; then
     drop=("$setpriv" "--reuid=$uid" "--regid=$gid" --no-new-privs --inh-caps=-all)
     if [[ $groups ]]; then drop+=("--groups=$groups"); else drop+=(--clear-groups); fi
@@ -59,7 +59,7 @@ if [[ $retrace_drop == user ]]; then
     drop=("$chroot" --skip-chdir "--userspec=$uid:$gid" "--groups=$groups" /)
   fi
   if ((uid)) && ! "${drop[@]:-false}" "$bash" -p -c '[[ $EUID == "$1" ]]' - "$uid"; then
-    lost+=("unprotected: neither setpriv nor chroot can change the user, so actions run as root")
+    lost+=("unprotected: neither setpriv nor chroot can change the user, so actions run as root and could change /feedback")
     drop=()
     uid=0 gid=0 home=/root login=root
   fi

@@ -18,6 +18,7 @@ from environments.protocol import (
     EnvironmentLost,
     EnvironmentPaused,
     Pausable,
+    Promise,
 )
 
 from .conftest import ALL, DOCKER, SANDBOX, Place, environment
@@ -234,3 +235,10 @@ def test_directories_that_exist_keep_modes_and_owners(start: Start) -> None:
         *("2750", "agent", "2755", "agent", "755", "agent"),
         "agent",
     ]
+
+
+@pytest.mark.docker
+def test_files_of_root_are_not_promised_to_be_protected_from_root(start: Start) -> None:
+    started = start("docker", user="root").started
+    assert Promise.PROTECTED_FILES not in started.promises
+    assert any("change /feedback" in line for line in started.lost)
