@@ -134,7 +134,7 @@ class TrialView:
         if (guidance := event.guidance) is not None:
             name = guidance.model.asked if guidance.model else guidance.file.name if guidance.file else ""
             expert = " ".join(filter(None, (_EXPERTS[guidance.by], name)))
-            self._note(f"expert: {expert}, {quantity(guidance.max, 'question')} answered, rule {guidance.rule}")
+            self._note(f"expert: {expert}, answers at most {quantity(guidance.max, 'question')}, rule {guidance.rule}")
         if event.imported is not None:
             self._note(f"imported from {event.imported.file} ({event.imported.format}, layout {event.imported.layout})")
             for missing in event.imported.not_said:

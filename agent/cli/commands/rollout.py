@@ -98,7 +98,7 @@ def rollout(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Estimate the value of steps of a trial: the share of forks that pass.
+    """Estimate which step lost a trial: the share of forks that pass.
 
     Each child is a fork at one of the steps, an ordinary trial that runs to its verdict. A second run adds to them.
     """

@@ -33,9 +33,9 @@ Type a bash command; it runs when it is complete. Every command has its own shel
   :edit     write a script in $VISUAL or $EDITOR
   :help     show this help
   :quit     give up (also Ctrl-D)
-Ctrl-C interrupts the trial."""
-
-HELP_TO_ASK = "\n  :ask QUESTION   ask the expert"
+"""
+HELP_TO_ASK = "  :ask QUESTION  ask the expert\n"
+HELP_TO_INTERRUPT = "Ctrl-C interrupts the trial."
 
 
 class HumanModel(FreeModel):
@@ -99,7 +99,7 @@ class HumanModel(FreeModel):
                 case "":
                     continue
                 case ":help":
-                    _print(HELP + (HELP_TO_ASK if self._may_ask else ""))
+                    _print(HELP + (HELP_TO_ASK if self._may_ask else "") + HELP_TO_INTERRUPT)
                 case ":submit":
                     return SUBMIT
                 case ":quit":
