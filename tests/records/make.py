@@ -255,6 +255,25 @@ def forked_import() -> Path:
     return made("fork", parent("imported"), *argv, *model("fork-import"))
 
 
+def corrected() -> Path:
+    argv = ("--self-correct", "2", "--feedback", "output", "--runs", RUNS, "--json")
+    first, _ = run("solve", *TASK, "sandbox", *model("corrected"), *argv).json["trials"]
+    return PLACE / str(first["trial"])
+
+
+def corrected_later() -> Path:
+    return PLACE / RUNS / f"{TRIALS['corrected']}.t2"
+
+
+def forked_turn() -> Path:
+    return made("fork", f"{parent('corrected')}.t2", "--at", "1", *model("fork"), "--env", "sandbox")
+
+
+def guided() -> Path:
+    argv = ("--guidance", "script:models/expert.json", "--max-interventions", "2", "--plan", "plan.md")
+    return made("solve", *TASK, "sandbox", *model("guided"), *argv)
+
+
 def wire_cost_limit() -> Path:
     turns = [
         Turn(text="I look.", thinking="What is here?", commands=("cat given", "echo two; exit 4")),
@@ -295,7 +314,8 @@ MAKERS: dict[str, Callable[[], Path]] = {
         sandbox_persistent, solved_local, evaluated_twice, killed_torn, resumed_after_kill,
         interrupted_only, resumed_after_interrupt, step_limit,
         format_errors, refusal, gave_up, submitted_at_once, full_disk, blobs, secret, judged, forked, forked_again,
-        forked_killed, imported, forked_import, wire_cost_limit, wire_failed_calls, wire_responses, wire_fenced_killed,
+        forked_killed, corrected, corrected_later, forked_turn, guided, imported, forked_import, wire_cost_limit,
+        wire_failed_calls, wire_responses, wire_fenced_killed,
     )
 }  # fmt: skip
 TRIALS: dict[str, str] = {}
@@ -329,8 +349,9 @@ def main(names: list[str]) -> None:
         TRIALS[name] = str(trial.relative_to(PLACE / RUNS))
         print(f"{name}: {TRIALS[name]}", file=sys.stderr)
     stored = HERE / RUNS
-    shutil.rmtree(stored, ignore_errors=True)
-    shutil.copytree(PLACE / RUNS, stored, ignore=shutil.ignore_patterns(*NOT_KEPT))
+    for batch in (PLACE / RUNS).iterdir():  # records of plans stay, which `make` does not make
+        shutil.rmtree(stored / batch.name, ignore_errors=True)
+    shutil.copytree(PLACE / RUNS, stored, ignore=shutil.ignore_patterns(*NOT_KEPT), dirs_exist_ok=True)
     (stored / "trials.json").write_text(json.dumps(TRIALS, indent=1) + "\n")
     (stored / "expected.json").write_text(json.dumps(expected(RUNS), indent=1, sort_keys=True) + "\n")
 

@@ -21,7 +21,7 @@ from tests.record.intervention_records import EXPERT, write_guided, write_trial
 from tests.record.test_recorder import started
 from tests.records import independent_reader
 from tests.records.compared import copy_of, read_only, trials_of
-from tests.records.test_compatibility import RECORDS, VERSIONS
+from tests.records.test_compatibility import RECORDS, VERSIONS, WHOLE
 from tests.solve.command import agent
 from tests.wire.replies import Turn, rate_limited
 from tests.wire.server import WireServer
@@ -197,7 +197,7 @@ def test_it_agrees_on_every_record_of_earlier_releases(tmp_path: Path, version: 
             assert agrees(trial) == before
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", WHOLE)
 def test_the_requests_of_a_record_are_those_of_the_page(tmp_path: Path, version: str) -> None:
     """An import makes a record of this version."""
     runs = copy_of(version, tmp_path)

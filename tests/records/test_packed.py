@@ -18,7 +18,7 @@ from tests.records.compared import (
     score_of,
     trials_of,
 )
-from tests.records.test_compatibility import EXPECTED, RECORDS, VERSIONS, files_of
+from tests.records.test_compatibility import EXPECTED, RECORDS, VERSIONS, WHOLE, files_of
 from tests.solve.command import agent
 from trajectories.writing.packing import pack
 
@@ -36,14 +36,14 @@ COMMANDS = {
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
     """Directories of packed records, by schema version; `agent gc --pack` leaves those that may be resumed."""
     copies = {version: copy_of(version, tmp_path_factory.mktemp(version)) for version in VERSIONS}
-    for copy in copies.values():
-        count = len(list(copy.glob("*/*/events.jsonl")))
+    for copy in copies.values():  # records of plans, in `plans`, are no trials and are left as they are
+        count = len(list(copy.glob("[!p]*/*/events.jsonl")))
         result = read_only("gc", "--pack", "--runs", str(copy), "--json")
         assert result.status == 0, result.err
-        assert result.json["packed"]["unfinished"] == len(list(copy.glob("*/*/events.jsonl")))
+        assert result.json["packed"]["unfinished"] == len(list(copy.glob("[!p]*/*/events.jsonl")))
         assert result.json["packed"]["trials"] == len(list(copy.glob("*/*/events.jsonl.zst")))
         assert result.json["packed"]["trials"] + result.json["packed"]["unfinished"] == count
-        for path in copy.glob("*/*/events.jsonl"):
+        for path in copy.glob("[!p]*/*/events.jsonl"):
             pack(path.parent)
     before = {version: files_of(copy) for version, copy in copies.items()}
     yield copies
@@ -69,7 +69,7 @@ def test_packed_records_are_scored_as_before(packed: dict[str, Path], version: s
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", WHOLE)
 def test_a_command_prints_the_same_of_packed_records(
     packed: dict[str, Path], tmp_path: Path, version: str, command: str
 ) -> None:
