@@ -19,13 +19,13 @@ from agent.continuation.turn import later_turn, standing_evaluation
 from agent.errors import UserError
 from agent.loop.worker import LoopWorker
 from agent.trial.fresh import Fresh
-from agent.trial.keeping import Keeping
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.restoring.standing import standing_of
 from agent.trial.run import begin, claimed, named
 from agent.trial.session import LockedRecord, locked_record
+from agent.trial.turns.keeping import Keeping
 from trajectories.errors import RecordError
 from trajectories.interrupts import interruptible
 from trajectories.reading.lines import complete_lines

@@ -22,7 +22,6 @@ from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.loop.worker import LoopWorker
 from agent.reports.prices import other_prices
-from agent.trial.keeping import Keeping
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
@@ -34,6 +33,7 @@ from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.run import run_trial
 from agent.trial.session import LockedRecord, locked_record
 from agent.trial.start import Opening, Turn
+from agent.trial.turns.keeping import Keeping
 from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.reporting import Reporter
 from trajectories.interrupts import interruptible

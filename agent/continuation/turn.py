@@ -14,12 +14,12 @@ from agent.continuation.fork import Fork
 from agent.continuation.inheritance import inheritance
 from agent.errors import MachineError
 from agent.loop.instructions import Say
-from agent.trial.keeping import Keeping
 from agent.trial.order import Order
 from agent.trial.restoring.checkpoints import checkpoint_image
 from agent.trial.restoring.feedback import directory_of_turn, keep_files, put_files
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening, Turn
+from agent.trial.turns.keeping import Keeping
 from agent.trial.workplace import Lease, Workplace, lease_for
 from benchmarks.task.feedback import FeedbackContent, FeedbackError
 from environments.protocol import EnvironmentFault, Pausable

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scoring.rollouts import Child, Spent, Status
+from scoring.interventions.rollouts import Child, Spent, Status
 from trajectories.errors import RecordError
 from trajectories.reading.family import family
 from trajectories.reading.reader import first_event, read_events

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.rollouts import Stop
+from scoring.interventions.rollouts import Stop
 from scoring.statistics.intervals import wilson
 
 FAILURES = 2

@@ -8,7 +8,7 @@ from agent.errors import UserError
 from agent.rollout.children import ForkedTrial, children_of, forks_of, settings_of
 from agent.rollout.points import parse_steps, shared_losses
 from agent.rollout.run import Rollout
-from scoring.rollouts import RolloutReport, Spent, largest_drop, step_values
+from scoring.interventions.rollouts import RolloutReport, Spent, largest_drop, step_values
 from trajectories.reading.reader import first_event
 from trajectories.reading.runs import current_summary
 from trajectories.reading.selection import fits

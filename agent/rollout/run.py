@@ -19,7 +19,7 @@ from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.run import run_new
-from scoring.rollouts import Run, Spent
+from scoring.interventions.rollouts import Run, Spent
 from trajectories.interrupts import held, interruptible
 from trajectories.reading.reader import first_event
 from trajectories.reading.runs import current_summary

@@ -14,10 +14,10 @@ from agent.errors import MachineError, UserError
 from agent.guidance.plans import given_plan, read_text
 from agent.loop.texts import PromptTexts
 from agent.models.retries import RetryPolicy
-from agent.trial.feedback_forms import reveals_tests
 from agent.trial.options import Options
 from agent.trial.order import Order
-from agent.trial.self_correction import chain_of
+from agent.trial.turns.feedback_forms import reveals_tests
+from agent.trial.turns.self_correction import chain_of
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from prompts import Prompt

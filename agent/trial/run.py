@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from agent.trial.export import export
-from agent.trial.keeping import Keeping
 from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
@@ -22,6 +21,7 @@ from agent.trial.restoring.recovery import Recovery
 from agent.trial.session import LockedRecord, Session, locked_record
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Start
+from agent.trial.turns.keeping import Keeping
 from agent.trial.verdict import evaluate
 from agent.trial.worker import Worker
 from agent.trial.workplace import Lease, start_environment

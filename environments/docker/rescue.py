@@ -71,7 +71,6 @@ def _archive(api: APIClient, container: str, directory: str) -> Iterator[Iterato
     The client's own method leaves such a stream open. Then the daemon neither unpauses nor removes the container.
     """
     from docker.errors import create_api_error_from_http_exception
-    from requests import HTTPError
 
     url = f"{api.base_url}/v{api.api_version}/containers/{container}/archive"
     # `/.` makes the daemon name the members relative to the directory.
@@ -79,6 +78,6 @@ def _archive(api: APIClient, container: str, directory: str) -> Iterator[Iterato
     with closing(api.get(url, params={"path": path}, stream=True, timeout=api.timeout)) as response:
         try:
             response.raise_for_status()
-        except HTTPError as error:
-            create_api_error_from_http_exception(error)
+        except OSError as error:  # the error of an HTTP status is one
+            create_api_error_from_http_exception(error)  # type: ignore[arg-type]
         yield response.iter_content(_CHUNK_BYTES)

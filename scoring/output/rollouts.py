@@ -12,9 +12,9 @@ from rich.text import Text
 
 from scoring.errors import ScoringError
 from scoring.extras import load
+from scoring.interventions.rollouts import SIGNIFICANCE, Drop, RolloutReport, Spent, StepValue
 from scoring.output.cells import estimate_texts, text
 from scoring.output.drawing import arms
-from scoring.rollouts import SIGNIFICANCE, Drop, RolloutReport, Spent, StepValue
 from trajectories import pictures
 from trajectories.pictures import COLORS, label
 from trajectories.record.texts.text import printable, quantity

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UserError
-from agent.trial.feedback_forms import check_form, reveals_tests
+from agent.trial.turns.feedback_forms import check_form, reveals_tests
 from benchmarks.judging import feedback as judging_feedback
 from benchmarks.judging.feedback import FILE_BYTES, bounded, log
 from benchmarks.task.adhoc import adhoc_task

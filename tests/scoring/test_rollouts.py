@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from scoring.errors import ScoringError
+from scoring.interventions.rollouts import Child, RolloutReport, Run, Spent, Status, largest_drop, step_values
 from scoring.output.rollouts import captions, check_plot, cost_text, write_csv, write_plot
-from scoring.rollouts import Child, RolloutReport, Run, Spent, Status, largest_drop, step_values
 from scoring.statistics.intervals import wilson
 
 

@@ -27,7 +27,7 @@ from agent.cli.options import (
 if TYPE_CHECKING:
     from agent.rollout.run import Rollout, Watch
     from agent.trial.order import Order
-    from scoring.rollouts import RolloutReport
+    from scoring.interventions.rollouts import RolloutReport
     from trajectories.writing.recorder import Observer
 
 

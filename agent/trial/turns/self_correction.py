@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agent.errors import UserError
-from agent.trial.feedback_forms import check_form
 from agent.trial.options import Options
+from agent.trial.turns.feedback_forms import check_form
 from benchmarks.task.task import Task
 from environments.protocol import Kind
 from trajectories.record.events import Chain
