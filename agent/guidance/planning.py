@@ -14,9 +14,10 @@ from agent.models.choose import HUMAN, NOP, ORACLE, REPLAY, SCRIPT
 from agent.roles.asking import Asker, make_asker
 from agent.roles.budget import RoleBudget
 from agent.roles.person import Person
-from agent.roles.planner import PlanRequest, ask_for_plan
+from agent.roles.planner import PlanCheck, PlanRequest, ask_for_plan, first_messages
 from agent.roles.recording import role_record
 from agent.trial.order import Order
+from benchmarks.task.task import Task
 from environments.reporting import Reporter
 from prompts import load_role
 from trajectories.formats.errors import CannotExport
@@ -53,23 +54,26 @@ def make_plan(order: Order, asker: Asker, rule: CodeRule, say: Callable[[str], N
         workdir=listing.workdir,
         listing=listing.text,
         left_out=listing.left_out,
-        rule=rule,
-        language=task.language or None,
-        solution=task.solution,
     )
     reference = TaskRef(
         id=task.id, benchmark=task.benchmark, digest=task.digest, title=task.title, language=task.language or None
     )
-    options: dict[str, object] = {RULE: rule, "environment": order.spec.kind}
+    options: dict[str, object] = {RULE: rule, "environment": order.spec.kind, "task": order.options.task}
+    options |= {"prices": order.options.prices} if order.options.prices else {}
     options |= {"variant": task.variant} if task.variant else {}
     say(f"asking {asker.model.asked} for a plan; the record is {directory}")
     with role_record(
         directory, role="planner", task=reference, asker=asker, prompt=prompt, prices=order.prices, options=options
     ) as calls:
-        ask_for_plan(asker, prompt, request, calls, say)
+        ask_for_plan(asker, prompt, check_of(task, rule), first_messages(prompt, request, rule), calls, say)
         record = read_plan(directory)
         write_beside(record)
     return record
+
+
+def check_of(task: Task, rule: CodeRule) -> PlanCheck:
+    """Return what a plan for a task is checked by."""
+    return PlanCheck(rule, task.language or None, task.solution)
 
 
 def planner_of(typed: str, order: Order, settings: Mapping[str, object], api_base: str | None) -> Asker:

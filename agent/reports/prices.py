@@ -9,7 +9,7 @@ from agent.config import prices_dir
 from agent.errors import UserError
 from scoring.pricing.tables import PriceTable, wheel_prices
 from trajectories.errors import RecordError
-from trajectories.record.events import PriceRef, TrialStarted
+from trajectories.record.events import PriceRef, RoleRecordStarted, TrialStarted
 
 WHEEL_PREFIX = "litellm-"
 """Prefix of the names of tables inside litellm's wheels."""
@@ -45,8 +45,8 @@ def price_problem(prices: PriceTable, model: str) -> str:
     return f"{model!r} has no rate of {' and '.join(gaps)} in {prices.source}" if gaps else ""
 
 
-def require_prices(trial: str, first: TrialStarted) -> None:
-    """Check that a trial that is continued is priced with the same snapshot as before.
+def require_prices(trial: str, first: TrialStarted | RoleRecordStarted) -> None:
+    """Check that a record that is continued is priced with the same snapshot as before.
 
     Raises: UserError if the snapshot is missing or has changed.
     """

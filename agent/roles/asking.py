@@ -94,11 +94,13 @@ class Asker:
         history: Sequence[Message | AssistantTurn],
         journal: Journal,
         may_ask: Callable[[], bool] | None = None,
+        tries: int = 0,
     ) -> RoleReply:
         """Ask once, and again after failures as in a trial; `may_ask` is called before each request.
 
-        `turn` is the number of the reply that is asked for, from 1. In the main thread a signal cuts a request off,
-        which is recorded.
+        `turn` is the number of the reply that is asked for, from 1, and `tries` the number of requests for it before
+        the record was continued, which do not count against the retries. In the main thread a signal cuts a request
+        off, which is recorded.
 
         Raises: KeyboardInterrupt; Ended, RecordFull.
         """
@@ -106,7 +108,7 @@ class Asker:
         detail = ""
         while (may_ask or self._budget.may_ask)():
             try_ = len(calls) + 1
-            calls.append(journal.started(self.model, _messages(history), try_))
+            calls.append(journal.started(self.model, _messages(history), tries + try_))
             completion: Completion | None = None
             began = time.monotonic()
             try:

@@ -11,76 +11,111 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import MachineError
-from agent.roles.asking import Asker, conversation
+from agent.roles.asking import Asker, Turns, conversation
 from agent.roles.calls import PurposeJournal, RoleCalls
 from prompts import Prompt
 from trajectories.record.events import Purpose, TextRef
 from trajectories.record.interventions import CodeRule
 from trajectories.writing import excerpts
 
-_REPLIES = 3
+REPLIES = 3
 """Number of times that a plan is asked for, the first included."""
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """Everything that a planner is told, and what its plan is checked by."""
+    """Everything that a planner is told."""
 
     instruction: str
     workdir: str
     listing: str
     left_out: int
     """Number of paths that the listing leaves out."""
+
+
+@dataclass(frozen=True)
+class PlanCheck:
+    """What a plan is checked by."""
+
     rule: CodeRule
     language: str | None
     solution: Path | None
     """The task's reference solution, from which a plan must not copy. The planner does not see it."""
 
 
+@dataclass(frozen=True)
+class PlanConversation:
+    """The conversation with a planner, and how often it was asked."""
+
+    history: Turns
+    replies: int = 0
+    """Number of replies so far, none of which can be used."""
+    tries: int = 0
+    """Number of requests for the next reply so far."""
+
+
+def first_messages(prompt: Prompt, request: PlanRequest, rule: CodeRule) -> PlanConversation:
+    """Return the conversation before the first request."""
+    return PlanConversation(
+        conversation(
+            prompt.render("system", rule=rule),
+            prompt.render(
+                "task",
+                instruction=request.instruction,
+                workdir=request.workdir,
+                listing=request.listing,
+                left_out=request.left_out,
+            ),
+        )
+    )
+
+
 def ask_for_plan(
-    asker: Asker, prompt: Prompt, request: PlanRequest, calls: RoleCalls, say: Callable[[str], None]
+    asker: Asker,
+    prompt: Prompt,
+    check: PlanCheck,
+    asked: PlanConversation,
+    calls: RoleCalls,
+    say: Callable[[str], None],
 ) -> None:
     """Ask until a plan can be used; the record then holds it. `say` shows the reason for which it is asked for again.
 
     Raises: MachineError if no reply can be used; KeyboardInterrupt; RecordFull.
     """
     journal = PurposeJournal(calls, "planner", Purpose(plan=1), TextRef(name=prompt.name, sha256=prompt.sha256))
-    history = conversation(
-        prompt.render("system", rule=request.rule),
-        prompt.render(
-            "task",
-            instruction=request.instruction,
-            workdir=request.workdir,
-            listing=request.listing,
-            left_out=request.left_out,
-        ),
-    )
-    problem = ""
-    for turn in range(1, _REPLIES + 1):
-        reply = asker.ask(turn, history, journal)
+    history, tries, problem = list(asked.history), asked.tries, ""
+    for turn in range(asked.replies + 1, REPLIES + 1):
+        reply = asker.ask(turn, history, journal, tries=tries)
+        tries = 0
         if reply.result is None:
             raise MachineError(f"{asker.model.asked} gave no plan: {reply.failure or 'it was not asked'}")
-        line, line_number, problem = _problem(reply.text, request)
+        problem = _problem(reply.text, check)[2]
         if reply.result.refusal and not reply.text.strip():
             problem = f"the model refused: {excerpts.on_one_line(reply.result.refusal)}"
         if not problem:
             journal.finished(reply.result)
             return
         journal.finished(reply.malformed(problem))
-        say(f"reply {turn} of at most {_REPLIES} cannot be used: {problem}")
-        history += reply.asked_again(history, prompt.render("again", line=line, line_number=line_number))
-    raise MachineError(f"{asker.model.asked} gave no plan in {_REPLIES} replies; in the last, {problem}")
+        say(f"reply {turn} of at most {REPLIES} cannot be used: {problem}")
+        history += reply.asked_again(history, again(prompt, reply.text, check))
+    raise MachineError(f"{asker.model.asked} gave no plan in {REPLIES} replies; in the last, {problem}")
 
 
-def _problem(text: str, request: PlanRequest) -> tuple[str | None, int | None, str]:
+def again(prompt: Prompt, text: str, check: PlanCheck) -> str:
+    """Return the message after a reply that cannot be used."""
+    line, line_number, _ = _problem(text, check)
+    return prompt.render("again", line=line, line_number=line_number)
+
+
+def _problem(text: str, by: PlanCheck) -> tuple[str | None, int | None, str]:
     """Return the line that breaks the rule with its number, and what is wrong with a reply; empty if nothing is."""
     if not text.strip():
         return None, None, "the plan is empty"
-    if request.rule == "none":
+    if by.rule == "none":
         return None, None, ""
     from agent.guidance.no_code import check
 
-    violation = check(text, language=request.language, solution=request.solution)
+    violation = check(text, language=by.language, solution=by.solution)
     if violation is None:
         return None, None, ""
     line = excerpts.on_one_line(violation.line)

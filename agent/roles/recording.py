@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from agent.roles.calls import RoleCalls
 from prompts import Prompt
 from scoring.pricing.tables import PriceTable
 from trajectories.interrupts import held
-from trajectories.record.events import SCHEMA_VERSION, Role, RoleRecordStarted, TaskRef, TextRef
+from trajectories.reading.reader import read_role_events
+from trajectories.record.events import SCHEMA_VERSION, Event, Role, RoleRecordStarted, TaskRef, TextRef
 from trajectories.writing.lock import TrialLock
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Recorder
@@ -52,5 +53,20 @@ def role_record(
             )
             recorder.sync()
             yield RoleCalls(recorder, 1)
+        finally:
+            recorder.close()
+
+
+@contextmanager
+def continued_record(directory: Path) -> Iterator[tuple[Sequence[Event], RoleCalls]]:
+    """Open a record for further role calls; yield its events so far, and the calls to come.
+
+    Raises: RecordError, RecordFull, TrialInUse.
+    """
+    with held(), TrialLock(directory):
+        events = list(read_role_events(directory))
+        recorder = Recorder(directory, masker=Masker.from_environment(), after=events[-1], has_steps=False)
+        try:
+            yield events, RoleCalls.after(events, recorder)
         finally:
             recorder.close()

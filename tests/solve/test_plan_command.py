@@ -272,3 +272,64 @@ def test_a_secret_in_a_plan_is_masked_in_the_record_and_beside_it(tmp_path: Path
     everything = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()] + [tmp_path / "own.md"]
     assert all(secret.encode() not in path.read_bytes() for path in everything)
     assert secret not in run.out + run.err
+
+
+def killed_after(folder: Path, server: WireServer, requests: int, *options: str) -> Path:
+    """Kill `agent plan` while this request is in flight; return its record."""
+    argv = ("plan", *TASK, "--model", GPT, "--api-base", server.base("chat"), *options)
+    process = subprocess.Popen([*AGENT, *argv], cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while len(server.requests) < requests:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    (directory,) = (folder / "runs" / "plans").iterdir()
+    return directory
+
+
+def test_a_killed_plan_is_resumed_without_asking_again_for_a_reply_that_came(tmp_path: Path) -> None:
+    with WireServer([Turn(text=CODE), Turn(text=PLAN, delay_s=30)]) as server:
+        directory = killed_after(tmp_path, server, 2)
+    with WireServer([Turn(text=PLAN)]) as server:
+        resumed = agent(tmp_path, "resume", f"plans/{directory.name}", "--api-base", server.base("chat"), "--json")
+        assert resumed.status == 0, resumed.err
+        (request,) = server.requests
+    sent = [(message["role"], message["content"]) for message in request.body["messages"]]
+    assert [role for role, _ in sent] == ["system", "user", "assistant", "user"]
+    assert sent[2][1] == CODE
+    assert "line 2 counts as code" in sent[3][1]
+    record = read_plan(directory)
+    assert record.text == PLAN
+    assert [(call.status, call.try_) for call in record.calls] == [("malformed", 1), (None, 1), ("answered", 2)]
+    assert record.without_result == (2,)
+    assert record.costs.computed is None
+    assert (directory / "plan.md").read_text() == PLAN + "\n"
+    again = agent(tmp_path, "resume", str(directory), "--json")
+    assert (again.status, again.json["text"]) == (0, PLAN)
+    assert "nothing to resume" in again.err
+    assert agent(tmp_path, "show", str(directory), "--check").status == 0
+
+
+def test_a_plan_killed_right_after_a_refused_reply_is_asked_for_again_with_its_line(tmp_path: Path) -> None:
+    with WireServer([Turn(text=CODE), Turn(text=PLAN, delay_s=30)]) as server:
+        directory = killed_after(tmp_path, server, 2)
+    events = (directory / "events.jsonl").read_bytes().splitlines(keepends=True)
+    (directory / "events.jsonl").write_bytes(b"".join(events[:3]))  # as if killed one event earlier
+    with WireServer([Turn(text=PLAN)]) as server:
+        assert agent(tmp_path, "resume", str(directory), "--api-base", server.base("chat")).status == 0
+        (request,) = server.requests
+    assert [message["role"] for message in request.body["messages"]] == ["system", "user", "assistant", "user"]
+    assert [(call.status, call.try_) for call in read_plan(directory).calls] == [("malformed", 1), ("answered", 1)]
+
+
+def test_a_plan_without_a_request_or_a_reply_left_is_not_resumed(tmp_path: Path) -> None:
+    with WireServer([Turn(text=CODE)] * 3) as server:
+        assert planned(tmp_path, GPT, "--api-base", server.base("chat")).status == 1
+    (directory,) = (tmp_path / "runs" / "plans").iterdir()
+    exhausted = agent(tmp_path, "resume", str(directory))
+    assert (exhausted.status, "none of 3 replies can be used; make another plan" in exhausted.err) == (2, True)
+    events = (directory / "events.jsonl").read_bytes().splitlines(keepends=True)
+    (directory / "events.jsonl").write_bytes(events[0])
+    unasked = agent(tmp_path, "resume", str(directory))
+    assert (unasked.status, "died before anything was asked; make another plan" in unasked.err) == (2, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from agent.cli.options import (
     prices_option,
     task_option,
 )
+
+if TYPE_CHECKING:
+    from trajectories.reading.plans.record import PlanRecord
 
 
 def plan(
@@ -79,7 +82,7 @@ def plan(
     The record of the calls, with their costs, is in a folder of its own below `plans` in the runs directory, with the
     plan beside it as `plan.md`. Give the plan to a model with `agent solve --plan`.
     """
-    from agent.cli.output import emit_json, progress_lines
+    from agent.cli.output import progress_lines
     from agent.cli.settings import checked_defaults, code_rule, environment_kind, model_settings
     from agent.config import ConfigurableOptions, config_path, runs_dir
     from agent.errors import UserError
@@ -87,8 +90,6 @@ def plan(
     from agent.models.choose import NOP
     from agent.trial.options import Options
     from agent.trial.resolve import resolve
-    from trajectories.record.texts.text import printable
-    from trajectories.views.plan import plan_json, plan_line
 
     typed = ConfigurableOptions(model=model, env=env, api_base=api_base, prices=prices)
     chosen = typed.or_else(checked_defaults())
@@ -119,12 +120,21 @@ def plan(
         asker.close()
     if output is not None:
         write_output(record, output)
-    if json:
+    print_plan(record, as_json=json, quiet=quiet, with_text=output is None)
+
+
+def print_plan(record: PlanRecord, *, as_json: bool, quiet: bool, with_text: bool = True) -> None:
+    """Print a plan: its text, a line about its author and costs, and the next command."""
+    from agent.cli.output import emit_json
+    from trajectories.record.texts.text import printable
+    from trajectories.views.plan import plan_json, plan_line
+
+    if as_json:
         emit_json(plan_json(record))
         return
-    if output is None:
+    if with_text:
         typer.echo(printable(record.text or "").strip("\n"))
     typer.echo(printable(plan_line(record)), err=True)
     if not quiet:
-        given = f"--task {order.task.id} --plan {record.path} --model {chosen.model}"
+        given = f"--task {record.task.id} --plan {record.path} --model {record.model.asked}"
         typer.echo(printable(f"next: agent solve {given}"), err=True)

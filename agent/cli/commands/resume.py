@@ -26,7 +26,8 @@ def resume(
 ) -> None:
     """Continue an interrupted trial where it stopped.
 
-    A turn of a chain stands for the chain, which continues at its first unfinished point.
+    A turn of a chain stands for the chain, which continues at its first unfinished point. The record of a plan, as
+    plans/NAME, is continued without asking again for a reply that it holds.
     """
     from agent.cli.output import emit_json
     from agent.cli.progress import progress
@@ -34,8 +35,12 @@ def resume(
     from agent.config import runs_dir
     from agent.continuation.chain import chain_of
     from agent.continuation.resume import resuming
+    from trajectories.reading.plans.finding import find_plan
     from trajectories.reading.runs import find_trial
 
+    if (plan := find_plan(trial, runs_dir(runs))) is not None:
+        _resume_plan(plan, api_base, as_json=json, quiet=quiet)
+        return
     directory = find_trial(trial, runs_dir(runs))
     changes: OptionChanges = {"api_base": api_base} if api_base else {}
     if (chain := chain_of(directory)) is not None:
@@ -85,3 +90,14 @@ def _resume_chain(first: Path, chain: Chain, changes: OptionChanges, *, as_json:
     typer.echo(f"the chain {first.name} is finished ({count}); there is nothing to resume", err=True)
     if as_json:
         emit_json({"trials": [current_summary(turn).model_dump(mode="json") for turn in turns]})
+
+
+def _resume_plan(directory: Path, api_base: str | None, *, as_json: bool, quiet: bool) -> None:
+    from agent.cli.commands.plan import print_plan
+    from agent.cli.output import progress_lines
+    from agent.guidance.continued_plan import continue_plan
+
+    record, is_new = continue_plan(directory, api_base, progress_lines(quiet=quiet))
+    if not is_new:
+        typer.echo(f"{directory.name} holds its plan; there is nothing to resume", err=True)
+    print_plan(record, as_json=as_json, quiet=quiet)

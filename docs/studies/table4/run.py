@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from trajectories.errors import RecordError
 from trajectories.reading.plans.record import read_plan
 
 HERE = Path(__file__).parent
@@ -79,11 +78,16 @@ class Study:
             raise Stopped(f"agent {words[0]} ended with {status}; run this program again to continue")
 
     def plan(self, task: str) -> str:
-        """Return the plan for a task, which is made once."""
+        """Return the plan for a task, which is made once; continue the one that was begun."""
         for directory in self.begun("plans", task):
-            with_text = _with_text(directory)
-            if with_text:
-                return with_text
+            record, name = read_plan(directory), f"plans/{directory.name}"
+            if record.text is not None:
+                return name
+            if not record.calls:  # killed before it asked
+                shutil.rmtree(directory)
+                continue
+            self.agent("resume", name, "--api-base", self.api_base)
+            return name
         self.agent(
             "plan",
             "--task",
@@ -121,14 +125,6 @@ class Study:
             else:
                 shutil.rmtree(directory)
         return directories
-
-
-def _with_text(directory: Path) -> str:
-    """Return the name of a plan's record if a plan came of it."""
-    try:
-        return "" if read_plan(directory).text is None else f"plans/{directory.name}"
-    except RecordError:
-        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
