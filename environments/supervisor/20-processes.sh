@@ -10,7 +10,12 @@ stat_of() { # PID: sets stat, and state; false if there is no such process
 }
 
 alive() { # PID; a zombie is not alive, because bash may miss the end of a child, see `reap`
-  [[ $1 ]] && stat_of "$1" && [[ $state != [ZX] ]]
+  [[ $1 ]] && stat_of "$1" && { [[ $state != [ZX] ]] || has_threads "$1"; }
+}
+
+has_threads() { # PID: true if its main thread has ended, which looks like a zombie, and others run
+  local -a threads=(/proc/"$1"/task/[0-9]*)
+  ((${#threads[@]} > 1))
 }
 
 lineage() { # sets parent and born of the process that `stat_of` read
@@ -123,14 +128,19 @@ crowded() { # true if a fork may fail; within a small limit, a fork bomb is done
 
 frozen=()
 freeze() { # stops all processes but ours; sets dead to the number of zombies among our children
-  local p parent born held=-1
-  while ((held != ${#frozen[@]})); do
-    held=${#frozen[@]} dead=0
+  local p parent born moving=1
+  local -A stopped=()
+  while ((moving)); do
+    moving=0 dead=0
     scan
     for p in "${pids[@]}"; do
       [[ $p == "$$" || ${helper[$p]-} ]] && continue
       if alive "$p"; then
-        [[ $state == T ]] || { kill -STOP "$p" && frozen+=("$p"); }
+        # The parent of a vfork stops only after its child, which is stopped; a main thread that has ended never does.
+        [[ $state == [Tt] || ($state == [DZ] && ${stopped[$p]-}) ]] && continue
+        kill -STOP "$p" || continue
+        moving=1
+        [[ ${stopped[$p]-} ]] || { frozen+=("$p") stopped[$p]=1; }
       elif [[ $state ]]; then
         lineage
         ((parent != $$ || dead++))
