@@ -302,3 +302,13 @@ def test_feedback_cannot_end_its_own_fence_or_be_a_template(text: str) -> None:
     fence = next(line for line in rendered.splitlines() if line.startswith("```"))
     assert fence not in text
     assert f"\n{fence}\n{text}\n{fence}\n" in rendered
+
+
+def test_the_texts_of_later_keys_never_change() -> None:
+    """Trials of one identity would get other texts: these files are not part of a prompt's hash."""
+    folder = Path(prompts.__file__).parent / "fallback"
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.yaml")}
+    assert digests == {
+        "feedback.yaml": "0d341187f57ca6b4d75bb783ccadacdb87ec4a32a6f785e8ce1196b0e373f2d9",
+        "guidance.yaml": "11f0e8629cb3174e1aebd595c5cddd2b948f7f7010c2d2637ba1dbcc9a4a786d",
+    }
