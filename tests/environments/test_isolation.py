@@ -358,7 +358,7 @@ def test_actions_cannot_reach_the_kernel_keys_of_the_user(start: object, label: 
 def test_a_sandbox_sees_exactly_these_paths(start: object) -> None:
     place: Place = start("sandbox")  # type: ignore[operator]
     top = {"bin", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "tmp", "usr", "var"}
-    assert set(place.text("ls -A /").split()) <= top | {"workspace"}
+    assert set(place.text("ls -A /").split()) <= top | {"feedback", "workspace"}
     assert place.text("ls -A /run /home") == "/home:\nagent\n\n/run:\nretrace\n"
     listed = {name.split("/")[0] for name in bubblewrap._ETC} | {"passwd", "group", "hosts"}
     assert set(place.text("ls -A /etc").split()) <= listed

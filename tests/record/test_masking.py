@@ -32,6 +32,7 @@ LOOKED_UP = "readers look something up by it: a masked one would lead nowhere"
 COMPARED = "decides how a trial goes on, or is compared with what is there then"
 PUBLIC = "comes from a published table or release"
 EXEMPT = {
+    "Answered.broken": OURS,
     "ActionFinished.action": OURS,
     "ActionFinished.thread": OURS,
     "ActionStarted.action": OURS,

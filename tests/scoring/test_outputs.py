@@ -80,11 +80,12 @@ def test_hostile_names_do_not_break_a_table(tmp_path: Path) -> None:
     rows = [trial("a", "s", label=ODD, model=ODD, quality=1.0, cost_usd=1.0)]
     report = score(rows)
     md = written(tmp_path / "r.md", report=report, rows=rows)
-    for line in md.splitlines():
-        assert "\x1b" not in line
-        assert "\u202e" not in line
-        if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) in {10, 11, 7, 8, 9, 15}, line
+    assert "\x1b" not in md
+    assert "\u202e" not in md
+    tables = [block.splitlines() for block in re.split(r"\n{2,}", md) if block.startswith("|")]
+    assert len(tables) >= 3
+    for header, *lines in tables:
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(re.findall(r"\|", header))}, header
     assert "<b>" not in md
     tex = written(tmp_path / "r.tex", report=report, rows=rows)
     assert r"a\textbar{}b\_c \& 50\% \$x\$ \#1 \{y\} \textasciitilde{}\textasciicircum{}\textbackslash{}" in tex
