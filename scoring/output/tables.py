@@ -75,8 +75,10 @@ _COSTS: TableDesign[Configuration] = TableDesign(
         ReportColumn("total_usd", "total USD", "usd", lambda row: row.passed.usd.value),
         ReportColumn("known_usd", "known USD", "usd", lambda row: row.passed.usd.known, is_minor=True),
         ReportColumn("unknown_cost", "unknown", "count", lambda row: row.passed.usd.unknown, is_minor=True),
-        ReportColumn("plan_usd", "plans USD", "usd", lambda row: row.plans.value if row.plans else None),
-        ReportColumn("expert_usd", "expert USD", "usd", lambda row: row.expert.value if row.expert else None),
+        ReportColumn("plan_usd", "plans USD", "usd", lambda row: row.plans.value if row.plans else None, is_minor=True),
+        ReportColumn(
+            "expert_usd", "expert USD", "usd", lambda row: row.expert.value if row.expert else None, is_minor=True
+        ),
         ReportColumn("usd_per_pass", "USD/pass", "usd", lambda row: row.passed.usd_per_pass),
         ReportColumn("tokens_per_pass", "tokens/pass", "number", lambda row: row.passed.tokens_per_pass),
         ReportColumn("pareto", "Pareto", "text", lambda row: "front" if row.pareto else ""),
