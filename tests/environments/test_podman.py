@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -104,10 +104,32 @@ def image(place: Path) -> Path:
     return place / "image.tar"
 
 
+@contextmanager
+def storage() -> Iterator[Path]:
+    """Make a directory for Podman's storage, and remove it when the last of its processes no longer mounts there.
+
+    What cleans up after a container mounts its storage again, even if the service has ended.
+    """
+    place = Path(tempfile.mkdtemp(prefix="retrace-test-podman-"))
+    try:
+        yield place
+    finally:
+        until = time.monotonic() + START_S
+        while place.exists():
+            for mount in [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()][::-1]:
+                if mount.startswith(f"{place}/"):
+                    subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
+            try:
+                shutil.rmtree(place)
+            except OSError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+
+
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
-        place = Path(name)
+    with storage() as place:
         running = None
         try:
             running = working_service(place)
@@ -115,9 +137,6 @@ def service() -> Iterator[Service]:
         finally:
             if running is not None:
                 running.end()
-            for mount in [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()][::-1]:
-                if mount.startswith(f"{place}/"):
-                    subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
 
 
 def working_service(place: Path, user: pwd.struct_passwd | None = None) -> Service:
@@ -165,8 +184,8 @@ def rootless_user() -> pwd.struct_passwd:
 
 @pytest.fixture(scope="module")
 def rootless() -> Iterator[Service]:
-    with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
-        running = working_service(Path(name), rootless_user())
+    with storage() as place:
+        running = working_service(place, rootless_user())
         yield running
         running.end()
 
@@ -212,8 +231,7 @@ def test_limits_that_a_rootless_service_cannot_set_are_not_promised(
 def test_a_daemon_works_only_after_a_container_has_started_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """crun starts none on a hybrid of cgroups v1 and v2, although the service answers."""
     runtime = next(filter(shutil.which, ("crun", "runc")), None) or left_out("neither crun nor runc is installed")
-    with tempfile.TemporaryDirectory(prefix="retrace-test-podman-") as name:
-        place = Path(name)
+    with storage() as place:
         tar = image(place)
         running = Service(place, runtime, "overlay")
         try:
@@ -228,9 +246,6 @@ def test_a_daemon_works_only_after_a_container_has_started_in_it(monkeypatch: py
             assert not running.podman("ps", "-aq").stdout
         finally:
             running.end()
-            for mount in [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()][::-1]:
-                if mount.startswith(f"{place}/"):
-                    subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
 
 
 def containers(service: Service) -> list[str]:
