@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from environments.protocol import EnvironmentUnavailable
 
@@ -33,10 +33,14 @@ class Process:
 
     pid: int
     start: int
+    parent: int = field(compare=False)
 
 
 def hold(first: int, among: list[Process]) -> None:
     """Stop every process below `first`, until nothing is new; add those that were not stopped before to `among`.
+
+    Each is stopped after its parent, because a shell that waits with WUNTRACED would take a stopped child for one that
+    the user suspended, and the keeper of a persistent shell ends such a child.
 
     Raises: EnvironmentUnavailable. Then those in `among` may be held.
     """
@@ -48,7 +52,10 @@ def hold(first: int, among: list[Process]) -> None:
     while looks < _LOOKS:
         seen = below(first)
         moving = [process for process in seen if not is_held(process.pid, or_pending=time.monotonic() > pending)]
+        not_yet = {process.pid for process in moving if not is_held(process.pid, or_pending=True)}
         for process in moving:
+            if process.parent in not_yet:
+                continue
             if process not in held:
                 held.add(process)
                 among.append(process)
@@ -81,13 +88,13 @@ def moving(first: int) -> list[int]:
 def below(first: int) -> list[Process]:
     """Return the processes that descend from `first`, parents before children."""
     processes: list[Process] = []
-    queue = [first]
-    for pid in queue:
+    queue = [(first, 0)]
+    for pid, parent in queue:
         for thread in _threads(pid):
             with suppress(OSError, ValueError), open(f"/proc/{pid}/task/{thread}/children") as file:
-                queue += map(int, file.read().split())
+                queue += [(int(child), pid) for child in file.read().split()]
         if pid != first and (start := start_of(pid)) is not None:
-            processes.append(Process(pid, start))
+            processes.append(Process(pid, start, parent))
     return processes
 
 

@@ -146,3 +146,14 @@ def test_processes_that_never_stand_still_are_an_error_after_a_while(monkeypatch
         for process in processes.below(child.pid):
             os.kill(process.pid, signal.SIGKILL)
         child.wait()
+
+
+@pytest.mark.sandbox
+def test_a_persistent_shell_outlives_every_pause(start: Start) -> None:
+    """Its keeper takes a child that stops before the keeper itself for one that was suspended, and ends it."""
+    place = start("sandbox", shell="persistent")
+    place.run("sleep 99 & export KEPT=1")
+    for _ in range(60):
+        pausable(place).pause()
+        pausable(place).unpause()
+        assert place.text("echo $KEPT") == "1\n"
