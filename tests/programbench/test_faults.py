@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.judging.submission import HostFailed
 from benchmarks.programbench.official import causes, evaluator
-from benchmarks.programbench.official.facts import Facts, Failure
+from benchmarks.programbench.official.facts import Facts, Failure, read
 from benchmarks.programbench.official.preparation import Prepared
 from environments.docker import daemon
 from environments.leftovers import owner
@@ -262,6 +262,22 @@ def test_a_full_disk_is_believed_if_it_is_full_without_the_submission() -> None:
     causes.check_disk(Facts(written_bytes=9 << 30), PREPARED, 0)  # the submission wrote it
     with pytest.raises(HostFailed, match="an evaluation needs 8 GiB"):
         causes.check_disk(Facts(), PREPARED, 1 << 20)
+
+
+@pytest.mark.parametrize(("status", "asked"), [(137, True), (1, False)])
+def test_a_command_that_was_killed_may_end_before_its_container_counts_as_ended(
+    tmp_path: Path, status: int, asked: bool
+) -> None:
+    """The script that stands for docker, with a daemon that still calls the container running."""
+    stub = tmp_path / "docker"
+    stub.write_text(f"#!/bin/sh\ncase $1 in exec) exit {status};; inspect) echo true;; events) echo killed 9;; esac\n")
+    stub.chmod(0o755)
+    facts_file = tmp_path / "facts"
+    env = {"PATH": "/usr/bin:/bin", "RETRACE_DOCKER": str(stub), "RETRACE_FACTS": str(facts_file)}
+    script = Path(evaluator.__file__).with_name("docker-labelled")
+    ended = subprocess.run(["sh", script, "exec", "a" * 64, "true"], env=env, check=False)
+    assert ended.returncode == status
+    assert read(facts_file, tmp_path / "failure").killed == asked
 
 
 def test_results_are_copied_only_as_regular_files_of_bounded_size(tmp_path: Path) -> None:
