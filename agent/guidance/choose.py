@@ -14,6 +14,7 @@ from agent.guidance.material import solution_text
 from agent.guidance.no_code import Violation, check, require_parsers
 from agent.models.choose import HUMAN, NOP, ORACLE, REPLAY
 from agent.models.protocol import Model
+from agent.option_files import read_data
 from agent.trial.options import Options
 from benchmarks.task.task import Task
 from scoring.pricing.tables import PriceTable
@@ -21,23 +22,6 @@ from trajectories.record.events import Guidance, ModelRef, TextRef
 from trajectories.record.interventions import CodeRule
 
 FILE = "file:"
-_MOST_BYTES = 4 << 20
-"""Largest file of answers."""
-
-
-def require_guidance(options: Options) -> None:
-    """Check that no option about an expert is given without one.
-
-    Raises: UserError naming the option.
-    """
-    given = {
-        "--max-interventions": options.max_interventions,
-        "--guidance-rule": options.guidance_rule,
-        "--guidance-setting": options.guidance_settings or None,
-        "--guidance-api-base": options.guidance_api_base,
-    }
-    for name in [name for name, value in given.items() if value is not None] if options.guidance is None else []:
-        raise UserError(f"{name} does not apply without an expert: give --guidance human, file:PATH or a model as well")
 
 
 @dataclass(frozen=True)
@@ -92,7 +76,7 @@ def _reject_model_options(options: Options) -> None:
 
 def _file_expert(path: str, task: Task, questions: int, rule: CodeRule, recorded: Recorded | None) -> FileExpert:
     kept = recorded.kept(recorded.guidance.file) if recorded is not None and recorded.guidance.file else None
-    data = _read(Path(path)) if kept is None else kept
+    data = read_data(Path(path), f"--guidance {FILE}{path}") if kept is None else kept
 
     def violation(answer: str) -> Violation | None:
         return check(answer, language=task.language or None, solution=task.solution)
@@ -102,17 +86,6 @@ def _file_expert(path: str, task: Task, questions: int, rule: CodeRule, recorded
     typed = recorded.guidance.file.name if recorded is not None and recorded.guidance.file else path
     file = TextRef(name=typed, sha256=hashlib.sha256(data).hexdigest())
     return FileExpert(Guidance(by="file", file=file, max=questions, rule=rule), answers, (data,))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            raise UserError(f"--guidance file:{path}: not a regular file")
-        if path.stat().st_size > _MOST_BYTES:
-            raise UserError(f"--guidance file:{path}: is larger than {_MOST_BYTES >> 20} MiB")
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"--guidance file:{path}: cannot be read ({error.strerror})") from None
 
 
 def _model_expert(

@@ -14,7 +14,7 @@ from agent.models.choose import HUMAN, NOP, SCRIPT
 from agent.models.protocol import AssistantTurn
 from agent.reports.prices import require_prices
 from agent.roles.asking import Turns
-from agent.roles.planner import REPLIES, PlanCheck, PlanConversation, again, ask_for_plan
+from agent.roles.planner import REPLIES, Flaw, PlanCheck, PlanConversation, ask_for_plan, flaw_of
 from agent.roles.recording import continued_record
 from agent.trial.options import Options
 from agent.trial.order import Order
@@ -98,16 +98,17 @@ def _conversation(directory: Path, events: Sequence[Event], prompt: Prompt, chec
     if replies >= REPLIES:
         raise UserError(f"{directory.name}: none of {REPLIES} replies can be used; make another plan with agent plan")
     last = requests[-1]
-    data = BlobStore(TrialFolder(directory).blobs).get(requests[-1].request or "")
+    data = BlobStore(TrialFolder(directory).blobs).get(last.request or "")
     asked = PlanConversation(_turns(json.loads(data)), replies, last.try_)
     result = results.get(last.call)
     if result is None or result.status != "malformed":
         return asked
     text = result.text or ""
+    flaw = flaw_of(text, check) or Flaw(result.detail)  # the rule may have changed since
     count = len(asked.history)
     more: Turns = [
         AssistantTurn(f"m{count + 1}", Reply(text=text)),
-        Message(id=f"m{count + 2}", role="user", content=again(prompt, text, check), why="format_error"),
+        Message(id=f"m{count + 2}", role="user", content=flaw.told(prompt), why="format_error"),
     ]
     return replace(asked, history=[*asked.history, *more], tries=0)
 
@@ -118,6 +119,6 @@ def _turns(messages: Sequence[dict[str, str]]) -> Turns:
         if message["role"] == "assistant":
             turns.append(AssistantTurn(f"m{number}", Reply(text=message["content"])))
         else:
-            kind = {"system": "system", 2: "task"}.get(message["role"] if number == 1 else number, "format_error")
-            turns.append(Message.model_validate({"id": f"m{number}", **message, "why": kind}))
+            why = {1: "system", 2: "task"}.get(number, "format_error")
+            turns.append(Message.model_validate({"id": f"m{number}", **message, "why": why}))
     return turns

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import UserError
+from agent.option_files import read_text
 from benchmarks.task.task import Task
 from trajectories.errors import RecordError
 from trajectories.reading.plans.finding import find_plan, records_of
@@ -16,7 +17,6 @@ from trajectories.record.interventions import CodeRule
 from trajectories.record.layout import PLANS
 from trajectories.writing import excerpts
 
-_TEXT_BYTES = 4 << 20
 _OPTION = "--plan"
 
 
@@ -76,23 +76,6 @@ def require_no_code(text: str, typed: Path, task: Task) -> None:
 def plan_text(record: PlanRecord) -> str | None:
     """Return the text of a record's plan as it is given to a trial and written into a file; None without a plan."""
     return None if record.text is None else record.text.strip("\n") + "\n"
-
-
-def read_text(path: Path, option: str) -> str:
-    """Return the text of a file that an option names.
-
-    Raises: UserError.
-    """
-    try:
-        if path.exists() and not path.is_file():
-            raise UserError(f"{option} {path}: not a regular file")
-        if path.stat().st_size > _TEXT_BYTES:
-            raise UserError(f"{option} {path}: is larger than {_TEXT_BYTES >> 20} MiB")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{option} {path}: not UTF-8 (byte {error.start}); convert the file") from None
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from None
 
 
 def _named_record(typed: Path, runs: Path) -> PlanRecord | None:

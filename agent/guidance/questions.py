@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agent.guidance.experts import MOST_TRIES, Advice, Consultation, Expert
+from agent.guidance.experts import MOST_TRIES, Advice, Consultation, Expert, ExpertUnavailable
 from agent.guidance.no_code import Violation, check
 from agent.loop.instructions import Consult
 from agent.models.protocol import AssistantTurn
@@ -35,6 +35,7 @@ from trajectories.record.events import (
     TextRef,
     Warned,
 )
+from trajectories.record.exits import Exit
 from trajectories.record.interventions import AnswerStatus
 from trajectories.record.texts.text import storable
 
@@ -68,11 +69,18 @@ class Questions:
         elif isinstance(event, Answered) and event.question in self._asked:
             self._answers.append((self._asked[event.question], event))
 
-    def consult(self, consult: Consult) -> None:
-        """Put a question to the expert until an answer can be given to the agent.
+    def consult(self, consult: Consult) -> Exit | None:
+        """Put a question to the expert until an answer can be given to the agent; return an exit if it cannot be asked.
 
-        Raises: ExpertUnavailable, EnvironmentFault, RecordFull; KeyboardInterrupt if the user interrupts.
+        Raises: EnvironmentFault, RecordFull; KeyboardInterrupt if the user interrupts.
         """
+        try:
+            self._consult(consult)
+        except ExpertUnavailable as error:
+            return Exit.of("model_unavailable", str(error))
+        return None
+
+    def _consult(self, consult: Consult) -> None:
         if not consult.recorded:
             self._write(
                 Asked(

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from agent.guidance.experts import ExpertUnavailable
-from agent.guidance.questions import Questions
 from agent.loop.history import History
 from agent.loop.instructions import Ask, Consult, Run, Say, Stop
 from agent.loop.loop import Loop
@@ -36,6 +35,9 @@ from trajectories.record.exits import Exit
 from trajectories.record.texts.text import sendable, storable
 from trajectories.record.usage import Usage
 
+if TYPE_CHECKING:
+    from agent.guidance.questions import Questions
+
 _NO_TIME_LIMIT_S = 24 * 3600.0
 
 
@@ -60,6 +62,8 @@ class Driver:
         self._history = History(session.recorder)
         self._questions: Questions | None = None
         if session.order.expert is not None:
+            from agent.guidance.questions import Questions  # its rule for answers brings parsers: 30 ms
+
             self._questions = Questions(session, session.order.expert, self._history.turns, loop.feed)
         self._warned = False
         self._loss = ""
@@ -107,10 +111,9 @@ class Driver:
             match instruction:
                 case Consult():
                     assert self._questions is not None  # the loop has a question only if the trial has an expert
-                    try:
-                        self._questions.consult(instruction)
-                    except ExpertUnavailable as error:
-                        return Exit.of("model_unavailable", str(error))
+                    unavailable = self._questions.consult(instruction)
+                    if unavailable is not None:
+                        return unavailable
                 case Say():
                     self._say(instruction)
                 case Ask():

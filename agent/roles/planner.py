@@ -89,35 +89,43 @@ def ask_for_plan(
         tries = 0
         if reply.result is None:
             raise MachineError(f"{asker.model.asked} gave no plan: {reply.failure or 'it was not asked'}")
-        problem = _problem(reply.text, check)[2]
-        if reply.result.refusal and not reply.text.strip():
-            problem = f"the model refused: {excerpts.on_one_line(reply.result.refusal)}"
-        if not problem:
+        flaw = flaw_of(reply.text, check)
+        if flaw is None:
             journal.finished(reply.result)
             return
+        refused = bool(reply.result.refusal) and not reply.text.strip()
+        problem = f"the model refused: {excerpts.on_one_line(reply.result.refusal)}" if refused else flaw.problem
         journal.finished(reply.malformed(problem))
         say(f"reply {turn} of at most {REPLIES} cannot be used: {problem}")
-        history += reply.asked_again(history, again(prompt, reply.text, check))
+        history += reply.asked_again(history, flaw.told(prompt))
     raise MachineError(f"{asker.model.asked} gave no plan in {REPLIES} replies; in the last, {problem}")
 
 
-def again(prompt: Prompt, text: str, check: PlanCheck) -> str:
-    """Return the message after a reply that cannot be used."""
-    line, line_number, _ = _problem(text, check)
-    return prompt.render("again", line=line, line_number=line_number)
+@dataclass(frozen=True)
+class Flaw:
+    """What is wrong with a reply."""
+
+    problem: str
+    line: str | None = None
+    """Line that breaks the rule, if one does."""
+    line_number: int | None = None
+
+    def told(self, prompt: Prompt) -> str:
+        """Return the message that asks again."""
+        return prompt.render("again", line=self.line, line_number=self.line_number)
 
 
-def _problem(text: str, by: PlanCheck) -> tuple[str | None, int | None, str]:
-    """Return the line that breaks the rule with its number, and what is wrong with a reply; empty if nothing is."""
+def flaw_of(text: str, by: PlanCheck) -> Flaw | None:
+    """Return what is wrong with a reply as a plan; None if it can be used."""
     if not text.strip():
-        return None, None, "the plan is empty"
+        return Flaw("the plan is empty")
     if by.rule == "none":
-        return None, None, ""
+        return None
     from agent.guidance.no_code import check
 
     violation = check(text, language=by.language, solution=by.solution)
     if violation is None:
-        return None, None, ""
+        return None
     line = excerpts.on_one_line(violation.line)
     problem = f"line {violation.line_number} breaks the rule no-code ({violation.rule}): {line}"
-    return violation.line, violation.line_number, problem
+    return Flaw(problem, violation.line, violation.line_number)

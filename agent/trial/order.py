@@ -7,9 +7,8 @@ import platform
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.guidance.experts import Expert
 from agent.loop.instructions import Say
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import Model
@@ -20,6 +19,9 @@ from environments.protocol import Environment, EnvironmentSpec, Started
 from environments.reporting import Reporter
 from scoring.pricing.tables import PriceTable
 from trajectories.record.events import Chain, Limits, Plan, TaskRef, TextRef, TrialStarted
+
+if TYPE_CHECKING:
+    from agent.guidance.experts import Expert
 
 
 @dataclass(frozen=True)

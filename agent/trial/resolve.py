@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import MachineError, UserError
-from agent.guidance.plans import given_plan, read_text
 from agent.loop.texts import PromptTexts
 from agent.models.retries import RetryPolicy
+from agent.option_files import read_text
 from agent.trial.options import Options
 from agent.trial.order import Order
 from agent.trial.turns.feedback_forms import reveals_tests
@@ -25,6 +25,10 @@ from trajectories.record.events import Limits, TextRef
 
 if TYPE_CHECKING:
     from agent.guidance.choose import Recorded
+    from agent.guidance.experts import Expert
+    from agent.guidance.plans import GivenPlan
+    from agent.models.protocol import Model
+    from scoring.pricing.tables import PriceTable
 
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
@@ -44,7 +48,6 @@ def resolve(
 
     Raises: UserError, MachineError.
     """
-    from agent.guidance.choose import expert_for, recorded_expert, require_guidance
     from agent.loop.solution import solution_of
     from agent.models.choose import ORACLE, make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
@@ -75,9 +78,7 @@ def resolve(
             may_ask=options.guidance is not None,
         )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
-        if options.plan is None and options.plan_rule is not None:
-            raise UserError(f"--plan-rule {options.plan_rule} goes with --plan FILE; give one, or leave it out")
-        plan = None if options.plan is None else given_plan(options.plan, options.runs, options.plan_rule, task)
+        plan = _plan(options, task)
         limits = _limits(options, task.limits)
         prices = find_prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
@@ -88,8 +89,7 @@ def resolve(
                     "--cost-limit none and set --token-limit instead"
                 )
         model.check()
-        require_guidance(options)
-        expert = expert_for(options, task, prices, guided) or recorded_expert(options, model)
+        expert = _expert(options, task, prices, model, guided)
         if expert is not None and guided is None:
             expert.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
@@ -130,6 +130,45 @@ def resolve(
         chain=chain,
         tests_revealed=chain is not None and reveals_tests(task, chain.feedback),
     )
+
+
+def _plan(options: Options, task: Task) -> GivenPlan | None:
+    """Return the plan that the options name.
+
+    Raises: UserError.
+    """
+    if options.plan is None:
+        if options.plan_rule is not None:
+            raise UserError(f"--plan-rule {options.plan_rule} goes with --plan FILE; give one, or leave it out")
+        return None
+    from agent.guidance.plans import given_plan
+
+    return given_plan(options.plan, options.runs, options.plan_rule, task)
+
+
+def _expert(options: Options, task: Task, prices: PriceTable, model: Model, guided: Recorded | None) -> Expert | None:
+    """Return the expert that the options name, or that of the trial that `--model replay:TRIAL` repeats.
+
+    Raises: UserError.
+    """
+    from agent.models.choose import REPLAY
+
+    if options.guidance is None:
+        given = {
+            "--max-interventions": options.max_interventions,
+            "--guidance-rule": options.guidance_rule,
+            "--guidance-setting": options.guidance_settings or None,
+            "--guidance-api-base": options.guidance_api_base,
+        }
+        for name in [name for name, value in given.items() if value is not None]:
+            raise UserError(
+                f"{name} does not apply without an expert: give --guidance human, file:PATH or a model as well"
+            )
+        if not options.model.startswith(REPLAY):
+            return None
+    from agent.guidance.choose import expert_for, recorded_expert
+
+    return expert_for(options, task, prices, guided) or recorded_expert(options, model)
 
 
 def _check_docker_only(options: Options, kind: Kind) -> None:
