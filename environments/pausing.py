@@ -24,7 +24,7 @@ class Pausing(Supervised):
 
     @abstractmethod
     def _hold(self) -> None:
-        """Hold every process; if one is held already, that is no error.
+        """Hold every process. Processes that are stopped already are left alone.
 
         Raises: EnvironmentFault. Then nothing is held.
         """

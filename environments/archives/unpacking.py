@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from environments.archives import exporting
@@ -41,6 +42,8 @@ def into(directory: Path, members: Iterable[bytes]) -> None:
                 status = process.wait()
             finally:
                 process.kill()
+                with suppress(OSError):  # it may hold what tar has not read
+                    process.stdin.close()
                 process.wait()
         except OSError as error:
             raise exporting.full(error) or EnvironmentFault(f"unpacking into {directory} failed: {error}") from error

@@ -81,7 +81,8 @@ class SandboxEnvironment(Pausing, ChildEnvironment):
         if user is not None:
             for path in (directory, *directory.rglob("*")):
                 os.chown(path, user, user)
-        (directory / "feedback").mkdir(mode=0o755)  # it stays our own
+        (directory / "feedback").mkdir()  # it stays our own
+        (directory / "feedback").chmod(0o755)  # whatever our umask is
         settings = self._settings() | {
             "run": RUN,
             "drop": "caps",
@@ -153,12 +154,15 @@ class SandboxEnvironment(Pausing, ChildEnvironment):
     def _hold(self) -> None:
         if self._first is None:
             raise EnvironmentUnavailable("the sandbox cannot be paused: /proc does not show its processes")
+        if lost := self.trouble():  # its process id may belong to another process by now
+            raise lost
         try:
             processes.hold(self._first.pid, self._held)
         except EnvironmentFault as fault:
             processes.let_go(self._held)
             raise self.trouble() or fault from None
         if lost := self.trouble():
+            processes.let_go(self._held)
             raise lost
 
     def _let_go(self) -> None:
