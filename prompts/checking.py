@@ -13,7 +13,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from prompts.keys import (
     ASK_FENCE,
-    ASK_TAG,
     EXTENDS,
     EXTENSION,
     FENCE,
@@ -62,8 +61,6 @@ def _mistakes_in(content: Mapping[str, Any], keys: Mapping[str, Key], shipped: C
             yield from _mistakes_of_instruction(value, content)
         else:
             yield from _mistakes_of_setting(key, value, shipped)
-    if shipped and content.get(FENCE) == content.get(ASK_FENCE, ASK_TAG):
-        yield Mistake((FENCE,), f"must differ from {ASK_FENCE!r}, or a command cannot be told from a question")
     missing = [key for key in keys if key not in content and not keys[key].without]
     if missing and EXTENDS not in content:
         way_out = f"; or write `{EXTENDS}: default`, and only what differs" if shipped else ""

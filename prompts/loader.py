@@ -38,6 +38,8 @@ from prompts.role_keys import ROLES
 
 _FOLDER = Path(__file__).parent
 _FIRST = "default-1"
+_TAGS_OF_THE_FIRST = ("bash", "sh", "shell")
+"""Tags of the blocks that are run with a prompt that names none (`agent.loop.fences`)."""
 _OF_THE_FIRST = ("resumed",)
 """Keys that version 1 of the default prompt provides if a prompt lacks them."""
 
@@ -86,6 +88,11 @@ def parse(name: str, data: bytes) -> Prompt:
         data = _as_yaml(content)
     for key in _OF_THE_FIRST:
         content.setdefault(key, _shipped(_FIRST)[key])
+    ask_fence = content.get(ASK_FENCE, ASK_TAG)
+    if ask_fence in ((content[FENCE],) if FENCE in content else _TAGS_OF_THE_FIRST):
+        raise PromptError(
+            f"{name}: {FENCE!r} must differ from {ASK_FENCE!r}, or a command cannot be told from a question"
+        )
     for key, text in _fallback().items():
         content.setdefault(key, text)
     return Prompt(
@@ -94,7 +101,7 @@ def parse(name: str, data: bytes) -> Prompt:
         compiled(content, TEMPLATES),
         data,
         fence=content.get(FENCE),
-        ask_fence=content.get(ASK_FENCE, ASK_TAG),
+        ask_fence=ask_fence,
         shown_characters=content.get(SHOWN_CHARACTERS),
         variables=content.get(VARIABLES, {}),
     )

@@ -237,9 +237,11 @@ def test_a_prompt_may_name_the_block_that_asks_but_not_like_its_block_of_command
     assert prompt.ask_fence == "help_me"
     told = prompt.render("guidance", questions=1, rule="none", action_format="fenced", fence=prompt.ask_fence)
     assert told == "Ask in help_me."
-    file.write_text("extends: default\nfence: retrace_ask\n")
-    with pytest.raises(prompts.PromptError, match="must differ from 'ask_fence'"):
-        prompts.load(str(file))
+    alike = ("fence: retrace_ask", "ask_fence: retrace_bash")
+    for text in (*(f"extends: default\n{line}\n" for line in alike), "extends: default-1\nask_fence: sh\n"):
+        file.write_text(text)
+        with pytest.raises(prompts.PromptError, match="must differ from 'ask_fence'"):
+            prompts.load(str(file))
 
 
 def feedback(texts: PromptTexts, text: str = "1 failed", **changes: Any) -> str:
