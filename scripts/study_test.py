@@ -190,6 +190,8 @@ def study_test(
     undisturbed = Run(folder / "undisturbed", arguments, moments).to_end(0, report)
     killed = Run(folder / "killed", arguments, moments).to_end(kills, report)
     troubles = [f"undisturbed: {trouble}" for trouble in undisturbed.troubles] + killed.troubles
+    if not undisturbed.table:
+        troubles.append("the undisturbed run has no table of modes")
     if undisturbed.table != killed.table:
         troubles.append(f"the table differs: {undisturbed.table} undisturbed, {killed.table} killed")
     for name in sorted(undisturbed.facts.keys() | killed.facts.keys()):

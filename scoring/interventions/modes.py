@@ -160,7 +160,8 @@ def intervention_rows(rows: Sequence[TrialRow], *, level: float, seed: int, repl
 
 def _mode(key: tuple[str, str], attempts: Sequence[Attempt], base: Sequence[_Result] | None, paired: Paired) -> Mode:
     name, setup = key
-    last = [_Result(attempt.result, _any_turn(attempt.turns)) for attempt in attempts]
+    ended = [attempt for attempt in attempts if attempt.result.completed or attempt.result.infrastructure]
+    last = [_Result(attempt.result, _any_turn(attempt.turns)) for attempt in ended]
     rows = [row for attempt in attempts for row in attempt.turns]
     is_chain = any(attempt.is_chain for attempt in attempts)
     turns: list[TurnOfMode] = []
@@ -181,6 +182,7 @@ def _mode(key: tuple[str, str], attempts: Sequence[Attempt], base: Sequence[_Res
         less=_less(last, base, against, paired) if name.split()[0] != BASE else None,
         plan_usd=plans.value if plans else None,
         turns=tuple(turns),
+        missing=len(attempts) - len(last),
         **_figures(last, is_chain=is_chain),
     )
 

@@ -131,6 +131,7 @@ def test_an_unfinished_chain_has_its_turns_and_no_result() -> None:
     table = cells(report)
     assert table["self-correction T2"]["pass_rate"] == 1
     assert (table["self-correction T3"]["attempts"], table["self-correction T3"]["missing"]) == (0, 1)
+    assert (table["self-correction last"]["attempts"], table["self-correction last"]["missing"]) == (0, 1)
     assert (report.configurations, report.counts.unfinished) == ((), 1)
     (result,) = results([turn("a", 1, 1.0), turn("a", 2, 1.0)])
     assert not result.completed

@@ -101,6 +101,7 @@ def test_a_request_that_is_in_no_record_or_in_two_is_found(killed: Run, tmp_path
     bill.write_text("\n".join([*lines, json.dumps({**json.loads(lines[-1]), "request": 99})]) + "\n")
     assert "request 99 of worker is in no record" in reckoning(study)
     bill.write_text("\n".join(lines) + "\n")
+    assert "billed $" in reckoning(study)
     assert "trouble" not in reckoning(study)
     trial = next((study / "runs" / "interactive").glob("*/events.jsonl")).parent
     shutil.copytree(trial, trial.with_name("twice"))

@@ -91,7 +91,7 @@ class TrialView:
             case Paused():
                 self._consults = event.why == "guidance"
             case Resumed():
-                if not self._consults:
+                if not self._consults or event.restored_step is not None or event.lost or event.rerun:
                     self._resumed(event)
                 self._consults = False
             case Snapshot(complete=False):

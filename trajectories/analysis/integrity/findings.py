@@ -24,6 +24,7 @@ from trajectories.analysis.integrity.source.lookups import Program, lookup_breac
 from trajectories.analysis.integrity.walk import is_shell_script, walk
 from trajectories.analysis.integrity.workspace import final_breaches
 from trajectories.analysis.integrity.wrapping import build_breaches, is_build_script, wrapper_breaches
+from trajectories.errors import RecordError
 from trajectories.reading.family import ancestor_of
 from trajectories.reading.reader import after_first, first_event, read_events
 from trajectories.record.events import (
@@ -99,17 +100,20 @@ def scan(directory: Path, events: Iterable[Event]) -> Scan:
 
 def _originals_of_ancestor(directory: Path) -> frozenset[str]:
     """Return the hashes of the programs at the beginning of the first trial whose work this one inherits; empty if its
-    record is not known."""
+    record is not known or cannot be read."""
     oldest, seen = directory.absolute(), {directory.absolute()}
-    while (above := ancestor_of(oldest)) is not None and above.absolute() not in seen:
-        oldest = above.absolute()
-        seen.add(oldest)
-    if first_event(oldest).inherits_work:
-        return frozenset()
-    for event in read_events(oldest):
-        if isinstance(event, Snapshot):
-            programs = initial_programs(event, "", Contents(oldest).of) if event.step == 0 else {}
-            return frozenset(filter(None, programs.values()))
+    try:
+        while (above := ancestor_of(oldest)) is not None and above.absolute() not in seen:
+            oldest = above.absolute()
+            seen.add(oldest)
+        if first_event(oldest).inherits_work:
+            return frozenset()
+        for event in read_events(oldest):
+            if isinstance(event, Snapshot):
+                programs = initial_programs(event, "", Contents(oldest).of) if event.step == 0 else {}
+                return frozenset(filter(None, programs.values()))
+    except RecordError:  # the record of an ancestor is damaged; this trial can still be examined
+        pass
     return frozenset()
 
 
