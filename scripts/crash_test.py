@@ -273,6 +273,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     kinds: tuple[str, ...] = ENVIRONMENTS if options.env == "all" else (options.env,)
     if options.turns > 1:
         kinds = tuple(kind for kind in kinds if kind != "local")  # it cannot be paused
+        if not kinds:
+            parser.error("--turns needs an environment that can be paused: sandbox or docker")
     print(f"seed {options.seed}", flush=True)
     total: Counter[str] = Counter()
     bad = 0

@@ -134,6 +134,15 @@ ApiBaseOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Endpoint of the model's API.", rich_help_panel=MODEL)
 ]
 
+VariantOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Variant of the task, as listed by agent tasks show; repeatable.",
+        rich_help_panel=TASK,
+    ),
+]
+
 NoEvaluateOption = Annotated[
     bool, typer.Option("--no-evaluate", help="Skip the evaluation of the workspace.", rich_help_panel=TASK)
 ]
@@ -199,9 +208,10 @@ def task_option(help: str) -> Any:
     )
 
 
-def imported_task_option() -> Any:
-    """Return the option `--task` of commands that continue a trial."""
-    return task_option("Task that an imported trial worked on; its commands run again there, and it can be evaluated.")
+ImportedTaskOption = Annotated[
+    str | None,
+    task_option("Task that an imported trial worked on; its commands run again there, and it can be evaluated."),
+]
 
 
 def _limit(metavar: str, help: str) -> Any:

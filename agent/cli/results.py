@@ -45,14 +45,14 @@ def print_results(
             _print_next(outcome, in_chain=summary.entry.turn is not None)
 
 
-def print_next(verb: str, name: str, options: Mapping[str, object] | None = None, effect: str = "") -> None:
+def print_next(verb: str, name: str | None, options: Mapping[str, object] | None = None, effect: str = "") -> None:
     """Print the command that a user would most likely give next; a comment of the shell tells its effect.
 
     Options without a value are left out.
     """
     from trajectories.record.texts.text import printable
 
-    words = [verb, name]
+    words = [verb] if name is None else [verb, name]
     for option, value in (options or {}).items():
         words += [] if value is None else [option, str(value)]
     typer.echo(printable(f"next: agent {shlex.join(words)}{f'   # {effect}' if effect else ''}"), err=True)

@@ -154,12 +154,7 @@ def environment_kind(env: str | None) -> Kind | None:
 
     Raises: UserError if there is no such kind.
     """
-    if env is None:
-        return None
-    for kind in KINDS:
-        if env == kind:
-            return kind
-    raise UserError(f"--env {env!r} is not one of {', '.join(KINDS)}")
+    return choice(env, "--env", KINDS)
 
 
 def code_rule(typed: str | None, option: str) -> CodeRule | None:
@@ -201,12 +196,7 @@ def _label(typed: str | None) -> str | None:
 
 
 def _shell(typed: str | None) -> Shell:
-    if typed is None:
-        return "fresh"
-    for shell in SHELLS:
-        if typed == shell:
-            return shell
-    raise UserError(f"--shell {typed!r} is not one of {', '.join(SHELLS)}")
+    return choice(typed, "--shell", SHELLS) or "fresh"
 
 
 def limits(typed: ConfigurableOptions) -> LimitChanges:

@@ -55,6 +55,8 @@ def report_of_earlier(parent: Path, *, at: str | None, model: str | None, only_w
     if at is not None:
         wanted = parse_steps(at, current_summary(parent).steps, parent.name)
         chosen = [fork for fork in chosen if fork.step in wanted]
+        if not chosen:
+            raise UserError(f"{parent.name} has no forks at these steps to report on; give --times N to make some")
     report = _report(parent, chosen, steps=(), model=newest.first.model.asked, new=set(), only_whole=only_whole)
     return report.model_copy(update={"other_children": sum(fork.settings != settings for fork in forks)})
 

@@ -187,6 +187,31 @@ class Simulation:
         if consult.left:
             self._feed(Resumed())
 
+    def followed_again(self) -> Exit | None:
+        """Feed the recorded events to a new loop, whose instructions must be the recorded ones; return its exit."""
+        loop = self.new_loop()
+        for event in self.events:
+            instruction = loop.next(event.mono_s)
+            match event:
+                case Message():
+                    assert isinstance(instruction, Say)
+                    assert (instruction.role, instruction.content) == (event.role, event.content)
+                case CallStarted():
+                    assert isinstance(instruction, Ask)
+                case ActionStarted():
+                    assert isinstance(instruction, Run)
+                    assert instruction.script == event.script
+                case Asked():
+                    assert isinstance(instruction, Consult)
+                    assert (instruction.question, instruction.left) == (event.question, event.left)
+                    assert not instruction.recorded
+                case Answered():
+                    assert isinstance(instruction, Consult)
+                    assert (instruction.question, instruction.try_) == (event.question, event.try_)
+                    assert instruction.recorded
+            loop.feed(event)
+        return getattr(loop.next(self.now_s), "exit", None)
+
     def _feed(self, event: BaseEvent) -> None:
         event = event.model_copy(update={"seq": len(self.events), "mono_s": self.now_s})
         self.events.append(event)

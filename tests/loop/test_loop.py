@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agent.loop.actions import SUBMIT
-from agent.loop.instructions import Ask, Run, Say
 from tests.loop.simulation import Simulation, calls
 from trajectories.record.events import ActionFinished, CallFailed, CallFinished, Limits, Reply, ToolCall
 from trajectories.record.usage import Costs, Usage
@@ -242,20 +241,6 @@ def test_a_loop_fed_the_recorded_events_of_another_is_in_the_same_state(
     limits = Limits(steps=steps, time_s=50.0)
     simulation = Simulation([*replies, *[calls(SUBMIT)] * 20], limits=limits)
     exit = simulation.run()
-    loop = simulation.new_loop()
-    for event in simulation.events:
-        instruction = loop.next(event.mono_s)
-        match event.type:
-            case "message":
-                assert isinstance(instruction, Say)
-                assert (instruction.role, instruction.content) == (event.role, event.content)
-            case "call_started":
-                assert isinstance(instruction, Ask)
-            case "action_started":
-                assert isinstance(instruction, Run)
-                assert instruction.script == event.script
-        loop.feed(event)
-    stop = loop.next(simulation.now_s)
-    assert getattr(stop, "exit", None) == exit
+    assert simulation.followed_again() == exit
     assert simulation.tally.steps == sum(isinstance(event, CallFinished) for event in simulation.events) <= steps
     assert simulation.tally.commands == sum(isinstance(event, ActionFinished) for event in simulation.events)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agent.loop.actions import SUBMIT, Command, Malformed, Question, parse
-from agent.loop.instructions import Ask, Consult, Run, Say
 from agent.models.protocol import FIRST_FENCE, Fence
 from tests.loop.simulation import Simulation, asks, calls
 from trajectories.record.events import Answered, Asked, Limits, Reply, ToolCall
@@ -176,33 +175,7 @@ def test_a_loop_that_is_fed_a_record_with_questions_goes_on_where_it_ended(
         [*replies, *[calls(SUBMIT)] * 12], questions=questions, statuses=statuses, limits=Limits(steps=steps)
     )
     exit = simulation.run()
-    loop = simulation.new_loop()
-    for event in simulation.events:
-        instruction = loop.next(event.mono_s)
-        match event.type:
-            case "message":
-                assert isinstance(instruction, Say)
-                assert (instruction.role, instruction.content) == (event.role, event.content)
-            case "call_started":
-                assert isinstance(instruction, Ask)
-            case "action_started":
-                assert isinstance(instruction, Run)
-            case "question":
-                assert isinstance(instruction, Consult)
-                assert (instruction.question, instruction.left, instruction.recorded) == (
-                    event.question,
-                    event.left,
-                    False,
-                )
-            case "answer":
-                assert isinstance(instruction, Consult)
-                assert (instruction.question, instruction.try_, instruction.recorded) == (
-                    event.question,
-                    event.try_,
-                    True,
-                )
-        loop.feed(event)
-    assert getattr(loop.next(simulation.now_s), "exit", None) == exit
+    assert simulation.followed_again() == exit
     asked = [event for event in simulation.events if isinstance(event, Asked)]
     last = {event.question: event.status for event in simulation.events if isinstance(event, Answered)}
     assert [event.question for event in asked] == list(range(1, len(asked) + 1)) == list(last)

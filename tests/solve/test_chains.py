@@ -60,7 +60,7 @@ def test_a_turn_gets_the_feedback_as_files_and_as_a_message_of_a_new_conversatio
     assert names
     assert all(name in listing for name in names)
     assert "drwxr-xr-x" in listing
-    assert "-r--r--r--" in listing
+    assert listing.count("-r--r--r--") == sum(len(event.files) for event in feedback(third)), "no turn removed one"
 
 
 def test_the_conversation_may_go_on(work: Path) -> None:

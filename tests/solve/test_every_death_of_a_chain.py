@@ -13,6 +13,7 @@ import pytest
 from agent.loop.actions import SUBMIT
 from scripts.crash_facts import facts_of
 from tests.solve.chains import A_PART, feedback, folders, make_task, messages, resume, solve
+from tests.solve.test_every_death import cut as cut_trial
 from trajectories.checks.check import check
 from trajectories.reading.lines import kind_of
 from trajectories.reading.reader import read_events
@@ -37,16 +38,9 @@ def cut(finished: list[Path], to: Path, turn: int, lines: int) -> Path:
 
     With 0 lines the turn has a folder and nothing in it.
     """
-    batch = to / "runs" / "single"
-    for trial in finished[:turn]:
-        shutil.copytree(trial, batch / trial.name)
-    copy = batch / finished[turn - 1].name
-    kept = (copy / "events.jsonl").read_bytes().splitlines(keepends=True)[:lines]
-    (copy / "events.jsonl").write_bytes(b"".join(kept))
-    if not any(kind_of(line) == "workspace_exported" for line in kept):
-        (copy / "workspace.tar.zst").write_bytes(b"half")
-    for name in ("trial.json", "verdict.json", "score.json"):
-        (copy / name).unlink(missing_ok=True)
+    copy = cut_trial(finished[turn - 1], to, lines)
+    for trial in finished[: turn - 1]:
+        shutil.copytree(trial, copy.parent / trial.name)
     return copy
 
 

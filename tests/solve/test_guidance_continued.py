@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +23,12 @@ from tests.solve.guided import (
     solve,
     told,
 )
+from tests.solve.test_every_death import cut
 from trajectories.checks.check import check
 from trajectories.reading.lines import kind_of
 from trajectories.record.events import Exited, Message, RoleCallStarted
 
 WORK = ("echo one >>log", {"ask": "Which file?"}, "echo two >>log", {"ask": "And then?"})
-
-
-def cut_off(trial: Path, to: Path, count: int) -> Path:
-    """Copy a trial as if its harness had died after so many events."""
-    copy = to / trial.name
-    shutil.copytree(trial, copy)
-    lines = (trial / "events.jsonl").read_bytes().splitlines(keepends=True)
-    (copy / "events.jsonl").write_bytes(b"".join(lines[:count]))
-    for derived in ("trial.json", "steps.jsonl", "workspace.tar.zst"):
-        (copy / derived).unlink(missing_ok=True)
-    return copy
 
 
 @pytest.mark.parametrize("question", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -55,7 +44,7 @@ def test_a_trial_that_dies_anywhere_around_a_question_is_resumed_with_the_same_a
     first = [number for number, kind in enumerate(kinds) if kind == "question"][question - 1]
     assert kinds[first : first + 5] == ["question", "paused", "answer", "resumed", "message"]
     for count in range(first, first + 6):
-        copy = cut_off(trial, tmp_path / f"runs-{count}" / "single", count)
+        copy = cut(trial, tmp_path / f"after-{count}", count)
         resume(copy)
         assert (questions(copy), answers(copy), told(copy)) == expected, f"after {count} events"
         assert check(copy).consistent, (count, check(copy).first)
@@ -69,7 +58,7 @@ def test_a_reply_that_came_before_the_process_died_is_judged_and_not_paid_for_ag
     assert kinds.count("role_call_finished") == code + 1
     for count, kind in enumerate(kinds, 1):
         if kind == "role_call_finished":
-            copy = cut_off(trial, tmp_path / f"runs-{count}" / "single", count)
+            copy = cut(trial, tmp_path / f"after-{count}", count)
             resume(copy)
             assert (answers(copy), told(copy)) == (answers(trial), told(trial))
             assert [event.type for event in events(copy)].count("role_call_finished") == code + 1
@@ -85,7 +74,7 @@ def test_an_expert_by_a_relative_path_is_the_same_one_in_another_directory(
     monkeypatch.chdir(tmp_path)
     trial = solve(tmp_path, WORK[1], guidance=expert)
     number = next(n for n, event in enumerate(events(trial)) if event.type == "question") + 1
-    copy = cut_off(trial, tmp_path / "elsewhere" / "single", number)
+    copy = cut(trial, tmp_path / "elsewhere", number)
     monkeypatch.chdir("/")
     resume(copy)
     assert answers(copy) == answers(trial)

@@ -87,7 +87,7 @@ def message_of(line: str, **variables: str) -> tuple[str, int]:
          "with --model (see agent solve --help)"),
         ("solve --task ledger --model opuss", "unknown model 'opuss': write an alias (`agent models list`), "),
         ("solve --task ledger --model script", "unknown model 'script': write an alias (`agent models list`), "),
-        ("solve --task ledger --model script:x.yaml", "--model script:x.yaml: cannot read x.yaml: No such file or "),
+        ("solve --task ledger --model script:x.yaml", "cannot read x.yaml: No such file or "),
         ("solve --task ledger --model replay:greet2", "no trial 'greet2'"),
         ("solve --task ledger --model nop --prompt defalt", "no prompt 'defalt'; give a file, or one of default, "),
         ("solve --task ledger --model nop --variant x", "demo/ledger has no variant 'x'; omit --variant"),

@@ -71,7 +71,7 @@ def test_a_plan_of_a_script_is_recorded_written_shown_and_not_listed_as_a_trial(
     shown = agent(tmp_path, "show", "plans/ledger.script.1")
     assert shown.out.startswith(PLAN)
     assert "no-code" in shown.out
-    assert agent(tmp_path, "show", "ledger", "--json").json == {**run.json, "path": shown_path(run)}
+    assert agent(tmp_path, "show", "ledger", "--json").json == run.json
     assert agent(tmp_path, "show", str(folder), "--check").out == "consistent: 3 events, finished\n"
     assert agent(tmp_path, "trials", "--json").json == {"trials": []}
     (folder / "plan.md").unlink()
@@ -79,10 +79,6 @@ def test_a_plan_of_a_script_is_recorded_written_shown_and_not_listed_as_a_trial(
     assert agent(tmp_path, "show", "ledger", "--rebuild").out == shown.out
     assert (folder / "plan.md").read_text() == f"{PLAN}\n"
     assert agent(tmp_path, "show", "ledger", "--step", "1").status == 2
-
-
-def shown_path(run: CommandResult) -> str:
-    return str(run.json["path"])
 
 
 def test_the_planner_sees_the_instruction_and_the_names_of_files_but_not_their_content(tmp_path: Path) -> None:
@@ -210,14 +206,14 @@ def test_ctrl_c_closes_the_record_and_exits_with_130(tmp_path: Path) -> None:
     assert call.costs.best is None
 
 
-def started(folder: Path, server: WireServer) -> subprocess.Popen[bytes]:
-    """Return the command while its request is under way."""
+def started(folder: Path, server: WireServer, requests: int = 1) -> subprocess.Popen[bytes]:
+    """Return the command while this request is under way."""
     command = [*AGENT, "plan", *TASK, "--model", GPT, "--api-base", server.v1, "-q"]
     process = subprocess.Popen(command, cwd=folder, env=environment(folder, OPENAI_API_KEY="sk-wire"))
     deadline = time.monotonic() + 60
-    while not server.requests and time.monotonic() < deadline:
+    while len(server.requests) < requests:
+        assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert server.requests
     return process
 
 
@@ -274,14 +270,9 @@ def test_a_secret_in_a_plan_is_masked_in_the_record_and_beside_it(tmp_path: Path
     assert secret not in run.out + run.err
 
 
-def killed_after(folder: Path, server: WireServer, requests: int, *options: str) -> Path:
+def killed_after(folder: Path, server: WireServer, requests: int) -> Path:
     """Kill `agent plan` while this request is in flight; return its record."""
-    argv = ("plan", *TASK, "--model", GPT, "--api-base", server.base("chat"), *options)
-    process = subprocess.Popen([*AGENT, *argv], cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while len(server.requests) < requests:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    process = started(folder, server, requests)
     process.kill()
     process.wait()
     (directory,) = (folder / "runs" / "plans").iterdir()

@@ -143,6 +143,8 @@ def _no_trial(name: str, runs: Path, trials: Sequence[Path]) -> str:
             return f"{name!r} is a folder of {count}, not a trial: name one, for instance {inside[0].name}"
     if not runs.is_dir():
         return f"no trial {name!r}: there is no directory {runs} here; name that of your trials with --runs"
+    if name.startswith(f"{PLANS}/"):
+        return f"no plan {name!r}: {runs / PLANS} holds no record whose name begins with that; agent plan makes one"
     ids = [trial.name for trial in trials]
     near = difflib.get_close_matches(name, {*ids, *(id.partition(".")[0] for id in ids)}, 1)
     hint = f"did you mean {near[0]}?" if near else "`agent trials` lists them all"

@@ -20,6 +20,7 @@ from agent.cli.options import (
     MODEL,
     TASK,
     ApiBaseOption,
+    ImportedTaskOption,
     JsonOption,
     ModelSettingOption,
     NoEvaluateOption,
@@ -29,7 +30,6 @@ from agent.cli.options import (
     command_timeout_option,
     cost_limit_option,
     env_option,
-    imported_task_option,
     model_option,
     prices_option,
     prompt_option,
@@ -57,7 +57,7 @@ def fork(
     ] = None,
     plan: PlanOption = None,
     plan_rule: PlanRuleOption = None,
-    task: Annotated[str | None, imported_task_option()] = None,
+    task: ImportedTaskOption = None,
     image: Annotated[
         str | None,
         typer.Option(

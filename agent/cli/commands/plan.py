@@ -12,12 +12,12 @@ from agent.cli.intervention_options import INTERVENTIONS
 from agent.cli.options import (
     MODEL,
     OUTPUT,
-    TASK,
     ApiBaseOption,
     JsonOption,
     ModelSettingOption,
     QuietOption,
     RunsOption,
+    VariantOption,
     env_option,
     prices_option,
     task_option,
@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 def plan(
     task: Annotated[str, task_option("Task: an id, an unambiguous short name, or a task directory.")],
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Variant of the task, as listed by agent tasks show; repeatable.",
-            rich_help_panel=TASK,
-        ),
-    ] = None,
+    variant: VariantOption = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -126,6 +119,7 @@ def plan(
 def print_plan(record: PlanRecord, *, as_json: bool, quiet: bool, with_text: bool = True) -> None:
     """Print a plan: its text, a line about its author and costs, and the next command."""
     from agent.cli.output import emit_json
+    from agent.cli.results import print_next
     from trajectories.record.texts.text import printable
     from trajectories.views.plan import plan_json, plan_line
 
@@ -136,5 +130,4 @@ def print_plan(record: PlanRecord, *, as_json: bool, quiet: bool, with_text: boo
         typer.echo(printable(record.text or "").strip("\n"))
     typer.echo(printable(plan_line(record)), err=True)
     if not quiet:
-        given = f"--task {record.task.id} --plan {record.path} --model {record.model.asked}"
-        typer.echo(printable(f"next: agent solve {given}"), err=True)
+        print_next("solve", None, {"--task": record.task.id, "--plan": record.path, "--model": record.model.asked})

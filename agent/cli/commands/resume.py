@@ -64,21 +64,17 @@ def resume(
 
 
 def _resume_chain(first: Path, chain: Chain, changes: OptionChanges, *, as_json: bool, quiet: bool) -> None:
-    from agent.cli.output import emit_json
+    from agent.cli.output import emit_json, progress_lines
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
     from agent.continuation.chain import resume_chain, turns_of
     from trajectories.interrupts import held
     from trajectories.reading.runs import current_summary
 
-    def say(line: str) -> None:
-        if not quiet:
-            typer.echo(line, err=True)
-
     results: list[tuple[Outcome, Summary]] = []
     with held():
         try:
-            resume_chain(first, chain, partial(progress, quiet=quiet), results, say, **changes)
+            resume_chain(first, chain, partial(progress, quiet=quiet), results, progress_lines(quiet=quiet), **changes)
         finally:
             if results:
                 print_results(results, as_json=as_json, quiet=quiet, as_list=True)

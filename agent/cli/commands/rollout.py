@@ -14,12 +14,12 @@ from agent.cli.options import (
     OUTPUT,
     TASK,
     ApiBaseOption,
+    ImportedTaskOption,
     JsonOption,
     ModelSettingOption,
     QuietOption,
     RunsOption,
     TrialArgument,
-    imported_task_option,
     model_option,
     prices_option,
 )
@@ -61,7 +61,7 @@ def rollout(
             rich_help_panel=LIMITS,
         ),
     ] = None,
-    task: Annotated[str | None, imported_task_option()] = None,
+    task: ImportedTaskOption = None,
     model: Annotated[str | None, model_option("the parent's")] = None,
     model_setting: ModelSettingOption = None,
     api_base: ApiBaseOption = None,
@@ -117,7 +117,13 @@ def rollout(
     if plot is not None:
         check_plot(plot)
     if report:
-        typed = {"--times": times, "--precision": precision, "--cost-limit": cost_limit, "--dry-run": dry_run or None}
+        typed: dict[str, object] = {
+            "--times": times,
+            "--precision": precision,
+            "--cost-limit": cost_limit,
+            "--dry-run": dry_run or None,
+        }
+        typed |= {"--task": task, "--model-setting": model_setting, "--api-base": api_base, "--prices": prices}
         if wrong := next((name for name, value in typed.items() if value is not None), None):
             raise UserError(f"{wrong} does not apply to --report, which starts nothing: leave out one of them")
         earlier = report_of_earlier(parent, at=at, model=model, only_whole=not all)
@@ -127,6 +133,8 @@ def rollout(
         raise UserError("give --at STEPS and --times N to run children, or --report to see those that exist")
     if precision is not None and not 0 < precision < 0.5:
         raise UserError(f"--precision {precision:g}: must be above 0 and below 0.5")
+    if dry_run and (file := "--csv" if csv is not None else "--plot" if plot is not None else None):
+        raise UserError(f"{file} does not apply to --dry-run, which has no values: leave out one of them")
     changes = fork_changes(
         ConfigurableOptions(model=model, api_base=api_base, prices=prices),
         image=None,

@@ -51,7 +51,6 @@ def show(
     """Print a trial: overview, one step, or live."""
     from agent.config import runs_dir
     from agent.errors import UserError
-    from trajectories.reading.runs import find_trial
 
     parts = {"--step": step, "--from": first, "--tail": tail, "--output": output}
     parts |= {"--follow": follow or None, "--verdict": verdict or None, "--check": check or None}
@@ -62,20 +61,20 @@ def show(
         raise UserError(f"{named[0]} has no JSON: use it without --json")
     if failed and not verdict:
         raise UserError("--failed selects tests of a verdict: use it with --verdict")
-    if (plan := _plan_named(trial, runs_dir(runs))) is not None:
+    directory, is_plan = _named(trial, runs_dir(runs))
+    if is_plan:
         if named and not check:
             raise UserError(f"{named[0]} does not apply to the record of a plan; leave it out")
         if rebuild:
             from agent.guidance.planning import write_beside
             from trajectories.reading.plans.record import read_plan
 
-            write_beside(read_plan(plan))
+            write_beside(read_plan(directory))
         if check:
-            _check(plan, as_json=json)
+            _check(directory, as_json=json)
         else:
-            _plan(plan, as_json=json)
+            _plan(directory, as_json=json)
         return
-    directory = find_trial(trial, runs_dir(runs))
     if rebuild:
         from trajectories.reading.steps.index import read_index
         from trajectories.writing.derived import write_conveniences
@@ -98,19 +97,27 @@ def show(
         _overview(directory, first, tail)
 
 
-def _plan_named(name: str, runs: Path) -> Path | None:
-    """Return the record of a plan that is named, also by its beginning if no trial's id begins with it."""
+def _named(name: str, runs: Path) -> tuple[Path, bool]:
+    """Return the folder of the record that is named, and True if it is that of a plan.
+
+    The beginning of a plan's name is enough if no trial's id begins with it.
+
+    Raises: RecordError.
+    """
     from trajectories.errors import RecordError
     from trajectories.reading.plans.finding import find_plan
-    from trajectories.reading.runs import find_trial
+    from trajectories.reading.runs import find_trial, trial_directories
 
     if (plan := find_plan(name, runs)) is not None:
-        return plan
+        return plan, True
     try:
-        find_trial(name, runs)
+        return find_trial(name, runs), False
     except RecordError:
-        return find_plan(name, runs, by_beginning=True)
-    return None
+        if any(trial.name.startswith(name) for trial in trial_directories(runs)):
+            raise  # it fits several trials
+        if (plan := find_plan(name, runs, by_beginning=True)) is None:
+            raise
+    return plan, True
 
 
 def _plan(directory: Path, *, as_json: bool) -> None:

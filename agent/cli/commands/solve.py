@@ -37,6 +37,7 @@ from agent.cli.options import (
     NoEvaluateOption,
     QuietOption,
     RunsOption,
+    VariantOption,
     command_timeout_option,
     cost_limit_option,
     env_option,
@@ -57,14 +58,7 @@ if TYPE_CHECKING:
 
 def solve(
     task: Annotated[str | None, task_option("Task: an id, an unambiguous short name, or a task directory.")] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Variant of the task, as listed by agent tasks show; repeatable.",
-            rich_help_panel=TASK,
-        ),
-    ] = None,
+    variant: VariantOption = None,
     instruction: Annotated[
         str | None,
         typer.Option(

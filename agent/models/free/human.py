@@ -100,6 +100,8 @@ class HumanModel(FreeModel):
                     continue
                 case ":help":
                     _print(HELP + (HELP_TO_ASK if self._may_ask else "") + HELP_TO_INTERRUPT)
+                case ":ask" if self._may_ask:
+                    _print(HELP_TO_ASK.rstrip("\n"))
                 case ":submit":
                     return SUBMIT
                 case ":quit":

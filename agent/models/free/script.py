@@ -79,7 +79,7 @@ class ScriptModel(FreeModel):
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise ModelUnusable(f"--model {typed}: cannot read {path}: {error.strerror}") from None
+            raise ModelUnusable(f"cannot read {path}: {error.strerror}") from None
         self._turns = parse_script(data, str(path))
         self._replies = Replies()
         digest = hashlib.sha256(data).hexdigest()
