@@ -10,6 +10,7 @@ from agent.evaluation.archives import as_workspace_archive
 from agent.evaluation.judged import kind_for, resolved_task
 from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.verdict import verdict_on
+from benchmarks.task.submission import Archive
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
 from environments.reporting import Reporter
@@ -34,10 +35,11 @@ def evaluate_workspace(
             with interruptible():
                 benchmark, judged = resolved_task(task)
                 kind = kind_for(judged, env)
-                archive = as_workspace_archive(workspace, base / WORKSPACE)
+                archive = Archive(as_workspace_archive(workspace, base / WORKSPACE))
             if output is not None:
                 output.mkdir(parents=True, exist_ok=True)
-            verdict, why_none = verdict_on(benchmark, judged, kind, archive, output or base / EVALUATION, reporter)
+            scratch = output or base / EVALUATION
+            verdict, why_none = verdict_on(benchmark, judged, kind, archive, scratch, reporter)
             if output is not None and verdict is not None:
                 (output / VERDICT).write_text(verdict.model_dump_json(indent=1) + "\n", encoding="utf-8")
         finally:

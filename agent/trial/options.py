@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from agent.models.redaction import without_secrets
+from benchmarks.task.settings import TaskSettings
 from environments.protocol import Kind, Shell
 from trajectories.record.interventions import CodeRule, Conversation, FeedbackForm, Until
 
@@ -29,6 +30,10 @@ class Options:
     shell: Shell = "fresh"
     variants: tuple[str, ...] = ()
     """Names of the task's variants."""
+    overlay: Path | None = None
+    base_images: Mapping[str, str] = field(default_factory=dict)
+    test_timeout_multiplier: float | None = None
+    isolated_verifier: bool | None = None
     prompt: str | None = None
     plan: Path | None = None
     """File with the plan, or the folder or the name of its record."""
@@ -67,6 +72,16 @@ class Options:
     until: Until | None = None
     reveal_tests: bool = False
 
+    @property
+    def task_settings(self) -> TaskSettings:
+        """The settings of the task that are among the options."""
+        return TaskSettings(
+            overlay=self.overlay,
+            base_images=self.base_images,
+            timeout_multiplier=self.test_timeout_multiplier or 1.0,
+            isolated=bool(self.isolated_verifier),
+        )
+
     def recorded(self) -> dict[str, Any]:
         """Return the options that are set, as JSON with absolute paths.
 
@@ -77,8 +92,9 @@ class Options:
             for key, value in asdict(self).items()
             if value not in (None, {}, ()) and key not in _RECORDED_ELSEWHERE
         }
-        if self.workspace is not None:
-            options["workspace"] = str(self.workspace.resolve())
+        for name in ("workspace", "overlay"):
+            if options.get(name) is not None:
+                options[name] = str(options[name].resolve())
         for name in ("api_base", "guidance_api_base"):
             if options.get(name) is not None:
                 options[name] = without_secrets(options[name])
@@ -93,8 +109,9 @@ class Options:
         """Return the options of a record with these changes; options that this version does not know are dropped."""
         options = {key: value for key, value in recorded.items() if key in cls.__dataclass_fields__}
         options.update(changes)
-        if options.get("workspace") is not None:
-            options["workspace"] = Path(options["workspace"])
+        for name in ("workspace", "overlay"):
+            if options.get(name) is not None:
+                options[name] = Path(options[name])
         options["variants"] = tuple(options.get("variants", ()))
         return cls(**options)
 

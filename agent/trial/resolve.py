@@ -194,7 +194,7 @@ def _task(options: Options) -> tuple[Benchmark, Task]:
     if options.task is not None:
         if options.image or options.workspace:
             raise UserError("--image and --workspace go with --instruction; a task brings its own")
-        return resolve_task(options.task)
+        return resolve_task(options.task, options.task_settings)
     assert options.instruction is not None
     if options.image is None and options.workspace is None:
         raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from agent.trial.outcome import INTERRUPTED, Outcome
+from benchmarks.task.submission import Archive, Submission as Left
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from environments.reporting import Reporter
@@ -36,9 +37,9 @@ def evaluate(
         submission = Submission(kind="archive", sha256=exported.sha256)
         recorder.append(EvaluationStarted(evaluation=evaluations + 1, evaluator=benchmark.name, submission=submission))
         recorder.sync()
-        archive = recorder.directory / exported.path
+        left = Archive(recorder.directory / exported.path)
         scratch = TrialFolder(recorder.directory).evaluation
-        outcome.verdict, reason = verdict_on(benchmark, task, kind, archive, scratch, recorder)
+        outcome.verdict, reason = verdict_on(benchmark, task, kind, left, scratch, recorder)
         outcome.interrupted = outcome.interrupted or reason == INTERRUPTED
     outcome.evaluator_failed = not outcome.interrupted and (
         outcome.verdict is None or outcome.verdict.status == "error"
@@ -47,15 +48,15 @@ def evaluate(
 
 
 def verdict_on(
-    benchmark: Benchmark, task: Task, kind: Kind, archive: Path, scratch: Path, reporter: Reporter | None = None
+    benchmark: Benchmark, task: Task, kind: Kind, left: Left, scratch: Path, reporter: Reporter | None = None
 ) -> tuple[Verdict | None, str]:
-    """Return the evaluator's verdict on a workspace (tar.zst), or None and the reason."""
+    """Return the evaluator's verdict on a submission, or None and the reason."""
     try:
         scratch.mkdir(exist_ok=True)
         if (special := _special(scratch)) is not None:
             return None, f"{special}: a pipe, a socket or a device, which no evaluator left there; remove it"
         with interruptible():
-            verdict = benchmark.evaluate(task, archive, kind, scratch, reporter)
+            verdict = benchmark.evaluate(task, left, kind, scratch, reporter)
         return Masker.from_environment().event(verdict), ""
     except KeyboardInterrupt:
         return None, INTERRUPTED

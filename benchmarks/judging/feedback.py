@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from stat import S_ISREG
 
+from benchmarks.judging.suite_run import BUILD_LOG
 from benchmarks.task.feedback import FeedbackContent, FeedbackError
 from trajectories.record.events import FeedbackForm
 from trajectories.record.texts.text import sendable
@@ -20,7 +21,6 @@ from trajectories.writing.masking import Masker
 FILE_BYTES = 4 << 20
 """Largest size of a file. Of a larger log, the first and the last half of this are kept."""
 TESTS_LOG = "tests.log"
-BUILD_LOG = "build.log"
 FAILING = "failing.txt"
 SCORES = "scores.txt"
 CAUSE = "cause.txt"

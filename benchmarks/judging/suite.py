@@ -17,14 +17,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.judging import junit
 from benchmarks.judging.bundle import PARTS
-from benchmarks.judging.submission import (
-    EvaluatorFailed,
-    Fault,
-    HostFailed,
+from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
+from benchmarks.judging.suite_run import (
+    BUILD_LOG as BUILD_LOG,
+    SUITE_LOG as SUITE_LOG,
     Judged,
     Make,
-    Submission,
-    SubmissionFailed,
+    SuiteRun,
 )
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TASK_FILE, Task, TaskError
@@ -35,8 +34,6 @@ from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
 NAME = "pytest-suite"
 VERSION = "1"
 """Increased when the same submission could get another verdict."""
-BUILD_LOG = "build.log"
-SUITE_LOG = "suite.log"
 LEFT_BEHIND = (BUILD_LOG, SUITE_LOG, "collected.json", "results.xml")
 """Names of the files that judging writes into `scratch`."""
 
@@ -49,7 +46,7 @@ _OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
 class Judge(Protocol):
     """Judging in an environment of some kind, with or without the submission."""
 
-    def __call__(self, submission: Submission, fault: Fault | None = None) -> Judged: ...
+    def __call__(self, run: SuiteRun, fault: Fault | None = None) -> Judged: ...
 
 
 class Collected(BaseModel):
@@ -81,8 +78,8 @@ def evaluate(
     isolation = "none: nothing ran"
     version = VERSION
     try:
-        submission = _submission(task, workspace, kind, scratch, make, reporter or LogReporter())
-        inputs["suite"] = tree.digest(tree.scan(_suite(submission), taskdir.CACHES))
+        run = _suite_run(task, workspace, kind, scratch, make, reporter or LogReporter())
+        inputs["suite"] = tree.digest(tree.scan(_suite(run), taskdir.CACHES))
         inputs["judge"] = hashlib.sha256(b"".join(part.read_bytes() for part in PARTS)).hexdigest()
         inputs["workspace"] = tree.file_sha256(workspace)
         if kind == "docker":
@@ -90,17 +87,17 @@ def evaluate(
         else:
             from benchmarks.judging.suite_host import judge
         try:
-            judged = judge(submission)
+            judged = judge(run)
             collected, results = _results(scratch, judged)
         except SubmissionFailed as failure:
-            judged = _without_submission(judge, submission, failure.fault)
+            judged = _without_submission(judge, run, failure.fault)
             collected, results = _results(scratch, judged)
         isolation = judged.isolation
         inputs.update(judged.inputs)
         inputs.update(python=collected.python)
         version = f"{VERSION}+pytest-{collected.pytest}"
         cases = junit.cases(collected.cases, results, judged.fault.reason if judged.fault else "")
-        evaluation = submission.source.file.evaluation
+        evaluation = run.source.file.evaluation
         expected = evaluation.cases if evaluation else None
         if not cases or (expected is not None and expected != len(cases)):
             raise EvaluatorFailed(f"the suite has {len(cases)} cases, {TASK_FILE} says {expected}")
@@ -156,22 +153,22 @@ def lacking(task: Task, environment: Environment) -> tuple[str, ...]:
     return tuple(missing)
 
 
-def _without_submission(judge: Judge, submission: Submission, fault: Fault) -> Judged:
+def _without_submission(judge: Judge, run: SuiteRun, fault: Fault) -> Judged:
     """List the tests again in a fresh environment, without the submission.
 
     Raises: EvaluatorFailed if that fails as well: then the suite or its environment is broken, not the submission.
     """
     for name in ("collected.json", "results.xml"):
-        (submission.scratch / name).unlink(missing_ok=True)
+        (run.scratch / name).unlink(missing_ok=True)
     try:
-        return judge(submission, fault)
+        return judge(run, fault)
     except SubmissionFailed as failure:
         raise EvaluatorFailed(str(failure)) from None
 
 
-def _submission(
+def _suite_run(
     task: Task, workspace: Path, kind: Kind, scratch: Path, make: Make | None, reporter: Reporter
-) -> Submission:
+) -> SuiteRun:
     if task.directory is None or not task.evaluable:
         raise EvaluatorFailed(f"{task.id} has no hidden suite, so nothing can be evaluated")
     if kind not in task.kinds:
@@ -184,13 +181,13 @@ def _submission(
     scratch.mkdir(parents=True, exist_ok=True)
     for name in LEFT_BEHIND:  # files of an interrupted evaluation must not be taken for this one's
         (scratch / name).unlink(missing_ok=True)
-    return Submission(task, source, workspace, kind, scratch, make, reporter)
+    return SuiteRun(task, source, workspace, kind, scratch, make, reporter)
 
 
-def _suite(submission: Submission) -> Path:
-    if submission.source.suite is None:
-        raise EvaluatorFailed(f"{submission.task.id} has no hidden suite any more")
-    return submission.source.suite
+def _suite(run: SuiteRun) -> Path:
+    if run.source.suite is None:
+        raise EvaluatorFailed(f"{run.task.id} has no hidden suite any more")
+    return run.source.suite
 
 
 def _results(scratch: Path, judged: Judged) -> tuple[Collected, dict[tuple[str, str], junit.CaseResult]]:

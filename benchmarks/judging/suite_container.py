@@ -14,18 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judging import bundle, junit
+from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
 from benchmarks.judging.progress import of_container, watched
-from benchmarks.judging.submission import (
-    EvaluatorFailed,
-    Fault,
-    HostFailed,
-    Judged,
-    Submission,
-    SubmissionFailed,
-    build,
-    check_ended,
-    note_suite,
-)
+from benchmarks.judging.suite_run import SUITE_LOG, Judged, SuiteRun, build, check_ended, note_suite
 from benchmarks.task.taskfile import EvaluationPart
 from environments.protocol import DiskFull, Environment, Execution, OutOfMemory
 from trajectories.record.words import CUT_OFF
@@ -43,18 +34,18 @@ _FETCHED_BYTES = junit.XML_BYTES + (16 << 20)
 """Largest total size of the suite's own files."""
 
 
-def judge(submission: Submission, fault: Fault | None = None) -> Judged:
-    """Judge in a fresh container of the task's image, and write results and logs to `submission.scratch`.
+def judge(run: SuiteRun, fault: Fault | None = None) -> Judged:
+    """Judge in a fresh container of the task's image, and write results and logs to `run.scratch`.
 
     With a `fault`, the submission is not even unpacked: the suite only lists the tests that are now missing.
 
     Raises: SubmissionFailed, EvaluatorFailed, EnvironmentFault.
     """
-    task, evaluation, suite = submission.task, submission.source.file.evaluation, submission.source.suite
+    task, evaluation, suite = run.task, run.source.file.evaluation, run.source.suite
     assert evaluation is not None
     assert suite is not None
     user = task.spec.user or "agent"
-    environment = submission.make(replace(task.spec, kind="docker", network=False, keep=False, workspace=None))
+    environment = run.make(replace(task.spec, kind="docker", network=False, keep=False, workspace=None))
     try:
         started = environment.start()
         workdir = started.workdir
@@ -75,15 +66,15 @@ def judge(submission: Submission, fault: Fault | None = None) -> Judged:
         withheld = _as_root(environment, _clear(evaluation, workdir), "clearing the workspace")
         if fault is not None and fault.cause in ("disk", "result"):
             _check_disk(environment)
-        failed = fault or submission.put_into(environment, workdir)
+        failed = fault or run.put_into(environment, workdir)
         if not failed:
             if evaluation.withheld:
                 _as_root(environment, _take_away(withheld.output.decode(), workdir), "removing withheld files")
-            failed = build(submission, environment, evaluation, workdir)
-        note_suite(submission, evaluation)
-        with watched(of_container(started.container or "", f"{DIRECTORY}/out"), submission.reporter):
-            _drive(environment, evaluation, "collect.json" if failed else "config.json", submission.scratch)
-        _fetch(environment, submission.scratch)
+            failed = build(run, environment, evaluation, workdir)
+        note_suite(run, evaluation)
+        with watched(of_container(started.container or "", f"{DIRECTORY}/out"), run.reporter):
+            _drive(environment, evaluation, "collect.json" if failed else "config.json", run.scratch)
+        _fetch(environment, run.scratch)
     except OutOfMemory as error:
         raise SubmissionFailed("memory", str(error)) from None
     except DiskFull as error:
@@ -128,7 +119,7 @@ def _drive(environment: Environment, evaluation: EvaluationPart, configuration: 
         cwd=DIRECTORY,
         as_root=True,
     )
-    (scratch / "suite.log").write_bytes(bytes(execution.output))
+    (scratch / SUITE_LOG).write_bytes(bytes(execution.output))
     if execution.ended in CUT_OFF:
         environment.execute("true", deadline_s=_GRACE_S, cwd="/", as_root=True)  # raises the reason of the loss
     check_ended(execution)

@@ -19,17 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judging import bundle
+from benchmarks.judging.faults import Fault, HostFailed, SubmissionFailed
 from benchmarks.judging.progress import of_directory, watched
-from benchmarks.judging.submission import (
-    Fault,
-    HostFailed,
-    Judged,
-    Submission,
-    SubmissionFailed,
-    build,
-    check_ended,
-    note_suite,
-)
+from benchmarks.judging.suite_run import SUITE_LOG, Judged, SuiteRun, build, check_ended, note_suite
 from environments.leftovers.owner import this_process
 from environments.leftovers.removal import remove_tree
 from environments.protocol import WORKSPACE, DiskFull, EnvironmentSpec, Execution
@@ -46,8 +38,8 @@ _RUN = "{cwd}"
 """Placeholder for which drive.py puts the directory of a run."""
 
 
-def judge(submission: Submission, fault: Fault | None = None) -> Judged:
-    """Judge in the sandbox or locally, and write results and logs to `submission.scratch`.
+def judge(run: SuiteRun, fault: Fault | None = None) -> Judged:
+    """Judge in the sandbox or locally, and write results and logs to `run.scratch`.
 
     With a `fault`, the submission is not even unpacked: the suite only lists the tests that are now missing.
 
@@ -57,17 +49,17 @@ def judge(submission: Submission, fault: Fault | None = None) -> Judged:
     try:
         with held():  # a signal between creation and assignment would leave the directory behind
             base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}judge-"))
-        return _judge(submission, base, fault)
+        return _judge(run, base, fault)
     finally:
         if base:
             remove_tree(base)
 
 
-def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
-    task, evaluation, suite = submission.task, submission.source.file.evaluation, submission.source.suite
+def _judge(run: SuiteRun, base: Path, fault: Fault | None) -> Judged:
+    task, evaluation, suite = run.task, run.source.file.evaluation, run.source.suite
     assert evaluation is not None
     assert suite is not None
-    sandboxed = submission.kind == "sandbox"
+    sandboxed = run.kind == "sandbox"
     workspace, directory = base / "workspace", base / "judge"
     workspace.mkdir()
     directory.mkdir(mode=0o700)
@@ -75,15 +67,15 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
     if owner is not None:
         base.chmod(0o711)
         os.chown(workspace, owner, owner)
-    spec = replace(task.spec, kind=submission.kind, network=False, keep=False, workspace=workspace)
-    environment = submission.make(spec)
+    spec = replace(task.spec, kind=run.kind, network=False, keep=False, workspace=workspace)
+    environment = run.make(spec)
     if fault is not None and fault.cause in ("disk", "result"):
         _check_disk(base)
     failed = fault
     try:
         started = environment.start()
-        failed = failed or submission.put_into(environment, started.workdir)
-        failed = failed or build(submission, environment, evaluation, started.workdir)
+        failed = failed or run.put_into(environment, started.workdir)
+        failed = failed or build(run, environment, evaluation, started.workdir)
     except DiskFull as error:
         raise SubmissionFailed("disk", str(error)) from None
     finally:
@@ -101,12 +93,12 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
     )
     with tarfile.open(fileobj=bundle.archive(suite, {"config.json": configuration})) as tar:
         tar.extractall(directory)
-    note_suite(submission, evaluation)
-    with watched(of_directory(directory / "out"), submission.reporter):
-        _drive(directory, evaluation.timeout + _GRACE_S, submission.scratch)
+    note_suite(run, evaluation)
+    with watched(of_directory(directory / "out"), run.reporter):
+        _drive(directory, evaluation.timeout + _GRACE_S, run.scratch)
     for name in ("collected.json", "results.xml"):
         if (directory / "out" / name).is_file():
-            shutil.copyfile(directory / "out" / name, submission.scratch / name)
+            shutil.copyfile(directory / "out" / name, run.scratch / name)
     return Judged(
         isolation=(
             "fresh directory, suite on the host, each run of the candidate in its own bubblewrap, network off"
@@ -114,7 +106,7 @@ def _judge(submission: Submission, base: Path, fault: Fault | None) -> Judged:
             else "none: suite and candidate ran on the host as the same user"
         ),
         fault=failed,
-        inputs=(("kind", submission.kind),),
+        inputs=(("kind", run.kind),),
     )
 
 
@@ -141,7 +133,7 @@ def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
     """Run drive.py with this interpreter. It dies with this process, and takes the candidate with it."""
     kept = ("PATH", "LD_LIBRARY_PATH", "XDG_RUNTIME_DIR")
     env = {name: os.environ[name] for name in kept if name in os.environ}
-    log = scratch / "suite.log"
+    log = scratch / SUITE_LOG
     began = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A submission on its way to a verdict: everything that judging in a container and judging on the host share.
+"""One run of a hidden suite: everything that judging in a container and judging on the host share.
 
 Holds the types, how a build and a suite are run, and when they count as failed. No environment is started here.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
 from benchmarks.task import taskdir
 from benchmarks.task.task import Task
 from benchmarks.task.taskfile import EvaluationPart
@@ -29,35 +30,14 @@ from trajectories.record.verdict import VerdictCause
 from trajectories.record.words import Ended
 from trajectories.writing import excerpts
 
+BUILD_LOG = "build.log"
+SUITE_LOG = "suite.log"
+"""Names of the logs of the build and of the suite in `scratch`."""
 Make = Callable[[EnvironmentSpec], Environment]
 
 
-class EvaluatorFailed(Exception):
-    """The evaluator or its infrastructure failed, not the submission; the message is one line."""
-
-
-class HostFailed(EvaluatorFailed):
-    """The machine failed: its disk is full, or its daemon does not answer."""
-
-
 @dataclass(frozen=True)
-class Fault:
-    """The submission's own fault that decides its verdict in place of the tests."""
-
-    cause: VerdictCause
-    reason: str
-
-
-class SubmissionFailed(Exception):
-    """The submission ended its own evaluation: it scores 0."""
-
-    def __init__(self, cause: VerdictCause, reason: str) -> None:
-        super().__init__(reason)
-        self.fault = Fault(cause, reason)
-
-
-@dataclass(frozen=True)
-class Submission:
+class SuiteRun:
     """An exported workspace to judge, and the kind of environment to judge it in."""
 
     task: Task
@@ -104,7 +84,7 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def build(submission: Submission, environment: Environment, evaluation: EvaluationPart, workdir: str) -> Fault | None:
+def build(run: SuiteRun, environment: Environment, evaluation: EvaluationPart, workdir: str) -> Fault | None:
     """Build as the task's user and keep the log; return the fault if that failed.
 
     Raises: EnvironmentFault.
@@ -112,9 +92,9 @@ def build(submission: Submission, environment: Environment, evaluation: Evaluati
     script = _build_script(evaluation)
     if not script:
         return None
-    submission.reporter.note(f"evaluation: building the submission, at most {evaluation.build_timeout:g} s")
+    run.reporter.note(f"evaluation: building the submission, at most {evaluation.build_timeout:g} s")
     execution = environment.execute(script, deadline_s=evaluation.build_timeout, cwd=workdir)
-    (submission.scratch / "build.log").write_bytes(bytes(execution.output))
+    (run.scratch / BUILD_LOG).write_bytes(bytes(execution.output))
     return build_failure(execution, evaluation.build_timeout)
 
 
@@ -140,9 +120,9 @@ _PYTEST_BROKE = (2, 3)
 """Exit statuses of pytest after an interruption or an internal error."""
 
 
-def note_suite(submission: Submission, evaluation: EvaluationPart) -> None:
+def note_suite(run: SuiteRun, evaluation: EvaluationPart) -> None:
     """Tell that the suite runs."""
-    submission.reporter.note(f"evaluation: running the tests, at most {evaluation.timeout:g} s")
+    run.reporter.note(f"evaluation: running the tests, at most {evaluation.timeout:g} s")
 
 
 def build_failure(execution: Execution, deadline_s: float) -> Fault | None:

@@ -15,7 +15,9 @@ from benchmarks.programbench.counts import TestCounts
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.variants import instruction, language_name, variants_of, with_variants
 from benchmarks.task.feedback import SCORES_ONLY, FeedbackContent, other_forms
-from benchmarks.task.task import Named, Row, Task, TaskError
+from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.submission import Archive, Submission
+from benchmarks.task.task import Named, Row, Task, TaskError, no_settings
 from environments.protocol import Environment, EnvironmentSpec, ImageUnusable, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Limits, Skipped
@@ -79,11 +81,12 @@ class ProgramBench:
             }
         counts.save()
 
-    def load(self, id: str) -> Task:
+    def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of the instance with this id, without ablations.
 
         Raises: TaskError.
         """
+        no_settings(f"{NAME}/{id}", settings)
         instance = instances.instance(id)
         branches = instance.branches()
         solution = instance.directory / SOLUTION
@@ -177,7 +180,7 @@ class ProgramBench:
         return tuple(execution.output.decode(errors="replace").splitlines())
 
     def evaluate(
-        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+        self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
     ) -> Verdict:
         """Score an exported workspace with the official evaluator; see `evaluator.evaluate`."""
         from benchmarks.programbench.official import evaluator
@@ -186,7 +189,8 @@ class ProgramBench:
             raise TaskError(f"{task.id} is evaluated in docker only, not in {kind}")
         ablation = [f"{task.id} was solved as its variant {task.variant}"] if task.variant else []
         instance = instances.instance(task.id.partition("/")[2])
-        return evaluator.evaluate(instance, workspace, scratch, unofficial=ablation, reporter=reporter)
+        assert isinstance(submission, Archive)
+        return evaluator.evaluate(instance, submission.path, scratch, unofficial=ablation, reporter=reporter)
 
     def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
         """Return the feedback on a verdict of the official evaluator.

@@ -12,6 +12,8 @@ from pathlib import Path
 from benchmarks.task import tree
 from benchmarks.task.directory import put
 from benchmarks.task.feedback import FeedbackContent, FeedbackError
+from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.submission import Submission
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError, no_variants
 from environments.protocol import WORKSPACE, Environment, EnvironmentSpec, Kind
 from environments.reporting import Reporter
@@ -88,7 +90,7 @@ class AdHoc:
         """Return nothing: ad-hoc tasks are not listed."""
         return ()
 
-    def load(self, id: str) -> Task:
+    def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Refuse: an ad-hoc task has no id to look up. Raises: TaskError."""
         raise TaskError(f"{NAME}/{id}: an ad-hoc task cannot be named; use --instruction with --image or --workspace")
 
@@ -110,7 +112,7 @@ class AdHoc:
         return ()
 
     def evaluate(
-        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+        self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
     ) -> Verdict:
         """Return a verdict with status "error", because the task has no tests."""
         return Verdict(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from benchmarks.task import taskdir, tree
 from benchmarks.task.feedback import FeedbackContent, shows_names
-from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants, row
+from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.submission import Archive, Submission
+from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_settings, no_variants, row
 from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Skipped
@@ -42,11 +44,12 @@ class TaskDirectories:
         """
         return [row(self.load(id)) for id in self.ids()]
 
-    def load(self, id: str) -> Task:
+    def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of that name.
 
         Raises: TaskError.
         """
+        no_settings(id, settings)
         if "/" in id or not (self.root / id / TASK_FILE).is_file():
             raise TaskError(f"{self.root / id / TASK_FILE}: is missing")
         return taskdir.load(self.root / id, benchmark=self.name, root=self._within)
@@ -73,12 +76,13 @@ class TaskDirectories:
         return suite.lacking(task, environment)
 
     def evaluate(
-        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+        self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
     ) -> Verdict:
         """Judge an exported workspace with the hidden suite; see `suite.evaluate`."""
         from benchmarks.judging import suite
 
-        return suite.evaluate(task, workspace, kind, scratch, reporter=reporter)
+        assert isinstance(submission, Archive)
+        return suite.evaluate(task, submission.path, kind, scratch, reporter=reporter)
 
     def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
         """Return the feedback on a verdict of the hidden suite; its output is what pytest and the build printed.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.task import TASK_FILE, Benchmark, Row, Task, TaskError
 from trajectories.writing import excerpts
 
@@ -58,7 +59,7 @@ def benchmark(name: str) -> Benchmark:
     return adapter
 
 
-def resolve_task(reference: str) -> tuple[Benchmark, Task]:
+def resolve_task(reference: str, settings: TaskSettings = UNCHANGED) -> tuple[Benchmark, Task]:
     """Return the task that TASK means: `demo/ledger`, `ledger` if one benchmark has it, or a task directory's path.
 
     An exact name comes first, then a task directory, then a partial name that matches only one task.
@@ -72,16 +73,16 @@ def resolve_task(reference: str) -> tuple[Benchmark, Task]:
     matches = {name: benchmark(name).named(word) for name in searched}
     exactly = [(name, id) for name, tasks in matches.items() for id in tasks.exactly]
     if exactly:
-        return _only(exactly, f"{reference!r} is ambiguous")
+        return _only(exactly, f"{reference!r} is ambiguous", settings)
     directory = Path(reference).expanduser()
     exists = _exists(directory)
     if exists and (directory.name == TASK_FILE or (directory / TASK_FILE).is_file()):
-        return _at(directory)
+        return _at(directory, settings)
     perhaps = [(name, id) for name, tasks in matches.items() for id in tasks.perhaps]
     if perhaps:
-        return _only(perhaps, f"no task is named {reference!r}, but several contain it")
+        return _only(perhaps, f"no task is named {reference!r}, but several contain it", settings)
     if exists:
-        return _at(directory)
+        return _at(directory, settings)
     if reference.count("/") > 1 or reference.startswith((".", "/", "~")):
         raise TaskError(f"{directory}: no such directory of a task")
     wanted = reference.rpartition("/")[2]
@@ -124,17 +125,17 @@ def _matches(row: Row, word: str) -> bool:
     )
 
 
-def _only(candidates: list[tuple[str, str]], problem: str) -> tuple[Benchmark, Task]:
+def _only(candidates: list[tuple[str, str]], problem: str, settings: TaskSettings) -> tuple[Benchmark, Task]:
     if len(candidates) > 1:
         shown = ", ".join(f"{name}/{id}" for name, id in candidates[:_CANDIDATES])
         more = len(candidates) - _CANDIDATES
         raise TaskError(f"{problem}: {shown}" + (f" and {more} more; see `agent tasks list`" if more > 0 else ""))
     name, id = candidates[0]
     adapter = benchmark(name)
-    return adapter, adapter.load(id)
+    return adapter, adapter.load(id, settings)
 
 
-def _at(path: Path) -> tuple[Benchmark, Task]:
+def _at(path: Path, settings: TaskSettings) -> tuple[Benchmark, Task]:
     from benchmarks.task.directory import TaskDirectories
 
     if path.name == TASK_FILE and path.is_file():
@@ -143,7 +144,7 @@ def _at(path: Path) -> tuple[Benchmark, Task]:
         raise TaskError(f"{path}: is not a task directory, because it has no {TASK_FILE}")
     path = path.resolve()
     adapter: Benchmark = TaskDirectories(PATH, path.parent)
-    return adapter, adapter.load(path.name)
+    return adapter, adapter.load(path.name, settings)
 
 
 def _exists(path: Path) -> bool:

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.task.feedback import FeedbackContent
+from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.submission import Submission
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Limits, Skipped
 from trajectories.record.verdict import Verdict
+from trajectories.record.words import Result, SubmissionKind
 
 TASK_FILE = "task.yaml"
 """File that makes a directory a task of our own format."""
@@ -55,6 +58,11 @@ class Task:
     """Forms of feedback between turns that the task allows, its default first. Empty if it allows none."""
     feedback_revealing: tuple[FeedbackForm, ...] = ()
     """Forms of feedback that would give hidden tests away. They are allowed with `--reveal-tests` only."""
+    result: Result = "workspace"
+    """What is judged: the workspace, or the whole system that it is in."""
+    submissions: tuple[SubmissionKind, ...] = ("archive",)
+    """Forms of a submission that can be judged, the one for a trial's own evaluation first."""
+    settings: TaskSettings = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -103,10 +111,10 @@ class Benchmark(Protocol):
         Raises: TaskError.
         """
 
-    def load(self, id: str) -> Task:
+    def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task with this id.
 
-        Raises: TaskError.
+        Raises: TaskError, also for a setting that the benchmark has no use for (`no_settings`).
         """
 
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
@@ -130,13 +138,13 @@ class Benchmark(Protocol):
         """
 
     def evaluate(
-        self, task: Task, workspace: Path, kind: Kind, scratch: Path, reporter: Reporter | None = None
+        self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
     ) -> Verdict:
-        """Score an exported workspace (tar.zst) in a fresh environment of this kind.
+        """Score a submission, one of `Task.submissions`. Archives and images get a fresh environment of this kind.
 
         A failure of the evaluator is a verdict with status "error", never an exception. `scratch` is a directory for
         logs; files left there are kept with the trial. It is empty, or holds the files of an earlier evaluation of
-        this very workspace that did not reach a score: continue from them, or remove them. `reporter` shows a person
+        this very submission that did not reach a score: continue from them, or remove them. `reporter` shows a person
         how far the evaluation is: a line for each phase, and a count of its tests or branches now and then.
         """
 
@@ -147,6 +155,15 @@ class Benchmark(Protocol):
 
         Raises: FeedbackError if there is no feedback, for instance because the evaluator failed.
         """
+
+
+def no_settings(id: str, settings: TaskSettings) -> None:
+    """Accept only settings that change nothing: for a benchmark that has no use for any.
+
+    Raises: TaskError naming the option.
+    """
+    if settings.changed:
+        raise TaskError(f"{settings.changed[0]} does not apply to {id}; leave it out")
 
 
 def no_variants(task: Task, variants: tuple[str, ...]) -> Task:

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from benchmarks.task.adhoc import adhoc_task
+from benchmarks.task.submission import Archive
 from benchmarks.task.task import TaskError
 from environments.choose import make
 from environments.protocol import Kind
@@ -50,7 +51,7 @@ def test_identity_and_kinds_follow_image_and_content(tmp_path: Path) -> None:
 
 def test_its_evaluation_is_an_error(tmp_path: Path) -> None:
     adapter, task = adhoc_task("Do it.", image="x")
-    verdict = adapter.evaluate(task, tmp_path / "w", "docker", tmp_path)
+    verdict = adapter.evaluate(task, Archive(tmp_path / "w"), "docker", tmp_path)
     assert (verdict.status, verdict.error) == ("error", f"{task.id} is an ad-hoc task, it has no tests")
 
 

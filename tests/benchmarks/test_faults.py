@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.judging import suite_container, suite_host
-from benchmarks.judging.submission import EvaluatorFailed, SubmissionFailed, check_ended
+from benchmarks.judging.faults import EvaluatorFailed, SubmissionFailed
+from benchmarks.judging.suite_run import check_ended
+from benchmarks.task.submission import Archive
 from environments.choose import make
 from environments.protocol import DiskFull, Environment, EnvironmentLost, EnvironmentSpec, Execution, Kind, OutOfMemory
 from tests.benchmarks.work import PASSES, Maker, archive
@@ -53,7 +55,7 @@ def test_a_build_that_breaks_a_limit_is_its_own_zero(
 ) -> None:
     loaded = task(settings="resources: {memory: 256m, pids: 100}", evaluation="build: bash build.sh, build_timeout: 2s")
     workspace = archive(tmp_path / "w.tar.zst", ("build.sh", build))
-    assert reason in zero(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"), cause)
+    assert reason in zero(task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch"), cause)
 
 
 @pytest.mark.docker
@@ -61,7 +63,7 @@ def test_a_build_that_needs_more_memory_than_there_is_scores_zero(task: Maker, t
     loaded = task(settings="resources: {memory: 128m}", evaluation=BUILD)
     hog = 'exec python3 -c "x = [bytearray(1 << 20) for _ in range(4000)]"'
     workspace = archive(tmp_path / "w.tar.zst", ("build.sh", hog))
-    zero(task.adapter.evaluate(loaded, workspace, "docker", tmp_path / "scratch"), "memory")
+    zero(task.adapter.evaluate(loaded, Archive(workspace), "docker", tmp_path / "scratch"), "memory")
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
@@ -69,7 +71,7 @@ def test_a_candidate_cannot_break_the_results_by_their_size(task: Maker, kind: K
     """Its output is in the messages of failures: in the suite's own output, and in the JUnit XML."""
     loaded = task(f"{PRINTS}    assert out == b'', out.decode()\n", evaluation=BUILD)
     workspace = archive(tmp_path / "w.tar.zst", ("executable", FLOOD), ("build.sh", "chmod +x executable"))
-    verdict = task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch")
+    verdict = task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch")
     zero(verdict, "output" if kind == "docker" else "result", cases=12)
 
 
@@ -79,7 +81,7 @@ def test_a_candidate_cannot_have_the_judge_killed_for_memory(task: Maker, tmp_pa
     suite = f"kept = []\n{PRINTS}    kept.append(out * 9)\n"
     loaded = task(suite, settings="resources: {memory: 256m}", evaluation=BUILD)
     workspace = archive(tmp_path / "w.tar.zst", ("executable", FLOOD), ("build.sh", "chmod +x executable"))
-    zero(task.adapter.evaluate(loaded, workspace, "docker", tmp_path / "scratch"), "memory", cases=12)
+    zero(task.adapter.evaluate(loaded, Archive(workspace), "docker", tmp_path / "scratch"), "memory", cases=12)
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
@@ -95,13 +97,13 @@ def test_a_candidate_that_makes_the_suite_slow_scores_zero(
     settings.write_text(settings.read_text().replace("timeout: 60s", "timeout: 3s"))
     program = ("executable", "#!/bin/sh\necho 60\n")
     workspace = archive(tmp_path / "w.tar.zst", program, ("build.sh", "chmod +x executable"))
-    zero(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"), "time")
+    zero(task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch"), "time")
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
 def test_a_workspace_that_cannot_be_unpacked_scores_zero(task: Maker, kind: Kind, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("a", "1"), ("a/b", "2"))
-    verdict = task.adapter.evaluate(task(), workspace, kind, tmp_path / "scratch")
+    verdict = task.adapter.evaluate(task(), Archive(workspace), kind, tmp_path / "scratch")
     assert "cannot be unpacked" in zero(verdict, "unpacking")
 
 
@@ -188,6 +190,6 @@ def test_a_container_that_is_lost_counts_for_the_submission_only_if_it_is_the_ca
 def test_a_broken_suite_stays_an_error_whatever_the_submission(task: Maker, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     verdict = task.adapter.evaluate(
-        task("import nothing_like_this\n" + PASSES), workspace, "docker", tmp_path / "scratch"
+        task("import nothing_like_this\n" + PASSES), Archive(workspace), "docker", tmp_path / "scratch"
     )
     assert (verdict.status, verdict.cause) == ("error", "evaluator")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.task.submission import Archive
 from environments.leftovers.owner import this_process
 from environments.protocol import Kind
 from tests.benchmarks.work import SOLUTION, Maker, archive, judged_task
@@ -77,7 +78,7 @@ def test_a_build_and_runs_that_leave_very_deep_directories(task: Maker, kind: Ki
 @pytest.mark.parametrize("name", ["d/" * 3000 + "f", "n" * 300], ids=["deep", "long"])
 def test_a_submission_that_cannot_be_unpacked_scores_zero(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "#!/bin/sh\nprintf yes"), (name, "x"))
-    verdict = task.adapter.evaluate(task(TWO), workspace, kind, tmp_path / "scratch")
+    verdict = task.adapter.evaluate(task(TWO), Archive(workspace), kind, tmp_path / "scratch")
     assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 0.0, False), verdict
     assert [case.status for case in verdict.cases] == ["missing", "missing"]
     assert any(note.startswith("the submission cannot be unpacked: ") for note in verdict.notes), verdict.notes

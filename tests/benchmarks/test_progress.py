@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.judging import progress
+from benchmarks.task.submission import Archive
 from environments.protocol import Kind
 from tests.benchmarks.work import Maker, Notes, archive
 
@@ -30,7 +31,7 @@ def test_an_evaluation_tells_its_phases_and_its_tests_so_far(
     maker, notes = Maker(tmp_path), Notes()
     loaded = maker(SLOW, evaluation="build: 'true', build_timeout: 7s")
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "#!/bin/sh\n"))
-    verdict = maker.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch", notes)
+    verdict = maker.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch", notes)
     assert verdict.status == "scored", verdict.error
     assert notes.lines[:2] == [
         "evaluation: building the submission, at most 7 s",

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.judging import suite_container, suite_host
+from benchmarks.task.submission import Archive
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
 from tests.benchmarks.work import PASSES, SOLUTION, WITHIN, Maker, archive, judged_task
@@ -60,7 +61,7 @@ def test_the_network_is_off_for_the_build_and_for_runs(task: Maker, kind: Kind, 
     program = f"#!/bin/sh\ncat $(dirname $0)/built\n{look}\n"
     build = f"chmod +x executable; {look} > built"
     workspace = archive(tmp_path / "w.tar.zst", ("executable", program), ("build.sh", build))
-    verdict = task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch")
+    verdict = task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch")
     assert verdict.passed, verdict
 
 
@@ -73,7 +74,7 @@ def test_a_build_that_fails_or_hangs_is_a_score_of_zero(task: Maker, kind: Kind,
     ):
         (tmp_path / "w").mkdir(exist_ok=True)
         workspace = archive(tmp_path / "w.tar.zst", ("build.sh", script))
-        verdict = task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch")
+        verdict = task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch")
         assert (verdict.status, verdict.quality, verdict.passed) == ("scored", 0.0, False), verdict
         assert [case.status for case in verdict.cases] == ["missing"]
         assert reason in verdict.cases[0].message
@@ -83,7 +84,7 @@ def test_a_build_that_fails_or_hangs_is_a_score_of_zero(task: Maker, kind: Kind,
 @pytest.mark.parametrize("name", ["../../climbed", "/climbed"])
 def test_paths_that_escape_the_workspace_are_rejected(task: Maker, kind: Kind, name: str, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("a", "1"), (name, "2"))
-    assert "climbed" in failed(task.adapter.evaluate(task(), workspace, kind, tmp_path / "scratch"))
+    assert "climbed" in failed(task.adapter.evaluate(task(), Archive(workspace), kind, tmp_path / "scratch"))
     assert not Path("/climbed").exists()
     assert not Path("/tmp/climbed").exists()
 
@@ -94,14 +95,14 @@ def test_an_unreadable_workspace_is_an_error(task: Maker, content: bytes | None,
     workspace = tmp_path / "w.tar.zst"
     if content is not None:
         workspace.write_bytes(content)
-    assert reason in failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
+    assert reason in failed(task.adapter.evaluate(task(), Archive(workspace), "sandbox", tmp_path / "scratch"))
 
 
 @pytest.mark.sandbox
 def test_a_torn_workspace_is_an_error(task: Maker, tmp_path: Path) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("a", os.urandom(3000).hex()), ("b", os.urandom(3000).hex()))
     workspace.write_bytes(workspace.read_bytes()[:-2000])
-    failed(task.adapter.evaluate(task(), workspace, "sandbox", tmp_path / "scratch"))
+    failed(task.adapter.evaluate(task(), Archive(workspace), "sandbox", tmp_path / "scratch"))
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX])
@@ -119,7 +120,7 @@ def test_a_broken_suite_is_an_error(
 ) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     loaded = task(suite, evaluation=evaluation)
-    assert reason in failed(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"))
+    assert reason in failed(task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch"))
 
 
 @pytest.mark.parametrize("kind", [DOCKER, SANDBOX, "local"])
@@ -140,7 +141,7 @@ def test_a_malformed_list_of_cases_is_an_error(
 ) -> None:
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     loaded = task(f"def test():\n    open('../out/collected.json', 'wb').write(b'{content}')\n")
-    error = failed(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"))
+    error = failed(task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch"))
     assert error.startswith("the suite left a collected.json that is no list of cases: ")
     assert reason.lower() in error.lower()
 
@@ -156,7 +157,7 @@ def test_a_suite_that_hangs_is_an_error(
     (loaded.directory / "task.yaml").write_text(  # type: ignore[operator]
         (loaded.directory / "task.yaml").read_text().replace("timeout: 60s", "timeout: 1s")  # type: ignore[operator]
     )
-    error = failed(task.adapter.evaluate(loaded, workspace, kind, tmp_path / "scratch"))
+    error = failed(task.adapter.evaluate(loaded, Archive(workspace), kind, tmp_path / "scratch"))
     assert error.startswith("the suite was ended: deadline after")
 
 
@@ -175,7 +176,7 @@ def test_an_image_without_the_tools_of_the_suite_is_an_error(
     workbench = (WITHIN / "demos/workbench/Dockerfile").read_text()
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
     verdict = task.adapter.evaluate(
-        task(dockerfile=f"{workbench}RUN rm -rf {remove}\n"), workspace, "docker", tmp_path / "scratch"
+        task(dockerfile=f"{workbench}RUN rm -rf {remove}\n"), Archive(workspace), "docker", tmp_path / "scratch"
     )
     assert reason in failed(verdict)
 
@@ -189,13 +190,13 @@ def test_a_missing_image_is_an_error(task: Maker, tmp_path: Path) -> None:
     ]
     (loaded.directory / "task.yaml").write_text("\n".join(lines))  # type: ignore[operator]
     workspace = archive(tmp_path / "w.tar.zst", ("executable", "x"))
-    verdict = task.adapter.evaluate(task.adapter.load("it"), workspace, "docker", tmp_path / "scratch")
+    verdict = task.adapter.evaluate(task.adapter.load("it"), Archive(workspace), "docker", tmp_path / "scratch")
     assert "localhost:1/retrace-none:1" in failed(verdict)
 
 
 def test_an_environment_that_the_task_does_not_allow_is_an_error(task: Maker, tmp_path: Path) -> None:
     loaded = replace(task(), kinds=("docker",))
-    verdict = task.adapter.evaluate(loaded, tmp_path / "w", "sandbox", tmp_path / "scratch")
+    verdict = task.adapter.evaluate(loaded, Archive(tmp_path / "w"), "sandbox", tmp_path / "scratch")
     assert failed(verdict) == "made/it is not evaluated in sandbox, only in docker"
 
 
@@ -213,7 +214,7 @@ def test_running_out_of_memory_or_processes_is_the_candidates_own_fault(task: Ma
     )
     workspace = archive(tmp_path / "w.tar.zst", ("executable", program), ("build.sh", "chmod +x executable"))
     loaded = task(suite, "resources: {memory: 256m, pids: 100}", "build: bash build.sh")
-    verdict = task.adapter.evaluate(loaded, workspace, "docker", tmp_path / "scratch")
+    verdict = task.adapter.evaluate(loaded, Archive(workspace), "docker", tmp_path / "scratch")
     assert (verdict.status, verdict.error) == ("scored", "")
     assert [case.status for case in verdict.cases] == ["passed", "failed", "failed", "passed"], verdict.cases
 
@@ -230,8 +231,9 @@ def test_no_process_survives_the_end_of_the_harness(
     loaded = task(evaluation="build: bash build.sh")
     code = (
         "import sys; from pathlib import Path; from benchmarks.task.directory import TaskDirectories\n"
+        "from benchmarks.task.submission import Archive\n"
         "adapter = TaskDirectories('made', Path(sys.argv[1]), within=Path('/'))\n"
-        "adapter.evaluate(adapter.load('it'), Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))\n"
+        "adapter.evaluate(adapter.load('it'), Archive(Path(sys.argv[2])), sys.argv[3], Path(sys.argv[4]))\n"
     )
     assert loaded.directory is not None
     arguments = [loaded.directory.parent, workspace, kind, tmp_path / "scratch"]

@@ -13,6 +13,7 @@ import benchmarks
 from agent.loop.solution import solution_of
 from agent.models.free.oracle import commands
 from benchmarks.task.directory import TaskDirectories
+from benchmarks.task.submission import Archive
 from benchmarks.task.task import Benchmark, Task
 from environments.choose import make
 from environments.protocol import Kind
@@ -99,4 +100,4 @@ def judged_task(adapter: Benchmark, task: Task, kind: Kind, script: str, scratch
     """Do the same with a task that is loaded already."""
     scratch.mkdir(exist_ok=True)
     archive = exported(adapter, task, kind, script, scratch / "workspace.tar.zst")
-    return adapter.evaluate(task, archive, kind, scratch / "evaluation")
+    return adapter.evaluate(task, Archive(archive), kind, scratch / "evaluation")

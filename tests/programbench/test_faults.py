@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.judging.submission import HostFailed
+from benchmarks.judging.faults import HostFailed
 from benchmarks.programbench.official import causes, evaluator
 from benchmarks.programbench.official.facts import Facts, Failure, read
 from benchmarks.programbench.official.preparation import Prepared

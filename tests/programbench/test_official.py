@@ -17,6 +17,7 @@ from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
 from benchmarks.programbench.official import evaluator
 from benchmarks.task.feedback import FeedbackContent
+from benchmarks.task.submission import Archive
 from environments.leftovers import owner
 from tests.benchmarks.work import Notes
 from tests.programbench import clean_room
@@ -141,7 +142,8 @@ def test_the_original_under_another_name_is_left_out(
 def test_the_score_of_a_variant_is_not_official(workspace: Callable[..., Path], offline: Path, tmp_path: Path) -> None:
     benchmark = ProgramBench()
     task = benchmark.vary(benchmark.load(CALCULATOR), ("internet",))
-    verdict = benchmark.evaluate(task, workspace(calculator(compile_sh=None)), "docker", tmp_path / "evaluation")
+    left = Archive(workspace(calculator(compile_sh=None)))
+    verdict = benchmark.evaluate(task, left, "docker", tmp_path / "evaluation")
     assert verdict.status == "scored"
     assert f"not an official score: {task.id} was solved as its variant internet" in verdict.notes
 

@@ -18,7 +18,7 @@ from agent.models.litellm.exchange import Exchange
 from agent.models.litellm.failures import failure_of
 from agent.models.redaction import one_line
 from benchmarks.judging.junit import parse
-from benchmarks.judging.submission import build_failure, main_line
+from benchmarks.judging.suite_run import build_failure, main_line
 from benchmarks.programbench.official.log_errors import last_error
 from benchmarks.programbench.official.results import _first_line, _message
 from environments.link import ProcessLink

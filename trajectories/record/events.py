@@ -68,7 +68,7 @@ from trajectories.record.words import (
     Why as Why,
 )
 
-SCHEMA_VERSION = "2.1"
+SCHEMA_VERSION = "2.2"
 """Version of the format. `trajectories.reading.migration` turns records of older major versions into this one.
 
 1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
@@ -76,7 +76,9 @@ outputs (`complete`), of tasks (`language`), of snapshots (`complete`, `why_inco
 and of actions (`ended_environment`). 2.0 made room for other agents and other submissions: tools besides bash,
 `thread`, requests that are not made of the record's messages, `submission` and `evaluation` of an evaluation, more
 causes of exits and more reasons. Requests to judges became role calls. 2.1 added chains of turns with `feedback`,
-`question` and `answer`, more about plans, and records of role calls without a trial (`role_record_started`).
+`question` and `answer`, more about plans, and records of role calls without a trial (`role_record_started`). 2.2 added
+what a verdict judged (`result`, `submission`, `processes_kept`, `exposed`, `comparable`), and the image of a live
+submission.
 """
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, mo
 
 from trajectories.record.base import Json as Json, Part, Words, WordsJson, is_false
 from trajectories.record.copies import LINE, with_copies, without_copies
+from trajectories.record.words import SubmissionKind
 
 
 class TaskRef(Part):
@@ -234,17 +235,20 @@ class Imported(Part):
 class Submission(Part):
     """What is evaluated: an exported workspace, an image that the container was saved as, or the live container."""
 
-    kind: Literal["archive", "image", "live"]
+    kind: SubmissionKind
     """Kind of the submission."""
     sha256: str | None = None
     """sha256 of the archive. null for the other kinds."""
     image: str | None = None
-    """Image that is evaluated. null for the other kinds."""
+    """Image that is evaluated, or that the live container was committed as before. null for an archive."""
 
     @model_validator(mode="after")
     def _is_named(self) -> Self:
-        if (self.sha256 is not None, self.image is not None) != (self.kind == "archive", self.kind == "image"):
+        is_archive = self.kind == "archive"
+        if (self.sha256 is not None) != is_archive or (self.image is not None and is_archive):
             raise ValueError(f"a submission of the kind {self.kind!r} needs the sha256 of an archive, or an image")
+        if self.kind == "image" and self.image is None:
+            raise ValueError("a submission of the kind 'image' needs the name of the image")
         return self
 
 

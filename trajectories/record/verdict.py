@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trajectories.record.base import Words
+from trajectories.record.words import Result, SubmissionKind
 
 CaseStatus = Literal["passed", "failed", "skipped", "error", "missing"]
 
@@ -123,6 +124,17 @@ class Verdict(BaseModel):
 
     The score stays as the evaluator gave it. At most 100 are listed. Empty if there are none, null if nobody looked.
     """
+
+    result: Result | None = None
+    """What was judged. null before 2.2, when it was always the workspace."""
+    submission: SubmissionKind | None = None
+    """Form of the submission. null before 2.2, when it was always an archive."""
+    processes_kept: bool | None = None
+    """True if what the agent left running ran during the tests. null before 2.2."""
+    exposed: tuple[Words, ...] = ()
+    """What the submission could have tampered with, one line each: weaknesses of the benchmark's own way to judge."""
+    comparable: bool | None = None
+    """True if the score can be compared with published numbers. null if the benchmark has none, and before 2.2."""
 
     @model_validator(mode="after")
     def _score_or_error(self) -> Self:

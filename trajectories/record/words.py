@@ -24,6 +24,11 @@ Why = Literal[
 ]
 """Reasons for a message. `guidance` tells the model that it may ask an expert, and `answer` answers its question."""
 
+Result = Literal["workspace", "system"]
+"""What is judged: the workspace, or the whole system that it is in: packages, files anywhere, running services."""
+SubmissionKind = Literal["archive", "image", "live"]
+"""Forms of a submission: an exported workspace, an image that the container was committed as, the live container."""
+
 PauseReason = Literal["human", "down", "guidance", "queue", "budget"]
 """Reasons for a pause: a person is asked for a reply (`human`) or for guidance (`guidance`), the trial does not run
 (`down`), or it waits for its turn (`queue`) or for money (`budget`)."""

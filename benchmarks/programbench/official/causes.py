@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 
-from benchmarks.judging.submission import Fault, HostFailed
+from benchmarks.judging.faults import Fault, HostFailed
 from benchmarks.programbench.official.facts import Facts, Failure
 from benchmarks.programbench.official.preparation import Prepared
 from trajectories.record.verdict import VerdictCause

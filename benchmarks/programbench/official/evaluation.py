@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.judging.submission import Fault, HostFailed
+from benchmarks.judging.faults import Fault, HostFailed
 from benchmarks.programbench import instances
 from benchmarks.programbench.instances import Instance
 from benchmarks.programbench.official.preparation import Preparation

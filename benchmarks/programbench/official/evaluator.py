@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
 from benchmarks.judging.progress import watched
-from benchmarks.judging.submission import EvaluatorFailed, Fault, SubmissionFailed
 from benchmarks.programbench import check
 from benchmarks.programbench.handover import HandOverError, Unsubmittable
 from benchmarks.programbench.instances import Instance
