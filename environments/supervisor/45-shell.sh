@@ -8,14 +8,16 @@ keeper= shell= told=
 declare -A shells
 modes='sane -echo -opost -ixon -brkint noflsh susp undef rows 50 cols 200'
 
-# A report begins with a space, because bash loses the byte that it reads at the moment when the time is up.
+# A report begins with blanks, because bash loses the byte that it reads at the moment when the time is up: on a busy
+# machine also several in a row, one in each wait.
 wait_for_word() { # SECONDS: sets word to a report; true if it is about this turn or the shell's end
   local piece=
   word=
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 502)); then
     if IFS= read -r -t "$1" -N 1 -u 25 piece; then
       IFS= read -r -t 1 -u 25 word # written at once
-      [[ $piece == ' ' ]] || word=$piece$word
+      word=$piece$word
+      word=${word#"${word%%[! ]*}"}
     fi
   else # this bash may miss its alarm, so it waits where the harness sends its bytes
     read -r -t 0 -u 25 || nap "$1"
@@ -57,7 +59,7 @@ quick=${1:-0} was=${2-} now=
 {
   if [[ ! ${1-} ]]; then
     exec 3<&0
-    printf " keeper %s\n" "$$" >"$R/told"
+    printf "        keeper %s\n" "$$" >"$R/told"
     [[ ! $owner ]] || chown "$owner" "$(readlink /proc/self/fd/3)"
   fi
   export -n $(compgen -e)
@@ -77,7 +79,7 @@ quick=${1:-0} was=${2-} now=
   status=$?
   kill -KILL %% && wait # it only stopped
   read -r now <"$R/turn" # still the last one
-  printf " ended %s\n" "$status" >"$R/told"
+  printf "        ended %s\n" "$status" >"$R/told"
 } 2>/dev/null
 [[ $now == "$was" ]] || quick=0
 ((quick++ < 9)) && exec "$bash" -p -m "$R/keeper" "$quick" "$now"'
@@ -126,11 +128,11 @@ join_terminal() { # SEQ: waits for the keeper
 
 write_turn() { # leaves PROMPT_COMMAND and retrace_turn in the shell, but no trace of `set -x`; runs once even if typed twice
   local say='\builtin printf' sign=$terminal_mark:$seq again
-  again="{ $stty $modes </dev/tty; $say \"\\036$sign)\" >/dev/tty; $say \" prompt $seq\\n\" >$told; }"
+  again="{ $stty $modes </dev/tty; $say \"\\036$sign)\" >/dev/tty; $say \"        prompt $seq\\n\" >$told; }"
   printf '%s\n' "[[ \${retrace_turn-} == $seq ]] || {" "retrace_turn=$seq" "$say '\\036$sign(' >/dev/tty" "PROMPT_COMMAND='$again 2>/dev/null || \\builtin :'" \
     '\builtin jobs >/dev/null' "\\builtin mapfile -d '' retrace_script <$R/script" \
     "\\builtin . $R/words </dev/null >${fifo[out]} 2>&1" \
-    "$say ' %s %s\\n' $seq \"\$?\" >$told" '\builtin unset retrace_script' "$say '\\036$sign)' >/dev/tty" \
+    "$say '        %s %s\\n' $seq \"\$?\" >$told" '\builtin unset retrace_script' "$say '\\036$sign)' >/dev/tty" \
     '} 2>/dev/null' >"$R/turn"
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from importlib import resources
 from pathlib import Path
@@ -27,8 +28,9 @@ def test_no_report_is_joined_with_the_next(tmp_path: Path) -> None:
     start = source.index("wait_for_word() {")
     function = source[start : source.index("\n}\n", start) + 3]
     subprocess.run(["mkfifo", tmp_path / "told.nap"], check=True)
-    space = " " if 'printf " keeper' in source else ""
-    script = function + READS.replace("COUNT", str(COUNT)).replace("SPACE", space)
+    blanks = re.search(r'printf "( *)keeper', source)
+    assert blanks is not None
+    script = function + READS.replace("COUNT", str(COUNT)).replace("SPACE", blanks[1])
     reader = ["bash", "-c", script, "reader", str(tmp_path / "told")]
     action = subprocess.run(reader, capture_output=True, text=True, timeout=120, check=False)
     assert (action.stdout, action.returncode) == (f"{COUNT + 1}\n", 0), action.stderr[-500:]
