@@ -79,7 +79,7 @@ def _file_expert(path: str, task: Task, questions: int, rule: CodeRule, recorded
     data = read_data(Path(path), f"--guidance {FILE}{path}") if kept is None else kept
 
     def violation(answer: str) -> Violation | None:
-        return check(answer, language=task.language or None, solution=task.solution)
+        return check(answer, language=task.language or None, solution=task.reference)
 
     # the answers of a record were checked when it began
     answers = parse_answers(data, path, violation if rule == "no-code" and kept is None else None)

@@ -56,16 +56,18 @@ def shortened(question: str) -> str:
 
 def solution_text(task: Task) -> str:
     """Return the files of the task's reference solution as one text; empty if there is none to show."""
-    if task.solution is None or not task.solution.is_dir():
+    source = task.reference
+    if source is None or not source.exists():
         return ""
+    files = tree.of_file(source) if source.is_file() else tree.scan(source, taskdir.CACHES)
     parts = []
     left = _SOLUTION_CHARACTERS
-    for entry in tree.scan(task.solution, taskdir.CACHES).entries:
+    for entry in files.entries:
         if entry.type != "file":
             continue
         name = os.fsdecode(entry.path)
         try:
-            text = read_plain(task.solution / name).decode()
+            text = read_plain(files.root / name).decode()
         except (OSError, ValueError):  # not a text
             continue
         part = storable(f"--- {name} ---\n{text}")

@@ -59,7 +59,7 @@ def require_parsers() -> None:
 def check(text: str, *, language: str | None, solution: Path | None = None) -> Violation | None:
     """Return the first violation of the rule in a plan or an answer; None if it keeps the rule.
 
-    `language` is the task's, in a benchmark's own word; `solution` is the directory of its reference solution.
+    `language` is the task's, in a benchmark's own word; `solution` is the directory or file of its reference solution.
 
     Raises: UserError without the extra `analysis`.
     """

@@ -73,7 +73,7 @@ def make_plan(order: Order, asker: Asker, rule: CodeRule, say: Callable[[str], N
 
 def check_of(task: Task, rule: CodeRule) -> PlanCheck:
     """Return what a plan for a task is checked by."""
-    return PlanCheck(rule, task.language or None, task.solution)
+    return PlanCheck(rule, task.language or None, task.reference)
 
 
 def planner_of(typed: str, order: Order, settings: Mapping[str, object], api_base: str | None) -> Asker:

@@ -65,7 +65,7 @@ def require_no_code(text: str, typed: Path, task: Task) -> None:
     """
     from agent.guidance.no_code import check
 
-    violation = check(text, language=task.language or None, solution=task.solution)
+    violation = check(text, language=task.language or None, solution=task.reference)
     if violation is not None:
         raise UserError(
             f"{_OPTION} {typed}: line {violation.line_number} breaks the rule no-code ({violation.rule}): "

@@ -138,7 +138,7 @@ class Questions:
         return status
 
     def _violation(self, text: str) -> Violation | None:
-        return check(text, language=self._task.language or None, solution=self._task.solution)
+        return check(text, language=self._task.language or None, solution=self._task.reference)
 
     @contextmanager
     def _standing_still(self) -> Iterator[None]:

@@ -47,10 +47,11 @@ def _words(text: str) -> Iterator[str]:
     return (match[0] for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _contents(directory: Path) -> Iterator[str]:
-    """Yield the texts of a directory's files in the order of their paths; links and binary files are left out."""
+def _contents(source: Path) -> Iterator[str]:
+    """Yield the texts of a file, or of a directory's in the order of their paths, without links and binary files."""
     total = 0
-    for folder, folders, names in os.walk(directory):
+    only_file: list[tuple[str, list[str], list[str]]] = [(str(source.parent), [], [source.name])]
+    for folder, folders, names in os.walk(source) if source.is_dir() else only_file:
         folders.sort()
         for name in sorted(names):
             path = Path(folder, name)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from agent.models.protocol import Model
     from scoring.pricing.tables import PriceTable
 
+_SCRIPT_S = 24 * 3600.0
+"""Longest time of a task's own solve script if the task has no time limit."""
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
@@ -79,7 +81,7 @@ def resolve(
         )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = _plan(options, task)
-        limits = _limits(options, task.limits)
+        limits = _limits(options, _for_oracle(task) if options.model == ORACLE else task.limits)
         prices = find_prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
             problem = price_problem(prices, model.info.ref.name)
@@ -222,6 +224,13 @@ def _with_found_trial(model: str, runs: Path) -> str:
     from trajectories.reading.runs import find_trial
 
     return f"replay:{find_trial(model.removeprefix('replay:'), runs)}"
+
+
+def _for_oracle(task: Task) -> Limits:
+    """Return the task's limits, with as much time for the one command that runs a script as for the whole trial."""
+    if task.solve is None:
+        return task.limits
+    return task.limits.model_copy(update={"command_s": task.limits.time_s or _SCRIPT_S})
 
 
 def _limits(options: Options, defaults: Limits) -> Limits:

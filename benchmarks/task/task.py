@@ -12,6 +12,7 @@ from typing import Protocol
 
 from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.submission import Submission
 from environments.protocol import Environment, EnvironmentSpec, Kind
 from environments.reporting import Reporter
@@ -50,6 +51,8 @@ class Task:
     directory: Path | None = None
     solution: Path | None = None
     """Directory whose content solves the task once it is in the workspace; for `--model oracle`."""
+    solve: SolveScript | None = None
+    """Script that solves the task, if its solution is not `solution`; for `--model oracle`."""
     variants: Mapping[str, str] = field(default_factory=dict)
     """Ablations that the benchmark has for this task, each with the change it makes; see `Benchmark.vary`."""
     variant: str = ""
@@ -63,6 +66,11 @@ class Task:
     submissions: tuple[SubmissionKind, ...] = ("archive",)
     """Forms of a submission that can be judged, the one for a trial's own evaluation first."""
     settings: TaskSettings = UNCHANGED
+
+    @property
+    def reference(self) -> Path | None:
+        """The directory or file of the task's own solution: an expert may see it, and a plan must not copy it."""
+        return self.solve.source if self.solve is not None else self.solution
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,21 @@ def scan(root: Path, ignore: frozenset[bytes] = frozenset()) -> Tree:
     return Tree(root, tuple(entries), tuple(skipped))
 
 
+def of_file(file: Path) -> Tree:
+    """Return the tree that has nothing but this file.
+
+    Raises: TaskError if it is not a plain file.
+    """
+    try:
+        status = file.lstat()
+    except OSError as error:
+        raise TaskError(f"{file}: cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise TaskError(f"{file}: is not a plain file")
+    entry = Entry(os.fsencode(file.name), "file", stat.S_IMODE(status.st_mode), status.st_size)
+    return Tree(file.parent, (entry,))
+
+
 def digest(tree: Tree) -> str:
     """Return the sha256 over names, types, executable bits, link targets and bytes, in order of path.
 

@@ -7,17 +7,21 @@ import json
 import os
 import subprocess
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from agent.guidance.material import solution_text
+from agent.guidance.solution_words import copied
 from agent.loop.actions import SUBMIT
 from agent.loop.solution import solution_of
 from agent.models.choose import make_model
 from agent.models.free.oracle import PART_BYTES, PLACED, OracleModel, Solution, commands
 from agent.models.protocol import AssistantTurn, CallFailure, Request
 from benchmarks.task import taskdir
+from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.task import Task, TaskError
 from trajectories.record.events import Message, Reply, ToolCall
 
@@ -173,3 +177,81 @@ def test_the_id_of_a_call_differs_from_ids_of_another_model() -> None:
     turn = AssistantTurn("r", Reply(tool_calls=calls))
     (call,) = make_model("nop", settings={}, api_base=None).ask(request(turn)).reply.tool_calls
     assert call.id not in {"call_1", "call_2"}
+
+
+def task_with_script(root: Path, script: str, directory: str | None, env: dict[str, str] | None = None) -> Task:
+    """Return a task whose solution is a script, with a directory of files."""
+    source = root / "solution"
+    source.mkdir()
+    (source / "solve.sh").write_text('cat data >>"$RESULT"; cp ../solution/data .; exit 3\n')
+    (source / "data").write_text("data\n")
+    solve = SolveScript(source, script, directory, env or {})
+    (root / "task").mkdir()
+    return replace(task_with(root / "task", solution=False), solve=solve)
+
+
+def history_of(model: OracleModel, outputs: list[str]) -> list[str]:
+    """Return the commands that the model sends when its commands print this."""
+    history: list[Message | AssistantTurn] = [message("the task")]
+    scripts = []
+    for output in outputs:
+        reply = model.ask(request(*history)).reply
+        scripts.append(command_of(reply))
+        history += [AssistantTurn(f"r{len(scripts)}", reply), message(output)]
+    return scripts
+
+
+def test_a_script_gets_its_files_in_a_directory_of_its_own_and_runs_in_the_workspace(tmp_path: Path) -> None:
+    place = tmp_path / "made for it"
+    script = f"cd {str(place)!r} && exec bash solve.sh"
+    task = task_with_script(tmp_path, script, str(place), {"RESULT": f"{tmp_path}/a result"})
+    place_files, run_script, submit = history_of(OracleModel(solution_of(task)), [PLACED, "", ""])
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    assert run(workspace, [place_files]).strip() == PLACED
+    assert list(workspace.iterdir()) == []
+    assert {path.name for path in place.iterdir()} == {"solve.sh", "data"}
+    # a shell that lives on is neither ended nor moved by the script
+    assert run(workspace, [f"{run_script}\necho $? $PWD ${{RESULT-unset}}"]).strip() == f"3 {workspace} unset"
+    assert (tmp_path / "a result").read_text() == "data\n"
+    assert submit == SUBMIT
+    assert task.reference == tmp_path / "solution"
+
+
+def test_a_script_without_files_is_one_command_and_its_failure_is_submitted(tmp_path: Path) -> None:
+    task = task_with_script(tmp_path, "exit 7", None)
+    assert history_of(OracleModel(solution_of(task)), ["exit 7", ""]) == ["(\nexit 7\n)", SUBMIT]
+
+
+def test_a_script_does_not_run_if_its_files_could_not_be_unpacked(tmp_path: Path) -> None:
+    task = task_with_script(tmp_path, "true", "/dev/null/none")
+    with pytest.raises(CallFailure, match="could not be unpacked"):
+        history_of(OracleModel(solution_of(task)), ["mkdir: cannot create directory", ""])
+
+
+def test_the_hash_of_a_script_depends_on_its_files_its_text_and_its_variables(tmp_path: Path) -> None:
+    task = task_with_script(tmp_path, "true", "/oracle")
+    assert task.solve is not None
+    changed = [
+        replace(task.solve, script="false"),
+        replace(task.solve, directory="/solution"),
+        replace(task.solve, env={"A": "b"}),
+        replace(task.solve, source=tmp_path / "solution" / "data"),
+    ]
+    hashes = [solution_of(replace(task, solve=solve)).sha256 for solve in (task.solve, *changed)]
+    assert len(set(hashes)) == len(hashes)
+
+
+@pytest.mark.parametrize("source", ["solution", "solution/data"])
+def test_a_plan_must_not_copy_a_script_s_files_and_an_expert_sees_them(source: str, tmp_path: Path) -> None:
+    task = task_with_script(tmp_path, "true", "/oracle")
+    words = "read every line of the given input then write their number there"
+    (tmp_path / "solution/data").write_text(words)
+    (tmp_path / "hidden").write_text("a hidden test")
+    assert task.solve is not None
+    task = replace(task, solve=replace(task.solve, source=tmp_path / source))
+    assert task.reference is not None
+    assert copied(["First", words], task.reference) == 1
+    text = solution_text(task)
+    assert words in text
+    assert "hidden" not in text

@@ -103,7 +103,7 @@ def show_task(
         "feedback": list(task.feedback),
         "feedback_revealing": list(task.feedback_revealing),
         "variants": dict(task.variants),
-        "solution": task.solution is not None,
+        "solution": task.reference is not None,
         "instruction": task.instruction,
     }
     if json:
