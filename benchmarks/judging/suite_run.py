@@ -9,19 +9,15 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
+from benchmarks.judging.unpacking import unpack
 from benchmarks.task import taskdir
 from benchmarks.task.task import Task
 from benchmarks.task.taskfile import EvaluationPart
-from environments.archives.archive import BadArchive
 from environments.protocol import (
     Environment,
-    EnvironmentFault,
-    EnvironmentLost,
     EnvironmentSpec,
-    EnvironmentUnavailable,
     Execution,
     Kind,
 )
@@ -56,21 +52,7 @@ class SuiteRun:
 
         Raises: EvaluatorFailed if the archive is not zstd, EnvironmentFault.
         """
-        import zstandard
-
-        try:
-            with (
-                self.workspace.open("rb") as raw,
-                zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as plain,
-            ):
-                environment.put(cast(BinaryIO, plain), directory)
-        except zstandard.ZstdError as error:
-            raise EvaluatorFailed(f"{self.workspace.name} is no whole tar.zst: {error}") from None
-        except (BadArchive, EnvironmentLost, EnvironmentUnavailable):  # the content is not the cause
-            raise
-        except EnvironmentFault as error:
-            return Fault("unpacking", f"the submission cannot be unpacked: {excerpts.middle(str(error), 1000)}")
-        return None
+        return unpack(self.workspace, environment, directory)
 
 
 @dataclass(frozen=True)

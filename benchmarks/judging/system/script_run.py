@@ -1,0 +1,66 @@
+"""A test script to run in a container, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from benchmarks.judging.faults import Fault
+from benchmarks.task.tree import Tree
+from environments.protocol import Execution
+from trajectories.writing import excerpts
+
+RESULT_BYTES = 8 << 20
+"""Largest size of a result file. A larger one is a fault of the submission."""
+OUTPUT_BYTES = 16 << 20
+"""Largest output of a test script. One that prints more is ended."""
+
+
+@dataclass(frozen=True)
+class ScriptRun:
+    """A test script, with the files that it needs and those that it writes. All paths are absolute."""
+
+    script: str
+    """Commands for bash, for example `bash /tests/run-tests.sh`. Their standard input is closed."""
+    deadline_s: float
+    files: Mapping[str, Tree] = field(default_factory=dict)
+    """Trees by the directory that each becomes. Whatever is there is removed first, and links are not followed."""
+    user: str | None = None
+    """User that the script runs as; None is root. The files belong to root in any case."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables in addition to those of the container."""
+    cwd: str | None = None
+    """Directory that the script starts in; None is that of the workspace."""
+    results: tuple[str, ...] = ()
+    """Files that the script writes. They are removed before it starts."""
+    private: tuple[str, ...] = ()
+    """Directories that are emptied before the script starts, and that only the tests need to see, where possible."""
+    output_bytes: int = OUTPUT_BYTES
+
+
+@dataclass(frozen=True)
+class ScriptResult:
+    """The outcome of a test script."""
+
+    execution: Execution
+    results: Mapping[str, bytes]
+    """Contents of the result files that exist, as plain files. Decoding them is up to the caller."""
+    exposed: tuple[str, ...] = ()
+    """What the submission could have tampered with, one line each."""
+
+    def ended_by(self, deadline_s: float) -> Fault | None:
+        """Return the fault if the script did not come to its own end; its exit status is up to the caller."""
+        ended = self.execution.ended
+        if ended == "deadline":
+            return Fault("time", f"the tests had not finished after {deadline_s:g} s")
+        if ended == "output_cap":
+            return Fault("output", f"the tests were ended after {self.execution.counted} bytes of output")
+        if ended == "oom" and self.execution.exit_code != 0:
+            return Fault("memory", f"the memory limit ended the tests{self._last_line()}")
+        if ended not in ("exited", "oom"):
+            return Fault("processes", f"the tests were ended: {ended}")
+        return None
+
+    def _last_line(self) -> str:
+        lines = bytes(self.execution.output).decode("utf-8", "replace").strip().splitlines()
+        return f": {excerpts.beginning(lines[-1].strip(), 300)}" if lines else ""
