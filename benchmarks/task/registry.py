@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.task import formats
 from benchmarks.task.settings import UNCHANGED, TaskSettings
-from benchmarks.task.task import TASK_FILE, Benchmark, Row, Task, TaskError
+from benchmarks.task.task import Benchmark, Row, Task, TaskError
 from trajectories.writing import excerpts
 
 _LISTED = {"demo": "benchmarks.demos:DEMO", "programbench": "benchmarks.programbench.adapter:ProgramBench"}
@@ -76,7 +77,7 @@ def resolve_task(reference: str, settings: TaskSettings = UNCHANGED) -> tuple[Be
         return _only(exactly, f"{reference!r} is ambiguous", settings)
     directory = Path(reference).expanduser()
     exists = _exists(directory)
-    if exists and (directory.name == TASK_FILE or (directory / TASK_FILE).is_file()):
+    if exists and (directory.name in formats.TASK_FILES or formats.format_of(directory)):
         return _at(directory, settings)
     perhaps = [(name, id) for name, tasks in matches.items() for id in tasks.perhaps]
     if perhaps:
@@ -136,14 +137,13 @@ def _only(candidates: list[tuple[str, str]], problem: str, settings: TaskSetting
 
 
 def _at(path: Path, settings: TaskSettings) -> tuple[Benchmark, Task]:
-    from benchmarks.task.directory import TaskDirectories
-
-    if path.name == TASK_FILE and path.is_file():
+    if path.name in formats.TASK_FILES and path.is_file():
         path = path.parent
-    if not (path / TASK_FILE).is_file():
-        raise TaskError(f"{path}: is not a task directory, because it has no {TASK_FILE}")
+    task_format = formats.format_of(path)
+    if task_format is None:
+        raise TaskError(f"{path}: is not a task directory, because it has no {' and no '.join(formats.TASK_FILES)}")
     path = path.resolve()
-    adapter: Benchmark = TaskDirectories(PATH, path.parent)
+    adapter = formats.adapter(task_format, PATH, path.parent)
     return adapter, adapter.load(path.name, settings)
 
 

@@ -70,7 +70,7 @@ def test_a_task_can_be_named_by_its_path(tmp_path: Path, monkeypatch: pytest.Mon
         ("x" * 5000, "unknown task 'xxx"),
         ("", "the task's name is empty"),
         ("a\0b", "the task's name contains a NUL"),
-        ("/", "/: is not a task directory, because it has no task.yaml"),
+        ("/", "/: is not a task directory, because it has no task.yaml and no task.toml"),
     ],
 )
 def test_an_unknown_task_is_an_error(reference: str, message: str) -> None:
