@@ -31,6 +31,10 @@ class Build:
     context: Path
     dockerfile: str = "Dockerfile"
     args: Mapping[str, str] = field(default_factory=dict)
+    overlay: Path | None = None
+    """Directory whose files are added to those of the context, or replace them."""
+    base_images: Mapping[str, str] = field(default_factory=dict)
+    """Images to start from, by the names of those that the Dockerfile starts from."""
 
 
 @dataclass(frozen=True)

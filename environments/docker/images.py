@@ -5,17 +5,15 @@ Our own Dockerfiles start with `ARG BASE=...` and `FROM ${BASE}`. If no registry
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from environments.docker import base_image, daemon
+from environments.docker import base_image, context, daemon
 from environments.docker.build_lock import one_at_a_time
+from environments.docker.context import content_hash as content_hash
 from environments.docker.stored_images import (
     BUILT_LABEL,
     Image as Image,
@@ -83,13 +81,13 @@ def _available(api: APIClient, spec: EnvironmentSpec, reporter: Reporter) -> Ima
 
 
 def _built(api: APIClient, spec: EnvironmentSpec, build: Build, reporter: Reporter) -> Image:
-    if not (build.context / build.dockerfile).is_file():
-        raise EnvironmentUnavailable(f"no {build.dockerfile} in {build.context} to build an image from")
+    instructions = context.instructions(build)
     content = content_hash(build, spec.platform)
     tag = f"{BUILT}:{content[:24]}"
     with one_at_a_time(content):
         if look_up(api, tag) is None:
-            _build(api, spec, build, content, tag, reporter)
+            with daemon.reported(f"preparing {build.context}"), context.assembled(build) as directory:
+                _build(api, spec, build, directory, instructions, content, tag, reporter)
         image = look_up(api, tag)
     if image is None:
         raise EnvironmentUnavailable(f"image {tag} was built but is not there; look at the daemon's log")
@@ -100,9 +98,18 @@ def _built(api: APIClient, spec: EnvironmentSpec, build: Build, reporter: Report
     return Image(spec.image or tag, image.id, image.digest, image.user, image.env, image.workdir)
 
 
-def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, tag: str, reporter: Reporter) -> None:
+def _build(
+    api: APIClient,
+    spec: EnvironmentSpec,
+    build: Build,
+    directory: Path,
+    instructions: str,
+    content: str,
+    tag: str,
+    reporter: Reporter,
+) -> None:
     args = dict(build.args)
-    base = _declared_base(build)
+    base = _declared_base(instructions)
     if base and "BASE" not in args:
         args["BASE"] = base_image.choose(api, base, spec.platform, reporter)
     reporter.note(f"building {spec.image or tag}")
@@ -110,7 +117,7 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
     doing = f"building {spec.image or tag} from {build.context / build.dockerfile}"
     with daemon.reported(doing), daemon.patience(api, BUILD_S):
         for line in api.build(
-            path=str(build.context),
+            path=str(directory),
             dockerfile=build.dockerfile,
             tag=tag,
             buildargs=args,
@@ -132,33 +139,6 @@ def _build(api: APIClient, spec: EnvironmentSpec, build: Build, content: str, ta
 _BASE = re.compile(r"^\s*ARG\s+BASE=(\S+)\s*$", re.I | re.M)
 
 
-def _declared_base(build: Build) -> str | None:
-    text = (build.context / build.dockerfile).read_text("utf-8", "replace")
+def _declared_base(text: str) -> str | None:
     match = _BASE.search(text)
     return match[1].strip("\"'") if match and re.search(r"^\s*FROM\s+\$\{?BASE\}?", text, re.I | re.M) else None
-
-
-def content_hash(build: Build, platform: str | None) -> str:
-    """Return the sha256 of what a build depends on: files (names, executable bits, bytes), arguments, platform."""
-    digest = hashlib.sha256(repr((build.dockerfile, sorted(build.args.items()), platform)).encode())
-    for path in sorted(_files(build.context)):
-        mode = path.lstat().st_mode
-        name = os.fsencode(path.relative_to(build.context))
-        if stat.S_ISLNK(mode):
-            body = os.fsencode(os.readlink(path))
-        elif stat.S_ISREG(mode):
-            with path.open("rb") as file:
-                body = hashlib.file_digest(file, "sha256").digest()
-        else:
-            continue
-        digest.update(b"%d %d %d %d\0" % (stat.S_IFMT(mode), mode & 0o111, len(name), len(body)) + name + body)
-    return digest.hexdigest()
-
-
-def _files(directory: Path) -> Iterator[Path]:
-    for entry in os.scandir(directory):
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name != "__pycache__":
-                yield from _files(Path(entry.path))
-        else:
-            yield Path(entry.path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.docker import base_image, daemon, images
+from environments.docker import base_image, context as docker_context, daemon, images
 from environments.promises import SHARED_USER
 from environments.protocol import Build, EnvironmentSpec, EnvironmentUnavailable, ImageUnusable
 from environments.reporting import LogReporter
@@ -160,3 +160,55 @@ def test_a_pull_reports_its_progress_every_few_seconds(monkeypatch: pytest.Monke
     assert downloaded.feed(line("b", "Extracting", current=1, total=2)) == ""
     monkeypatch.setattr(stored_images, "PULL_SAID_EVERY_S", 60.0)
     assert downloaded.feed(line("a", "Downloading", current=90_000_000, total=90_000_000)) == ""
+
+
+def test_an_overlay_and_other_base_images_change_the_image_and_not_the_context(
+    tmp_path: Path, workbench_image: str
+) -> None:
+    unique = str(time.time_ns())
+    text = "FROM retrace.invalid/none:1\nCOPY . /data\n"
+    directory = context(tmp_path / "c", text, data=unique, kept="kept")
+    (directory / "empty").mkdir()
+    (directory / "directory").write_text("a file")
+    overlay = tmp_path / "overlay"
+    (overlay / "directory").mkdir(parents=True)
+    (overlay / "directory" / "new").write_text("new")
+    (overlay / "data").write_text("laid over")
+    build = Build(directory, overlay=overlay, base_images={"retrace.invalid/none:1": workbench_image})
+    made = images.make_available(daemon.connect(), EnvironmentSpec(kind="docker", build=build), LogReporter())
+    place = environment("docker", image=made.reference, build=None)
+    place.start()
+    try:
+        look = place.execute("cd /data; cat data directory/new kept Dockerfile; ls -d empty", deadline_s=20)
+    finally:
+        place.stop()
+        remove(made)
+    assert bytes(look.output).decode() == f"laid overnewkeptFROM {workbench_image}\nCOPY . /data\nempty\n"
+    assert (directory / "data").read_text() == unique
+    assert (directory / "Dockerfile").read_text() == text
+
+
+def test_only_what_changes_a_build_changes_its_hash(tmp_path: Path) -> None:
+    directory = context(tmp_path / "c", "FROM debian\n", data="a")
+    (tmp_path / "over").mkdir()
+    (tmp_path / "over" / "data").write_text("b")
+    plain = images.content_hash(Build(directory), None)
+    over = images.content_hash(Build(directory, overlay=tmp_path / "over"), None)
+    assert images.content_hash(Build(directory, base_images={"ubuntu": "x"}), None) == plain != over
+    mapped = images.content_hash(Build(directory, base_images={"debian": "x"}), None)
+    (directory / "data").write_text("b")
+    assert images.content_hash(Build(directory), None) == over
+    (directory / "data").write_text("a")
+    (directory / "Dockerfile").write_text("FROM x\n")
+    assert images.content_hash(Build(directory), None) == mapped
+
+
+def test_an_overlay_may_bring_the_dockerfile(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    with pytest.raises(EnvironmentUnavailable, match=r"no Dockerfile in .*/c "):
+        docker_context.instructions(Build(tmp_path / "c"))
+    context(tmp_path / "over", "FROM a\n")
+    build = Build(tmp_path / "c", overlay=tmp_path / "over", base_images={"a": "b"})
+    with docker_context.assembled(build) as directory:
+        assert (directory / "Dockerfile").read_text() == "FROM b\n"
+    assert not directory.exists()
