@@ -26,6 +26,8 @@ def solution_of(task: Task) -> Solution:
     """
     if task.solve is not None:
         return _of_script(task.solve)
+    if task.solve_problem:
+        raise TaskError(f"--model oracle cannot solve {task.id}: {task.solve_problem}")
     if task.solution is None:
         raise TaskError(
             f"{task.id} has no solution of its own, so --model oracle has nothing to submit; name another model "

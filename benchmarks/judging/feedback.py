@@ -60,8 +60,8 @@ def feedback(
         files = {TESTS_LOG: tests_log, **logs}
         return FeedbackContent(_text(tests_log), files, TESTS_LOG) if form == "output" else FeedbackContent("", files)
     if form == "failing":
-        return _with_text("\n".join(_failing(verdict.cases)), FAILING, logs)
-    return _with_text("\n".join(_scores(verdict, names=names)), SCORES, logs)
+        return with_text("\n".join(_failing(verdict.cases)), FAILING, logs)
+    return with_text("\n".join(_scores(verdict, names=names)), SCORES, logs)
 
 
 def log(path: Path) -> bytes | None:
@@ -104,10 +104,11 @@ def _of_cause(cause: VerdictCause, logs: Mapping[str, bytes]) -> FeedbackContent
         text = f"{text}\n\nOutput of the build:\n\n{_text(logs[BUILD_LOG])}"
     elif BUILD_LOG in logs:
         text = f"{text} The output of the build is in {BUILD_LOG}."
-    return _with_text(text, CAUSE, logs)
+    return with_text(text, CAUSE, logs)
 
 
-def _with_text(text: str, name: str, logs: Mapping[str, bytes]) -> FeedbackContent:
+def with_text(text: str, name: str, logs: Mapping[str, bytes]) -> FeedbackContent:
+    """Return feedback of a text, which is also the content of the file of that name, and of further files."""
     data = bounded((text + "\n").encode("utf-8", "replace"))
     return FeedbackContent(_text(data), {name: data, **logs}, name)
 

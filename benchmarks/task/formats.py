@@ -19,7 +19,10 @@ HARBOR_FILE = "task.toml"
 """File that makes a directory a task in Harbor's format."""
 TASK_FILES = (TASK_FILE, HARBOR_FILE)
 """Files of which a task directory has one."""
-_ADAPTERS: dict[Format, str] = {"retrace": "benchmarks.task.directory:TaskDirectories"}
+_ADAPTERS: dict[Format, str] = {
+    "retrace": "benchmarks.task.directory:TaskDirectories",
+    "terminal-bench": "benchmarks.terminalbench.adapter:TerminalBench",
+}
 """Module and class for each format."""
 _OWN_KEYS = frozenset(("title", "kind", "environments", "evaluation", "image"))
 _TERMINAL_BENCH_KEYS = frozenset(

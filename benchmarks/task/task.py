@@ -53,6 +53,8 @@ class Task:
     """Directory whose content solves the task once it is in the workspace; for `--model oracle`."""
     solve: SolveScript | None = None
     """Script that solves the task, if its solution is not `solution`; for `--model oracle`."""
+    solve_problem: str = ""
+    """Reason for which the oracle cannot run the solution that the task has; empty if there is none."""
     variants: Mapping[str, str] = field(default_factory=dict)
     """Ablations that the benchmark has for this task, each with the change it makes; see `Benchmark.vary`."""
     variant: str = ""

@@ -94,7 +94,7 @@ def show_task(
         "benchmark": task.benchmark,
         "environments": list(task.kinds),
         "language": task.language,
-        "workdir": str(task.spec.workdir),
+        "workdir": task.spec.workdir and str(task.spec.workdir),
         "user": task.spec.user,
         "network": task.spec.network,
         "limits": task.limits.model_dump(),

@@ -1,0 +1,82 @@
+"""The benchmark that is a folder of task directories of terminal-bench or LongCLI-Bench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.task.feedback import FeedbackContent
+from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.submission import Submission
+from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants
+from benchmarks.terminalbench import task_directory
+from environments.protocol import Environment, Kind
+from environments.reporting import Reporter
+from trajectories.record.events import FeedbackForm, Skipped
+from trajectories.record.verdict import Verdict
+
+_LOOK_S = 60.0
+
+
+class TerminalBench:
+    """A benchmark whose tasks are the directories in `root` with a `task.yaml`; the directory's name is the task's."""
+
+    columns: tuple[str, ...] = ("id", "title", "kind", "difficulty")
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.name = name
+        self.root = root
+
+    def ids(self) -> Iterable[str]:
+        """Return the names of the tasks, sorted."""
+        return sorted(path.parent.name for path in self.root.glob(f"*/{TASK_FILE}"))
+
+    def named(self, word: str) -> Named:
+        """Return the task of that name, or those whose name contains the word."""
+        ids = tuple(self.ids())
+        return Named((word,)) if word in ids else Named(perhaps=tuple(id for id in ids if word.lower() in id.lower()))
+
+    def rows(self) -> Iterable[Row]:
+        """Return the tasks' lines in a list.
+
+        Raises: TaskError.
+        """
+        return [task_directory.row(self.root / id, self.name) for id in self.ids()]
+
+    def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
+        """Return the task of that name.
+
+        Raises: TaskError.
+        """
+        if "/" in id or not (self.root / id / TASK_FILE).is_file():
+            raise TaskError(f"{self.root / id / TASK_FILE}: is missing")
+        return task_directory.load(self.root / id, benchmark=self.name, settings=settings)
+
+    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
+        """Return the task, which has no ablations. Raises: TaskError if any is requested."""
+        return no_variants(task, variants)
+
+    def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
+        """Put nothing into the workspace: the image has the task's initial files."""
+        return ()
+
+    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
+        """Return nothing: the test scripts install what they need, each in its own way."""
+        return ()
+
+    def evaluate(
+        self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
+    ) -> Verdict:
+        """Judge a submission with the task's own test script; see `evaluation.evaluate`."""
+        from benchmarks.terminalbench import evaluation
+
+        return evaluation.evaluate(task, submission, scratch, reporter)
+
+    def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
+        """Return the feedback on a verdict.
+
+        Raises: FeedbackError.
+        """
+        from benchmarks.terminalbench import feedback
+
+        return feedback.content(task, verdict, scratch, form)

@@ -1,0 +1,229 @@
+"""Evaluates a submission with the test script of its task: the tests come, run as root, and leave their results.
+
+LongCLI-Bench's tasks are judged in a fresh container over the exported workspace, terminal-bench's in the container
+that they were solved in, or in its committed image. A script's exit status means nothing, as in the authors' harness.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
+from benchmarks.judging.system.opening import Opened, opened
+from benchmarks.judging.system.running import run_script
+from benchmarks.judging.system.script_run import ScriptResult, ScriptRun
+from benchmarks.task import tree
+from benchmarks.task.submission import Archive, Submission
+from benchmarks.task.task import TASK_FILE, Task, TaskError
+from benchmarks.terminalbench import task_file, test_sets
+from benchmarks.terminalbench.compose_file import TEST_DIR
+from benchmarks.terminalbench.scores import NoResult, Score, score, zero
+from benchmarks.terminalbench.task_directory import RUN_TESTS, Source, overlay_digest
+from benchmarks.terminalbench.task_file import TerminalBenchFile
+from environments.protocol import (
+    Environment,
+    EnvironmentFault,
+    EnvironmentLost,
+    EnvironmentSpec,
+    EnvironmentUnavailable,
+)
+from environments.reporting import LogReporter, Reporter
+from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
+from trajectories.record.words import SubmissionKind
+
+VERSION = "1"
+"""Increased when the same submission could get another verdict."""
+TESTS_LOG = "tests.log"
+"""Name of the file in `scratch` that gets the output of the test script."""
+Make = Callable[[EnvironmentSpec], Environment]
+_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
+
+
+@dataclass
+class _Facts:
+    """What is known of an evaluation so far; a verdict has it also after a failure."""
+
+    inputs: dict[str, str]
+    isolation: str = "none: nothing ran"
+    notes: list[str] = field(default_factory=list)
+    processes_kept: bool | None = None
+    exposed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation of a task."""
+
+    task: Task
+    file: TerminalBenchFile
+    source: Source
+    scratch: Path
+    make: Make
+    reporter: Reporter
+
+    @property
+    def deadline_s(self) -> float:
+        """The time that the whole test script may take."""
+        return self.file.max_test_timeout_sec * self.task.settings.timeout_multiplier
+
+
+def evaluate(
+    task: Task, submission: Submission, scratch: Path, reporter: Reporter | None = None, make: Make | None = None
+) -> Verdict:
+    """Judge a submission; a failure of the evaluator is a verdict with status "error"."""
+    begun = time.monotonic()
+    facts = _Facts(_inputs(task))
+    name = "terminal-bench"
+    try:
+        evaluation = _evaluation(task, submission.kind, scratch, reporter or LogReporter(), make)
+        name = "longcli-bench" if evaluation.file.is_longcli else name
+        facts.inputs |= {"test_time_limit_s": f"{evaluation.deadline_s:g}"}
+        if task.settings.overlay is not None:
+            facts.inputs["overlay"] = overlay_digest(task.settings.overlay)
+            facts.notes.append(f"files of the overlay {task.settings.overlay} mend the task")
+        if isinstance(submission, Archive):
+            facts.inputs["workspace"] = tree.file_sha256(submission.path)
+        result = _score(evaluation, submission, facts)
+    except (EvaluatorFailed, EnvironmentFault, TaskError, OSError) as error:
+        cause: VerdictCause = "host" if isinstance(error, _OF_THE_HOST) else "evaluator"
+        return Verdict(
+            status="error",
+            cause=cause,
+            evaluator=Evaluator(name=name, version=VERSION, inputs=facts.inputs),
+            isolation=facts.isolation,
+            seconds=time.monotonic() - begun,
+            error=(str(error) or type(error).__name__).splitlines()[0],
+            notes=tuple(facts.notes),
+            result=task.result,
+            submission=submission.kind,
+            processes_kept=facts.processes_kept,
+        )
+    return Verdict(
+        status="scored",
+        cause=result.fault.cause if result.fault else None,
+        passed=result.passed,
+        quality=result.quality,
+        cases=result.cases,
+        metrics=dict(result.metrics),
+        evaluator=Evaluator(name=name, version=VERSION, inputs=facts.inputs),
+        isolation=facts.isolation,
+        seconds=time.monotonic() - begun,
+        notes=(*facts.notes, *result.notes),
+        result=task.result,
+        submission=submission.kind,
+        processes_kept=facts.processes_kept,
+        exposed=facts.exposed,
+        comparable=_is_comparable(task, submission),
+    )
+
+
+def _inputs(task: Task) -> dict[str, str]:
+    inputs = {"task": task.digest, "cpus": str(os.cpu_count())}
+    inputs |= {f"base_image {name}": image for name, image in task.settings.base_images.items()}
+    return inputs
+
+
+def _is_comparable(task: Task, submission: Submission) -> bool:
+    """Return True if the task was judged unchanged and in the authors' way."""
+    unchanged = task.settings.overlay is None and task.settings.timeout_multiplier == 1
+    return unchanged and submission.kind == ("archive" if task.result == "workspace" else "live")
+
+
+def _evaluation(task: Task, kind: SubmissionKind, scratch: Path, reporter: Reporter, make: Make | None) -> Evaluation:
+    if task.directory is None:
+        raise EvaluatorFailed(f"{task.id} has no directory, so there are no tests")
+    if kind not in task.submissions:
+        raise EvaluatorFailed(f"{task.id} is judged as {' or '.join(task.submissions)}, not as {kind}")
+    if make is None:
+        from environments.choose import make as make_environment
+
+        make = make_environment
+    source = Source(task.directory, task.settings.overlay)
+    scratch.mkdir(parents=True, exist_ok=True)
+    for name in (TESTS_LOG, *map(os.path.basename, test_sets.RESULT_FILES)):
+        (scratch / name).unlink(missing_ok=True)  # of an interrupted evaluation
+    return Evaluation(task, task_file.read(source.file(TASK_FILE)), source, scratch, make, reporter)
+
+
+def _score(evaluation: Evaluation, submission: Submission, facts: _Facts) -> Score:
+    """Return the score of a submission.
+
+    Raises: EvaluatorFailed, also if the tests have no result without the submission either; EnvironmentFault.
+    """
+    try:
+        with opened(submission, evaluation.task, evaluation.make, evaluation.reporter) as place:
+            _note_place(place, facts)
+            result = _run(evaluation, place)
+        facts.exposed = (*result.exposed, *_EXPOSED[evaluation.task.result])
+        _keep(evaluation.scratch, result)
+        return score(evaluation.file, result, evaluation.deadline_s)
+    except SubmissionFailed as failure:
+        return zero(evaluation.file, failure.fault)
+    except NoResult as error:
+        _check_untouched(evaluation, str(error))
+        return zero(evaluation.file, Fault("result", f"{error}, but without the submission they do"))
+
+
+_EXPOSED = {
+    "workspace": ("the tests run programs of the workspace as root, and these could write the files with the results",),
+    "system": ("the tests run with the programs of the system, and the agent could have replaced these",),
+}
+
+
+def _note_place(place: Opened, facts: _Facts) -> None:
+    facts.processes_kept = place.processes_kept
+    facts.inputs |= {
+        key: value
+        for key, value in (("image", place.started.image), ("image_digest", place.started.image_digest))
+        if value
+    }
+    beside = "beside what the agent left running" if place.processes_kept else "without processes of the agent"
+    facts.isolation = f"container with network, tests as root, {beside}"
+    facts.notes += [f"{lowered.limit}: {lowered.given} instead of {lowered.asked}" for lowered in place.started.lowered]
+
+
+def _run(evaluation: Evaluation, place: Opened) -> ScriptResult:
+    """Run the test script; its standard input is closed, and nothing stops it at a command that fails."""
+    of_sets = evaluation.file.is_longcli
+    with evaluation.source.tests() as tests:
+        run = ScriptRun(
+            script=f"bash {TEST_DIR}/{RUN_TESTS}",
+            deadline_s=evaluation.deadline_s,
+            files={TEST_DIR: tests},
+            env={"TEST_DIR": TEST_DIR},
+            results=test_sets.RESULT_FILES if of_sets else (),
+            private=(test_sets.DIRECTORY,) if of_sets else (),
+        )
+        return run_script(place.environment, place.started, run, evaluation.reporter)
+
+
+def _keep(scratch: Path, result: ScriptResult) -> None:
+    (scratch / TESTS_LOG).write_bytes(bytes(result.execution.output))
+    for path, content in result.results.items():
+        (scratch / os.path.basename(path)).write_bytes(content)
+
+
+def _check_untouched(evaluation: Evaluation, reason: str) -> None:
+    """Run the tests on the task's initial state: if they have no result there, the submission is not the cause.
+
+    Raises: EvaluatorFailed.
+    """
+    evaluation.reporter.note(f"evaluation: {reason}; running the tests without the submission")
+    environment = evaluation.make(evaluation.task.spec)
+    try:
+        place = Opened(environment, environment.start(), processes_kept=False)
+        score(evaluation.file, _run(evaluation, place), evaluation.deadline_s)
+    except (NoResult, SubmissionFailed) as error:
+        lines = _last_line(evaluation.scratch / TESTS_LOG)
+        raise EvaluatorFailed(f"the tests have no result, not even without the submission: {error}{lines}") from None
+    finally:
+        environment.stop()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_bytes().decode("utf-8", "replace").strip().splitlines()
+    return f"; their output ends with {lines[-1].strip()[:300]!r}" if lines else "; they print nothing"

@@ -1,0 +1,123 @@
+"""The parsers of terminal-bench: from the output of a test script to the result of each test.
+
+They follow the originals, quirks included, so that verdicts agree. They read the raw output, not a picture of a
+terminal, so no name is cut at column 160, and colors are removed first. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from trajectories.record.verdict import CaseStatus
+
+
+class ParserError(ValueError):
+    """An output without the marks that its parser looks for."""
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The result of one test. `passes` is the authors' view, in which a skipped test passes."""
+
+    __test__ = False  # not a class of tests
+
+    status: CaseStatus
+    passes: bool
+    message: str = ""
+
+
+Results = Mapping[str, TestResult]
+Parser = Callable[[str], Results]
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_SUMMARY = re.compile(r"=+\s*short test summary info\s*=+", re.I)
+_PYTEST: Mapping[str, tuple[CaseStatus, bool]] = {
+    "PASSED": ("passed", True),
+    "XFAIL": ("passed", True),
+    "SKIPPED": ("skipped", True),
+    "FAILED": ("failed", False),
+    "XPASS": ("failed", False),
+    "ERROR": ("error", False),
+}
+
+
+def text_of(output: bytes) -> str:
+    """Return the output as text without escape sequences of a terminal."""
+    return _ESCAPES.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
+
+
+def pytest(text: str) -> Results:
+    """Return the results after pytest's first short summary; of several with the same name the last one counts.
+
+    Raises: ParserError if there is no summary.
+    """
+    parts = _SUMMARY.split(text, maxsplit=1)
+    if len(parts) < 2:
+        raise ParserError("pytest printed no short test summary (it needs the option -rA)")
+    results = {}
+    for line in parts[1].splitlines():
+        words = line.split(maxsplit=1)
+        kind = _PYTEST.get(words[0].strip(":")) if len(words) == 2 else None
+        if kind is None:
+            continue
+        test, message = words[1].strip(), ""
+        if words[0].startswith("FAILED") and " - " in test:
+            test, _, message = test.rpartition(" - ")
+        name = test.partition("::")[2] or test
+        results[name] = TestResult(*kind, message=message)
+    return results
+
+
+def swebench(text: str) -> Results:
+    """Return the one result that the script of an SWE-bench task prints. Raises: ParserError without its marks."""
+    return {"SWEBench": _single(_between(text, "SWEBench") == "PASSED")}
+
+
+def sweperf(text: str) -> Results:
+    """Return the one result that the script of an SWE-Perf task prints. Raises: ParserError without its marks."""
+    return {"SWE-Perf": _single(_between(text, "SWE-Perf") == "PASSED")}
+
+
+def mlebench(text: str) -> Results:
+    """Return the one result that the script of an MLE-bench task prints; without its marks, the test failed."""
+    try:
+        return {"MLEBench": _single(_between(text, "MLEBench") == "ALL TESTS PASSED")}
+    except ParserError as error:
+        return {"MLEBench": _single(False, str(error))}
+
+
+def swelancer(text: str) -> Results:
+    """Return the one result that the script of an SWE-Lancer task prints."""
+    lower = text.lower()
+    if "swe lancer success" in lower:
+        passed = True
+    elif "swe lancer failure" in lower:
+        passed = False
+    else:
+        passed = "user_tool" in lower and "completed" in lower
+    return {"SWE-Lancer": _single(passed)}
+
+
+PARSERS: Mapping[str, Parser] = {
+    "pytest": pytest,
+    "swebench": swebench,
+    "swelancer": swelancer,
+    "mlebench": mlebench,
+    "sweperf": sweperf,
+}
+"""The parsers by the name that a task.yaml gives."""
+
+
+def _single(passed: bool, message: str = "") -> TestResult:
+    return TestResult("passed" if passed else "failed", passed, message)
+
+
+def _between(text: str, name: str) -> str:
+    begin, end = f"{name} results starts here", f"{name} results ends here"
+    _, begun, rest = text.partition(begin)
+    result, ended, _ = rest.partition(end)
+    if not begun or not ended:
+        raise ParserError(f"the tests did not print the line {end if begun else begin!r}")
+    return result.strip()

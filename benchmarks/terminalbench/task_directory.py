@@ -1,0 +1,238 @@
+"""One task directory of terminal-bench or LongCLI-Bench, read into a Task.
+
+An overlay is a directory with the same layout whose files come first, so a broken task can be mended without a change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.task import taskdir, tree
+from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
+from benchmarks.task.settings import TaskSettings
+from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
+from benchmarks.task.yaml_file import text_of
+from benchmarks.terminalbench import compose_file, task_file
+from benchmarks.terminalbench.compose_file import Client
+from benchmarks.terminalbench.solution import solve_script
+from benchmarks.terminalbench.task_file import TerminalBenchFile
+from environments.protocol import Build, EnvironmentSpec, Kind
+from trajectories.record.events import FeedbackForm, Limits
+
+REQUIREMENT = "INSTRUCTION.md"
+"""File with the requirement of a task of LongCLI-Bench, whose prompt only points to it."""
+RUN_TESTS = "run-tests.sh"
+TESTS = "tests"
+_KINDS: tuple[Kind, ...] = ("docker",)
+_TEXT_BYTES = 1 << 20
+_TITLE_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Source:
+    """A task directory with the overlay that mends it."""
+
+    directory: Path
+    overlay: Path | None = None
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file, which need not exist."""
+        if self.overlay is not None and (self.overlay / name).is_file():
+            return self.overlay / name
+        return self.directory / name
+
+    @contextmanager
+    def tests(self) -> Iterator[tree.Tree]:
+        """Yield the content of the directory of the tests in the container: `tests/` and the script.
+
+        Raises: TaskError.
+        """
+        with TemporaryDirectory(prefix="retrace-tests-") as folder:
+            content = Path(folder, TESTS)
+            content.mkdir()
+            try:
+                for root in (self.directory, *([self.overlay] if self.overlay else [])):
+                    if (root / TESTS).is_dir():
+                        ignored = shutil.ignore_patterns(*map(os.fsdecode, taskdir.CACHES))
+                        shutil.copytree(root / TESTS, content, symlinks=True, dirs_exist_ok=True, ignore=ignored)
+                shutil.copy2(self.file(RUN_TESTS), content / RUN_TESTS)
+            except (OSError, shutil.Error) as error:
+                raise TaskError(f"{self.directory}: the tests cannot be read: {error}") from None
+            yield tree.scan(content)
+
+
+def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
+    """Return the task in a directory.
+
+    Raises: TaskError (files, keys, reasons).
+    """
+    directory = directory.resolve()
+    source = Source(directory, settings.overlay.resolve() if settings.overlay is not None else None)
+    file, client, requirement = _read(source)
+    id = f"{benchmark}/{directory.name}"
+    if file.is_longcli and settings.isolated:
+        raise TaskError(f"--isolated-verifier does not apply to {id}, whose workspace is judged; leave it out")
+    solve, solve_problem = None, ""
+    try:
+        solve = solve_script(directory)
+    except TaskError as error:
+        solve_problem = str(error)
+    feedback: tuple[FeedbackForm, ...] = _LONGCLI_FORMS if file.is_longcli else SCORES_ONLY
+    return Task(
+        id=id,
+        benchmark=benchmark,
+        title=_title(file, requirement),
+        instruction=file.instruction,
+        digest=_digest(source),
+        kinds=_KINDS,
+        spec=EnvironmentSpec(
+            kind="docker",
+            image=client.image,
+            build=_build(source, client, settings),
+            platform=client.platform,
+            workdir=None,
+            env=client.env,
+            network=True,
+        ),
+        limits=Limits(time_s=file.max_agent_timeout_sec),
+        facts=_facts(file, requirement),
+        directory=directory,
+        solve=solve,
+        solve_problem=solve_problem,
+        feedback=feedback,
+        feedback_revealing=other_forms(feedback),
+        result="workspace" if file.is_longcli else "system",
+        submissions=("archive",) if file.is_longcli else ("image",) if settings.isolated else ("live", "image"),
+        settings=settings,
+    )
+
+
+_LONGCLI_FORMS: tuple[FeedbackForm, ...] = ("paths", *(form for form in FORMS if form != "paths"))
+"""The authors show the output of the tests; without another wish they name the files that hold it."""
+
+
+def row(directory: Path, benchmark: str) -> Row:
+    """Return the line of a task in a list, without a look at most of its files.
+
+    Raises: TaskError.
+    """
+    source = Source(directory)
+    file = task_file.read(directory / TASK_FILE)
+    return {
+        "id": f"{benchmark}/{directory.name}",
+        "title": _title(file, _requirement(source)),
+        "kind": file.category,
+        "language": "",
+        "difficulty": _tier(file),
+        "environments": list(_KINDS),
+        "tests": None,
+    }
+
+
+def _read(source: Source) -> tuple[TerminalBenchFile, Client, str]:
+    """Return task.yaml, the client of the compose file, and the requirement (empty if there is no such file).
+
+    Raises: TaskError with the mistakes of all files.
+    """
+    problems: list[str] = []
+    file, client, requirement = None, None, ""
+    try:
+        file = task_file.read(source.file(TASK_FILE))
+    except TaskError as error:
+        problems.append(str(error))
+    try:
+        client = compose_file.read(source.file)
+    except TaskError as error:
+        problems.append(str(error))
+    if client is not None and client.image is None:
+        dockerfile = str(Path(client.context, client.dockerfile))
+        if not source.file(dockerfile).is_file():
+            problems.append(f"{source.directory / dockerfile}: is missing")
+    if not source.file(RUN_TESTS).is_file():
+        problems.append(f"{source.directory / RUN_TESTS}: is missing")
+    try:
+        requirement = _requirement(source)
+    except TaskError as error:
+        problems.append(str(error))
+    if problems or file is None or client is None:
+        raise TaskError("; ".join(problems))
+    return file, client, requirement
+
+
+def _requirement(source: Source) -> str:
+    """Return the text of the file with the requirement; empty if the task has none. Raises: TaskError."""
+    path = source.file(REQUIREMENT)
+    return text_of(path, _TEXT_BYTES) if path.is_file() else ""
+
+
+def _build(source: Source, client: Client, settings: TaskSettings) -> Build | None:
+    """Return the build of the client's image; the overlay counts as far as it lies in the build context.
+
+    Raises: TaskError.
+    """
+    if client.image is not None:
+        return None
+    context = (source.directory / client.context).resolve()
+    if not context.is_relative_to(source.directory):
+        raise TaskError(f"{source.directory}: the build context {client.context!r} lies outside of the task")
+    overlay = source.overlay and source.overlay / client.context
+    return Build(
+        context=context,
+        dockerfile=client.dockerfile,
+        args=client.args,
+        overlay=overlay if overlay and overlay.is_dir() else None,
+        base_images=settings.base_images,
+    )
+
+
+def _digest(source: Source) -> str:
+    """Return the sha256 over everything in the task's directory, as its build context can hold it, and the overlay.
+
+    Raises: TaskError.
+    """
+    digest = tree.digest(tree.scan(source.directory, taskdir.CACHES))
+    if source.overlay is None:
+        return digest
+    return hashlib.sha256(f"{digest}\n{overlay_digest(source.overlay)}\n".encode()).hexdigest()
+
+
+def overlay_digest(overlay: Path) -> str:
+    """Return the sha256 over the files of an overlay.
+
+    Raises: TaskError.
+    """
+    if not overlay.is_dir():
+        raise TaskError(f"--overlay {overlay}: is not a directory")
+    return tree.digest(tree.scan(overlay, taskdir.CACHES))
+
+
+def _title(file: TerminalBenchFile, requirement: str) -> str:
+    """Return the first heading of the requirement, otherwise the first line of the instruction."""
+    headings = [line.strip("# ") for line in requirement.splitlines() if line.startswith("#") and line.strip("# ")]
+    first = headings[0] if headings else file.instruction.strip().splitlines()[0]
+    return first if len(first) <= _TITLE_CHARACTERS else first[: _TITLE_CHARACTERS - 1] + "…"
+
+
+def _tier(file: TerminalBenchFile) -> str:
+    return "" if file.difficulty == "unknown" else file.difficulty
+
+
+def _facts(file: TerminalBenchFile, requirement: str) -> dict[str, str]:
+    facts = {"kind": file.category, "parser": file.parser_name}
+    if _tier(file):
+        facts["difficulty"] = _tier(file)
+    if file.tags:
+        facts["tags"] = ", ".join(file.tags)
+    for name, form in file.sets.items():
+        facts[f"tests {name.upper()}"] = form
+    facts["time limit of the tests"] = f"{file.max_test_timeout_sec:g} s"
+    if requirement:
+        facts[REQUIREMENT] = requirement
+    return facts

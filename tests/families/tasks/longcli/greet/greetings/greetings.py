@@ -1,0 +1,2 @@
+def greet(name, language="en"):
+    return f"Hello, {name}!"

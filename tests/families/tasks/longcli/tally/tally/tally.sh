@@ -1,0 +1,2 @@
+#!/bin/bash
+wc -l < "$1" | tr -d ' '
