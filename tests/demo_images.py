@@ -6,8 +6,6 @@ image in one process at a time; a test that needs it waits until another process
 
 from __future__ import annotations
 
-import argparse
-
 from benchmarks.task.registry import benchmark
 from environments.docker import daemon, images
 from environments.reporting import LogReporter, PrintReporter, Reporter
@@ -30,12 +28,10 @@ def demo_image(name: str, reporter: Reporter | None = None) -> str | None:
 
 def programbench_images() -> tuple[str, str]:
     """Return references to the images of the ProgramBench tests: that of the fixture, and that of a real program."""
-    from scripts.rebuild import image
+    from agent.making.rebuild import image
     from tests.programbench import clean_room
 
-    number = argparse.Namespace(package="bsdgames", executable="/usr/games/number", data=[], docs_from=[])
-    number.tag = number.base = number.verbose = None
-    return clean_room.calculator_image().reference, image.build(number)
+    return clean_room.calculator_image().reference, image.build("bsdgames", "/usr/games/number", LogReporter())
 
 
 if __name__ == "__main__":

@@ -89,6 +89,18 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("the tasks of one benchmark", "agent tasks list --benchmark demo"),
     ),
     "tasks show": (("one task with its instruction", "agent tasks show demo/ledger"),),
+    "tasks make": (("the kinds of task that can be made", "agent tasks make rebuild --help"),),
+    "tasks make rebuild": (("the image of a program", "agent tasks make rebuild image bsdgames /usr/games/number"),),
+    "tasks make rebuild image": (
+        ("the image of a program", "agent tasks make rebuild image bsdgames /usr/games/number"),
+    ),
+    "tasks make rebuild suite": (
+        ("write what the original answers", "agent tasks make rebuild suite my-task IMAGE"),
+        ("only compare", "agent tasks make rebuild suite my-task IMAGE --check"),
+    ),
+    "tasks make rebuild programbench": (
+        ("make an instance of a task", "agent tasks make rebuild programbench my-task IMAGE -o own"),
+    ),
     "models": (("list the aliases", "agent models list"),),
     "models list": (("the aliases with prices and keys", "agent models list"),),
     "models settings": (("the settings of --model-setting", "agent models settings"),),
@@ -128,6 +140,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
 
 _TUTORIAL = "docs/tutorial/first-trial.md"
 _TASKS = "docs/howto/programbench.md"
+_MAKING = "docs/howto/tasks.md"
 _RECORD = "docs/reference/record.md"
 _SCORING = "docs/reference/scoring.md"
 _FORMATS = "docs/reference/formats.md"
@@ -155,6 +168,11 @@ PAGES: Mapping[str, str] = {
     "tasks": _TASKS,
     "tasks list": _TASKS,
     "tasks show": _TASKS,
+    "tasks make": _MAKING,
+    "tasks make rebuild": _MAKING,
+    "tasks make rebuild image": _MAKING,
+    "tasks make rebuild suite": _MAKING,
+    "tasks make rebuild programbench": _MAKING,
     "models": _SETTINGS,
     "models list": _SETTINGS,
     "models settings": _SETTINGS,

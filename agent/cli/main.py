@@ -42,7 +42,7 @@ app = listed_commands(
             "schema": "Print the JSON Schema of the events in a record.",
         },
         "Choose what to run": {
-            "tasks": "List and show tasks.",
+            "tasks": "List, show and make tasks.",
             "models": "List models with their prices and keys.",
             "prompts": "List, show and compare prompts.",
             "prices": "List, make and compare snapshots of token prices.",

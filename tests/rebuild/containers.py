@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.judging import bundle, junit
 from benchmarks.task import taskdir
+from tests.solve.command import CommandResult, agent
 from trajectories.record.verdict import CaseStatus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,10 +19,9 @@ TASK = BENCHMARKS / "demos" / "tasks" / "figlet"
 JUDGE = "/retrace-judge"
 
 
-def script(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the module of `scripts/rebuild-NAME`."""
-    command = [sys.executable, "-m", f"scripts.rebuild.{name}", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
+def make_rebuild(step: str, *arguments: str, folder: Path = ROOT) -> CommandResult:
+    """Run `agent tasks make rebuild STEP` in a folder."""
+    return agent(folder, "tasks", "make", "rebuild", step, *arguments, timeout=170)
 
 
 def run(image: str, command: str, *, user: str = "agent", stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""`scripts/rebuild-image`: a usage error is one line and status 2, a failure of the machine is status 1."""
+"""`agent tasks make rebuild image`: a usage error is one line and status 2, a failure of the machine is status 1."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import subprocess
 
 import pytest
 
-from tests.rebuild.containers import run, script
+from tests.rebuild.containers import make_rebuild, run
 
 FIGLET = ("figlet", "/usr/bin/figlet-figlet")
 
 
 def refused(*arguments: str) -> str:
-    process = script("image", *arguments, "--tag", "retrace-test-refused:1")
-    assert process.returncode == 2, process.stdout + process.stderr
-    assert process.stdout == ""
-    assert process.stderr.startswith("error: ")
-    assert process.stderr.count("\n") == 1
-    return process.stderr
+    process = make_rebuild("image", *arguments, "--tag", "retrace-test-refused:1")
+    assert process.status == 2, process.out + process.err
+    assert process.out == ""
+    assert process.err.startswith("agent: ")
+    assert process.err.count("\n") == 1
+    return process.err
 
 
 @pytest.mark.docker
@@ -47,27 +47,27 @@ def test_a_usage_error_is_one_line(image: str, arguments: tuple[str, ...], messa
 
 @pytest.mark.docker
 def test_an_unavailable_base_is_named() -> None:
-    process = script("image", *FIGLET, "--base", "localhost:9/no/such:base")
-    assert process.returncode == 1
-    assert process.stderr.startswith("error: base image localhost:9/no/such:base is not available (")
-    assert "--base" in process.stderr
+    process = make_rebuild("image", *FIGLET, "--base", "localhost:9/no/such:base")
+    assert process.status == 1
+    assert process.err.startswith("agent: base image localhost:9/no/such:base is not available (")
+    assert "--base" in process.err
 
 
 def test_a_missing_daemon_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/such.sock")
-    process = script("image", *FIGLET)
-    assert process.returncode == 1
-    assert process.stderr.startswith("error: ")
-    assert process.stderr.count("\n") == 1
+    process = make_rebuild("image", *FIGLET)
+    assert process.status == 1
+    assert process.err.startswith("agent: ")
+    assert process.err.count("\n") == 1
 
 
 @pytest.mark.docker
 def test_a_program_with_libraries_and_no_data_works(image: str) -> None:
     """Check another package: its dependencies are installed, and nothing but the program is copied."""
     tag = f"retrace-test-jq-{os.getpid()}:1"
-    process = script("image", "jq", "/usr/bin/jq", "--tag", tag)
+    process = make_rebuild("image", "jq", "/usr/bin/jq", "--tag", tag)
     try:
-        assert (process.returncode, process.stdout) == (0, f"{tag}\n"), process.stderr
+        assert (process.status, process.out) == (0, f"{tag}\n"), process.err
         out = run(tag, "echo '{\"a\": [1, 2]}' | ./executable -c .a; cat executable; ls docs docs/man")
         assert out.stdout.split() == ["[1,2]", "docs:", "README.md", "jq", "man", "docs/man:", "jq.1.txt"]
         assert "Permission denied" in out.stderr

@@ -1,4 +1,4 @@
-"""`scripts/rebuild-programbench`: usage errors are one line, and a test that the original fails does not count.
+"""`agent tasks make rebuild programbench`: errors are one line, and a test that the original fails does not count.
 
 tests/programbench/offline uses such instances with the official evaluator.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rebuild.containers import ROOT, script
+from tests.rebuild.containers import ROOT, make_rebuild
 
 NUMBER = ROOT / "tests" / "programbench" / "number"
 IMAGE = "retrace-test-no-such-image:1"
@@ -29,41 +29,43 @@ IMAGE = "retrace-test-no-such-image:1"
     ],
 )
 def test_a_usage_error_is_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    process = script("programbench", *arguments, "--to", str(tmp_path))
-    assert (process.returncode, process.stdout) == (2, "")
-    assert message in process.stderr
-    assert process.stderr.count("\n") == 1
+    process = make_rebuild("programbench", *arguments, "--output", str(tmp_path))
+    assert (process.status, process.out) == (2, "")
+    assert message in process.err
+    assert process.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.docker
 def test_a_missing_image_is_named_in_one_line(tmp_path: Path) -> None:
-    process = script("programbench", str(NUMBER), IMAGE, "--to", str(tmp_path))
-    assert process.returncode == 2
-    assert IMAGE in process.stderr
-    assert process.stderr.count("\n") == 1
+    process = make_rebuild("programbench", str(NUMBER), IMAGE, "--output", str(tmp_path))
+    assert process.status == 2
+    assert IMAGE in process.err
+    assert process.err.count("\n") == 1
 
 
 @pytest.mark.docker
 def test_a_test_that_the_original_fails_is_listed_as_ignored(tmp_path: Path) -> None:
-    base = script("image", "bsdgames", "/usr/games/number").stdout.strip()
+    base = make_rebuild("image", "bsdgames", "/usr/games/number").out.strip()
     task = tmp_path / "a number" / "number"
     shutil.copytree(NUMBER, task)
     cases = task / "tests" / "numbers" / "cases.json"
     cases.write_text(cases.read_text().replace('"one million."', '"one billion."', 1))
     shutil.rmtree(task / "tests" / "lines")
     organization = f"retrace-test-{os.getpid()}"
-    process = script("programbench", str(task), base, "--to", str(tmp_path / "to"), "--organization", organization)
+    process = make_rebuild(
+        "programbench", str(task), base, "--output", str(tmp_path / "to"), "--organization", organization
+    )
     try:
-        assert process.returncode == 0, process.stderr
-        exports = dict(word.split("=", 1) for word in shlex.split(process.stdout) if "=" in word)
+        assert process.status == 0, process.err
+        exports = dict(word.split("=", 1) for word in shlex.split(process.out) if "=" in word)
         (instance,) = Path(exports["RETRACE_PROGRAMBENCH_TASKS"]).iterdir()
         (branch,) = json.loads((instance / "tests.json").read_text())["branches"].values()
         assert len(branch["tests"]) == 28
         (ignored,) = branch["ignored_tests"]
         assert ignored["reasons"] == [{"id": "gold_fail"}]
         assert ignored["name"].startswith("eval.tests.numbers.test_numbers.test_numbers[")
-        assert ignored["name"] in process.stderr
+        assert ignored["name"] in process.err
         assert (instance / "solution" / "number.c").is_file()
     finally:
         image = f"{organization}/{instance.name.replace('__', '_1776_')}:task_cleanroom_v6"

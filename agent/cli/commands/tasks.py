@@ -1,4 +1,4 @@
-"""`agent tasks`: list and show tasks."""
+"""`agent tasks`: list, show and make tasks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import typer
 
 from agent.cli import completion
 from agent.cli.group import HelpedCommand, command_group
+from agent.cli.making import rebuild
 from agent.cli.options import JsonOption
 from scoring.choices import Tier
 
-app = command_group("List and show tasks.")
+app = command_group("List, show and make tasks.")
+app.add_typer(rebuild.make, name="make")
 
 _TEXT_COLUMNS = ("id", "title", "kind", "repository", "language", "environments", "difficulty")
 _FIRST_OUT = ("environments", "repository", "kind", "title")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
-from scripts.rebuild import suite
+from agent.making.rebuild.cases import read_cases
 from tests.programbench import clean_room
 from tests.programbench.offline.conftest import OFFLINE, TASK, Number, rebuild
 from tests.solve.command import CommandResult, agent, script
@@ -40,7 +40,7 @@ def test_the_suite_has_the_answers_of_the_original(number_image: str) -> None:
 
 
 def test_every_case_of_the_list_is_an_active_test(number: Number) -> None:
-    """The original passed them all, otherwise the script would have listed them as ignored."""
+    """The original passed them all, otherwise the command would have listed them as ignored."""
     from benchmarks.programbench import instances
 
     with pytest.MonkeyPatch.context() as patch:
@@ -50,7 +50,7 @@ def test_every_case_of_the_list_is_an_active_test(number: Number) -> None:
         assert instance.own
         assert instance.image == number.image
         branches = instance.branches()
-    cases = {group: len(listed) for group, listed in suite.read_cases(TASK / "cases.in.yaml").items()}
+    cases = {group: len(listed) for group, listed in read_cases(TASK).items()}
     assert {name: len(branch.active) for name, branch in branches.items()} == TESTS
     assert cases == {"lines": TESTS[LINES], "numbers": TESTS[NUMBERS]}
 

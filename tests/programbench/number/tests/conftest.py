@@ -1,6 +1,6 @@
 """Runs the cases of each directory's cases.json and compares what a program answers with what `number` answered.
 
-Texts are stored as lists of lines. `scripts/rebuild-suite` makes the expectations with `observe`.
+Texts are stored as lists of lines. `agent tasks make rebuild suite` makes the expectations with `observe`.
 """
 
 import json

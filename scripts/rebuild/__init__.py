@@ -1,1 +1,0 @@
-"""The code of `scripts/rebuild-image`, `scripts/rebuild-suite` and `scripts/rebuild-programbench`."""

@@ -1,0 +1,1 @@
+"""Making tasks: the guide, new tasks, and tasks in the formats of others."""
