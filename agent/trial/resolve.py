@@ -96,6 +96,8 @@ def resolve(
             expert.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
         _check_docker_only(options, kind)
+        if task.shell is not None and options.shell != task.shell:
+            raise UserError(f"the tests of {task.id} run in the agent's own shell; give --shell {task.shell}")
         chain = chain_of(options, task, kind)
         spec = replace(
             task.spec,

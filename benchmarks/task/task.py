@@ -14,7 +14,7 @@ from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.submission import Submission
-from environments.protocol import Environment, EnvironmentSpec, Kind
+from environments.protocol import Environment, EnvironmentSpec, Kind, Shell
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Limits, Skipped
 from trajectories.record.verdict import Verdict
@@ -68,6 +68,8 @@ class Task:
     submissions: tuple[SubmissionKind, ...] = ("archive",)
     """Forms of a submission that can be judged, the one for a trial's own evaluation first."""
     settings: TaskSettings = UNCHANGED
+    shell: Shell | None = None
+    """Shell that the agent must have, because its state is judged as well; None if any will do."""
 
     @property
     def reference(self) -> Path | None:

@@ -157,6 +157,8 @@ def _score(evaluation: Evaluation, submission: Submission, facts: _Facts) -> Sco
     try:
         with opened(submission, evaluation.task, evaluation.make, evaluation.reporter) as place:
             _note_place(place, facts)
+            if evaluation.file.run_tests_in_same_shell and place.environment.spec.shell != "persistent":
+                facts.notes.append("the tests run in a shell of their own, because the agent's is gone")
             result = _run(evaluation, place)
         facts.exposed = (*result.exposed, *_EXPOSED[evaluation.task.result])
         _keep(evaluation.scratch, result)
@@ -197,6 +199,7 @@ def _run(evaluation: Evaluation, place: Opened) -> ScriptResult:
             env={"TEST_DIR": TEST_DIR},
             results=test_sets.RESULT_FILES if of_sets else (),
             private=(test_sets.DIRECTORY,) if of_sets else (),
+            agent_shell=evaluation.file.run_tests_in_same_shell and place.environment.spec.shell == "persistent",
         )
         return run_script(place.environment, place.started, run, evaluation.reporter)
 

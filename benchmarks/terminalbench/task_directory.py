@@ -111,6 +111,7 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
         result="workspace" if file.is_longcli else "system",
         submissions=("archive",) if file.is_longcli else ("image",) if settings.isolated else ("live", "image"),
         settings=settings,
+        shell="persistent" if file.run_tests_in_same_shell else None,
     )
 
 

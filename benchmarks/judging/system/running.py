@@ -43,14 +43,18 @@ def run_script(environment: Environment, started: Started, run: ScriptRun, repor
         variables = _variables(api, started.container)
         _place(api, environment, started.container, run)
         reporter.note(f"evaluation: running the tests, at most {run.deadline_s:g} s")
-        execution = environment.execute(
-            _script(run),
-            deadline_s=run.deadline_s,
-            output_bytes=run.output_bytes,
-            cwd=run.cwd or started.workdir,
-            env={**variables, **run.env},
-            as_root=True,
-        )
+        if run.agent_shell:
+            script = f"(exec bash -c {shlex.quote(run.script)}) </dev/null"
+            execution = environment.execute(script, deadline_s=run.deadline_s, output_bytes=run.output_bytes)
+        else:
+            execution = environment.execute(
+                _script(run),
+                deadline_s=run.deadline_s,
+                output_bytes=run.output_bytes,
+                cwd=run.cwd or started.workdir,
+                env={**variables, **run.env},
+                as_root=True,
+            )
         if execution.ended == "environment_lost":
             environment.execute("true", deadline_s=CLEAR_S, cwd="/", as_root=True)  # raises the reason of the loss
         results = staging.fetched(api, started.container, run.results)

@@ -36,6 +36,8 @@ class ScriptRun:
     private: tuple[str, ...] = ()
     """Directories that are emptied before the script starts, and that only the tests need to see, where possible."""
     output_bytes: int = OUTPUT_BYTES
+    agent_shell: bool = False
+    """Run the script in the agent's own persistent shell, as its user, where it works now, with its variables."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ def test_file():
 
 
 def test_server():
-    for _ in range(20):
+    for _ in range(8):
         try:
             with urllib.request.urlopen("http://127.0.0.1:8080/") as answer:
                 assert answer.read().strip() == b"hello"
