@@ -1,11 +1,13 @@
-"""The user's own files: their directories, and the defaults for options of `agent solve` in `config.yaml`.
+"""The user's own files: their directories, and `config.yaml` with defaults for options of `agent solve` and datasets.
 
-`config.yaml` names options as the command line does, without the dashes in front: `time-limit: 2h`.
+`config.yaml` names options as the command line does, without the dashes in front: `time-limit: 2h`. Its key `datasets`
+maps the names of datasets to directories: `datasets: {longcli: /data/LongCLI-Bench/tasks_long_cli}`.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -52,6 +54,13 @@ _NUMBERS: Mapping[str, tuple[type, ...]] = {
 """Options for which YAML may give a number as well as text."""
 
 
+DATASETS = "datasets"
+"""Key of the datasets in `config.yaml`."""
+RESERVED = ("adhoc", "demo", "path", "programbench")
+"""Names that no dataset can have, because benchmarks have them."""
+_DATASET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
 def config_dir() -> Path:
     """Return `$RETRACE_CONFIG_DIR`, or `$XDG_CONFIG_HOME/retrace`, or `~/.config/retrace`."""
     own = os.environ.get("RETRACE_CONFIG_DIR")
@@ -81,20 +90,44 @@ def defaults() -> ConfigurableOptions:
 
     Raises: UserError naming the file, the lines and the keys.
     """
+    options = {key.replace("-", "_"): str(value) for key, value in _content().items() if key != DATASETS}
+    return ConfigurableOptions(**options)
+
+
+def datasets() -> Mapping[str, Path]:
+    """Read the user's datasets: the folder of task directories that each name stands for. A folder need not exist.
+
+    Raises: UserError naming the file, the lines and the keys.
+    """
+    folders = _content().get(DATASETS) or {}
+    assert isinstance(folders, dict)  # _mistakes has checked it
+    here = config_path().absolute().parent
+    return {name: here / Path(folder).expanduser() for name, folder in folders.items()}
+
+
+def dataset_name_problem(name: str) -> str | None:
+    """Return the reason for which a dataset cannot have this name, or None."""
+    if not _DATASET_NAME.fullmatch(name):
+        return f"{name!r} is not a name of a dataset; use letters, digits, '.', '_' and '-', at most 64"
+    if name in RESERVED:
+        return f"{name!r} is the name of a benchmark; choose another name for the dataset"
+    return None
+
+
+def _content() -> Mapping[str, object]:
     path = config_path()
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return ConfigurableOptions()
+        return {}
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     from trajectories import yaml_mistakes
 
     try:
-        content = yaml_mistakes.checked(yaml_mistakes.decoded(data), _mistakes)
+        return yaml_mistakes.checked(yaml_mistakes.decoded(data), _mistakes) or {}
     except yaml_mistakes.Mistakes as mistakes:
         raise UserError(f"{path}: {mistakes}") from None
-    return ConfigurableOptions(**{key.replace("-", "_"): str(value) for key, value in (content or {}).items()})
 
 
 def unusable(reasons: Mapping[str, str]) -> UserError:
@@ -113,15 +146,32 @@ def _mistakes(content: object) -> Iterator[Mistake]:
         return
     if not isinstance(content, dict):
         raise Mistakes(f"must be a mapping of option names to values (`env: docker`), not {kind_of(content)}")
-    keys = [field.name.replace("_", "-") for field in fields(ConfigurableOptions)]
+    keys = [*(field.name.replace("_", "-") for field in fields(ConfigurableOptions)), DATASETS]
     for key, value in content.items():
         if key not in keys:
             yield Mistake((str(key),), unknown_key(key, keys))
+        elif key == DATASETS:
+            yield from _mistakes_of_datasets(value)
         elif value is None:
             yield Mistake((str(key),), "has no value; give one, or leave out the line")
         elif isinstance(value, bool) or not isinstance(value, _NUMBERS.get(str(key), (str,))):
             rule = "must be a text or a number" if key in _NUMBERS else "must be a text (put it in quotes)"
             yield Mistake((str(key),), f"{rule}, not {shown(value)}")
+
+
+def _mistakes_of_datasets(value: object) -> Iterator[Mistake]:
+    from trajectories.yaml_mistakes import Mistake, kind_of
+
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        yield Mistake((DATASETS,), f"must be a mapping of names to directories, not {kind_of(value)}")
+        return
+    for name, folder in value.items():
+        if problem := dataset_name_problem(str(name)):
+            yield Mistake((DATASETS, name), problem)
+        elif not isinstance(folder, str) or not folder.strip() or "\0" in folder:
+            yield Mistake((DATASETS, name), f"must be the path of a directory, not {kind_of(folder)}")
 
 
 def runs_dir(typed: Path | None, *, must_exist: bool = False) -> Path:

@@ -36,19 +36,29 @@ def complete(run: Callable[[], object]) -> None:
 
 def tasks(incomplete: str) -> list[str]:
     """Return the tasks whose id begins with a text, also without the benchmark's name."""
-    from benchmarks.task.registry import benchmark, names
+    from agent.config import datasets as registered
+    from benchmarks.task.registry import ids, names
 
-    ids = [(name, id) for name in names() for id in benchmark(name).ids()]
-    return [f"{name}/{id}" for name, id in ids if f"{name}/{id}".startswith(incomplete)] or [
-        id for _, id in ids if id.startswith(incomplete)
+    folders = {name: folder for name, folder in registered().items() if folder.is_dir()}
+    tasks = [(name, id) for name in names(folders) for id in ids(name, folders)]
+    return [f"{name}/{id}" for name, id in tasks if f"{name}/{id}".startswith(incomplete)] or [
+        id for _, id in tasks if id.startswith(incomplete)
     ]
 
 
 def benchmarks(incomplete: str) -> list[str]:
-    """Return the benchmarks that have named tasks."""
+    """Return the benchmarks that have named tasks, and the datasets."""
+    from agent.config import datasets as registered
     from benchmarks.task.registry import names
 
-    return [name for name in names() if name.startswith(incomplete)]
+    return [name for name in names(registered()) if name.startswith(incomplete)]
+
+
+def datasets(incomplete: str) -> list[str]:
+    """Return the registered datasets."""
+    from agent.config import datasets as registered
+
+    return [name for name in registered() if name.startswith(incomplete)]
 
 
 def models(ctx: typer.Context, incomplete: str) -> list[str]:

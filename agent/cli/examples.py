@@ -101,6 +101,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "tasks make rebuild programbench": (
         ("make an instance of a task", "agent tasks make rebuild programbench my-task IMAGE -o own"),
     ),
+    "tasks add": (
+        ("the tasks in a folder, as longcli/NAME", "agent tasks add LongCLI-Bench/tasks_long_cli --name longcli"),
+    ),
+    "tasks remove": (("forget the name of a dataset", "agent tasks remove terminal-bench"),),
     "models": (("list the aliases", "agent models list"),),
     "models list": (("the aliases with prices and keys", "agent models list"),),
     "models settings": (("the settings of --model-setting", "agent models settings"),),
@@ -141,6 +145,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
 _TUTORIAL = "docs/tutorial/first-trial.md"
 _TASKS = "docs/howto/programbench.md"
 _MAKING = "docs/howto/tasks.md"
+_DATASETS = "docs/howto/published-benchmarks.md"
 _RECORD = "docs/reference/record.md"
 _SCORING = "docs/reference/scoring.md"
 _FORMATS = "docs/reference/formats.md"
@@ -173,6 +178,8 @@ PAGES: Mapping[str, str] = {
     "tasks make rebuild image": _MAKING,
     "tasks make rebuild suite": _MAKING,
     "tasks make rebuild programbench": _MAKING,
+    "tasks add": _DATASETS,
+    "tasks remove": _DATASETS,
     "models": _SETTINGS,
     "models list": _SETTINGS,
     "models settings": _SETTINGS,

@@ -47,11 +47,12 @@ def resolved_task(reference: str) -> tuple[Benchmark, Task]:
 
     Raises: UserError.
     """
+    from agent.config import datasets
     from benchmarks.task.registry import resolve_task
     from benchmarks.task.task import TaskError
 
     try:
-        benchmark, task = resolve_task(reference)
+        benchmark, task = resolve_task(reference, datasets=datasets())
     except TaskError as error:
         raise UserError(str(error)) from None
     if not task.evaluable:

@@ -188,6 +188,7 @@ def _check_docker_only(options: Options, kind: Kind) -> None:
 
 
 def _task(options: Options) -> tuple[Benchmark, Task]:
+    from agent.config import datasets
     from benchmarks.task.adhoc import adhoc_task
     from benchmarks.task.registry import resolve_task
 
@@ -198,7 +199,7 @@ def _task(options: Options) -> tuple[Benchmark, Task]:
     if options.task is not None:
         if options.image or options.workspace:
             raise UserError("--image and --workspace go with --instruction; a task brings its own")
-        return resolve_task(options.task, options.task_settings)
+        return resolve_task(options.task, options.task_settings, datasets=datasets())
     assert options.instruction is not None
     if options.image is None and options.workspace is None:
         raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")

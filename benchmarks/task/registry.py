@@ -1,21 +1,23 @@
-"""The benchmarks by name, and the lookup of the task that a user's TASK means.
+"""The benchmarks and datasets by name, and the lookup of the task that a user's TASK means.
 
 A benchmark's module is imported when one of its tasks is needed. Names are looked up with `named()`, which is cheap,
-before anything is loaded.
+before anything is loaded. `datasets` are the folders of task directories that the user has given names.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.task import formats
+from benchmarks.task.dataset import COLUMNS, Dataset
 from benchmarks.task.settings import UNCHANGED, TaskSettings
-from benchmarks.task.task import Benchmark, Row, Task, TaskError
+from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError
 from trajectories.writing import excerpts
 
 _LISTED = {"demo": "benchmarks.demos:DEMO", "programbench": "benchmarks.programbench.adapter:ProgramBench"}
@@ -32,18 +34,22 @@ _EXACT = ("language", "language_name", "difficulty", "kind")
 """Keys of a row in which a word must be the whole value."""
 
 
+NO_DATASETS: Mapping[str, Path] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class TaskList:
-    """A benchmark's tasks: their rows, and the columns that fit into a table."""
+    """A benchmark's tasks: their rows, the columns that fit into a table, and a line for each that cannot be read."""
 
     benchmark: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    broken: tuple[str, ...] = ()
 
 
-def names() -> tuple[str, ...]:
-    """Return the benchmarks that have named tasks."""
-    return tuple(_LISTED)
+def names(datasets: Mapping[str, Path] = NO_DATASETS) -> tuple[str, ...]:
+    """Return the benchmarks and datasets that have named tasks."""
+    return (*_LISTED, *datasets)
 
 
 def benchmark(name: str) -> Benchmark:
@@ -60,7 +66,17 @@ def benchmark(name: str) -> Benchmark:
     return adapter
 
 
-def resolve_task(reference: str, settings: TaskSettings = UNCHANGED) -> tuple[Benchmark, Task]:
+def ids(name: str, datasets: Mapping[str, Path] = NO_DATASETS) -> Iterable[str]:
+    """Return the ids of a benchmark's tasks, or of a dataset's, without its name.
+
+    Raises: TaskError if the folder of a dataset cannot be read.
+    """
+    return _source(name, datasets).ids()
+
+
+def resolve_task(
+    reference: str, settings: TaskSettings = UNCHANGED, *, datasets: Mapping[str, Path] = NO_DATASETS
+) -> tuple[Benchmark, Task]:
     """Return the task that TASK means: `demo/ledger`, `ledger` if one benchmark has it, or a task directory's path.
 
     An exact name comes first, then a task directory, then a partial name that matches only one task.
@@ -70,45 +86,52 @@ def resolve_task(reference: str, settings: TaskSettings = UNCHANGED) -> tuple[Be
     if not reference or "\0" in reference:
         raise TaskError("the task's name is empty" if not reference else "the task's name contains a NUL character")
     head, slash, rest = reference.partition("/")
-    searched, word = ((head,), rest) if slash and head in _LISTED else (names(), reference)
-    matches = {name: benchmark(name).named(word) for name in searched}
+    is_full = bool(slash) and head in names(datasets)
+    searched, word = ((head,), rest) if is_full else (_readable(datasets), reference)
+    matches: dict[str, Named] = {name: _source(name, datasets).named(word) for name in searched}
     exactly = [(name, id) for name, tasks in matches.items() for id in tasks.exactly]
     if exactly:
-        return _only(exactly, f"{reference!r} is ambiguous", settings)
+        return _only(exactly, f"{reference!r} is ambiguous", settings, datasets)
     directory = Path(reference).expanduser()
     exists = _exists(directory)
     if exists and (directory.name in formats.TASK_FILES or formats.format_of(directory)):
         return _at(directory, settings)
     perhaps = [(name, id) for name, tasks in matches.items() for id in tasks.perhaps]
     if perhaps:
-        return _only(perhaps, f"no task is named {reference!r}, but several contain it", settings)
+        return _only(perhaps, f"no task is named {reference!r}, but several contain it", settings, datasets)
     if exists:
         return _at(directory, settings)
     if reference.count("/") > 1 or reference.startswith((".", "/", "~")):
         raise TaskError(f"{directory}: no such directory of a task")
-    wanted = reference.rpartition("/")[2]
-    near = _near_tasks(wanted, searched) or _near_tasks(wanted, names())
-    hint = f"; did you mean {' or '.join(near)}?" if near else "; see `agent tasks list`"
-    shown = reference if len(reference) <= 80 else excerpts.beginning(reference, 77) + "..."
-    raise TaskError(f"unknown task {shown!r}{hint}")
+    raise TaskError(_unknown(reference, searched, datasets))
 
 
 def task_lists(
-    benchmark_name: str | None = None, words: Iterable[str] = (), *, tier: str | None = None
+    benchmark_name: str | None = None,
+    words: Iterable[str] = (),
+    *,
+    tier: str | None = None,
+    datasets: Mapping[str, Path] = NO_DATASETS,
 ) -> list[TaskList]:
     """Return the named tasks that match all these words, of one benchmark or of each, in one tier of difficulty or all.
 
-    A word matches as a part of id, title or repository, or as the whole language, difficulty or kind.
+    A word matches as a part of id, title or repository, or as the whole language, difficulty or kind. A dataset that
+    cannot be read is an error only if it is asked for by name.
 
     Raises: TaskError.
     """
     wanted = [word.lower() for word in words]
     lists = []
-    for name in names() if benchmark_name is None else (benchmark_name,):
-        adapter = benchmark(name)
-        in_tier = (row for row in adapter.rows() if tier is None or str(row.get("difficulty")).lower() == tier)
+    for name in names(datasets) if benchmark_name is None else (benchmark_name,):
+        try:
+            tasks = _list(name, datasets)
+        except TaskError as error:
+            if benchmark_name is not None or name not in datasets:
+                raise
+            tasks = TaskList(name, COLUMNS, (), (str(error),))
+        in_tier = (row for row in tasks.rows if tier is None or str(row.get("difficulty")).lower() == tier)
         rows = tuple(row for row in in_tier if all(_matches(row, word) for word in wanted))
-        lists.append(TaskList(name, adapter.columns, rows))
+        lists.append(TaskList(name, tasks.columns, rows, tasks.broken))
     return lists
 
 
@@ -120,20 +143,43 @@ def task_rows(benchmark_name: str | None = None) -> list[Row]:
     return [row for tasks in task_lists(benchmark_name) for row in tasks.rows]
 
 
+def _source(name: str, datasets: Mapping[str, Path]) -> Benchmark | Dataset:
+    if name in datasets:
+        return Dataset(name, datasets[name])
+    if name not in _LISTED and name not in _UNLISTED:
+        raise TaskError(f"unknown benchmark {name!r}{_near(name, names(datasets))}")
+    return benchmark(name)
+
+
+def _list(name: str, datasets: Mapping[str, Path]) -> TaskList:
+    source = _source(name, datasets)
+    if isinstance(source, Dataset):
+        read = source.rows()
+        return TaskList(name, COLUMNS, read.rows, read.broken)
+    return TaskList(name, source.columns, tuple(source.rows()))
+
+
+def _readable(datasets: Mapping[str, Path]) -> tuple[str, ...]:
+    """Return the benchmarks, and the datasets whose folder exists."""
+    return names({name: folder for name, folder in datasets.items() if folder.is_dir()})
+
+
 def _matches(row: Row, word: str) -> bool:
     return any(word in str(row.get(key, "")).lower() for key in _SEARCHED) or any(
         word == str(row.get(key, "")).lower() for key in _EXACT
     )
 
 
-def _only(candidates: list[tuple[str, str]], problem: str, settings: TaskSettings) -> tuple[Benchmark, Task]:
+def _only(
+    candidates: list[tuple[str, str]], problem: str, settings: TaskSettings, datasets: Mapping[str, Path]
+) -> tuple[Benchmark, Task]:
     if len(candidates) > 1:
         shown = ", ".join(f"{name}/{id}" for name, id in candidates[:_CANDIDATES])
         more = len(candidates) - _CANDIDATES
         raise TaskError(f"{problem}: {shown}" + (f" and {more} more; see `agent tasks list`" if more > 0 else ""))
     name, id = candidates[0]
-    adapter = benchmark(name)
-    return adapter, adapter.load(id, settings)
+    source = _source(name, datasets)
+    return source.load(id, settings) if isinstance(source, Dataset) else (source, source.load(id, settings))
 
 
 def _at(path: Path, settings: TaskSettings) -> tuple[Benchmark, Task]:
@@ -154,11 +200,29 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _near_tasks(wanted: str, among: tuple[str, ...]) -> list[str]:
+def _unknown(reference: str, searched: tuple[str, ...], datasets: Mapping[str, Path]) -> str:
+    """Return the message for a name that no task has."""
+    head, slash, wanted = reference.rpartition("/")
+    shown = reference if len(reference) <= 80 else excerpts.beginning(reference, 77) + "..."
+    readable = _readable(datasets)
+    near = _near_tasks(wanted, searched, datasets) or _near_tasks(wanted, readable, datasets)
+    hint = f"did you mean {' or '.join(near)}?" if near else "see `agent tasks list`"
+    if slash and not difflib.get_close_matches(head, readable):
+        perhaps = f", or did you mean {' or '.join(near)}?" if near else ""
+        hint = (
+            f"no benchmark or dataset is named {head}; register its folder: agent tasks add DIR --name {head}{perhaps}"
+        )
+    lost = [name for name in datasets if name not in readable]
+    if not slash and lost and not near:
+        hint += f" (the folder of dataset {lost[0]} is missing: {datasets[lost[0]]})"
+    return f"unknown task {shown!r}; {hint}"
+
+
+def _near_tasks(wanted: str, among: tuple[str, ...], datasets: Mapping[str, Path]) -> list[str]:
     """Return tasks with an id, or a part of an id, like this; `owner__repository.commit` has three parts."""
     ids_by_word: dict[str, list[str]] = {}
     for name in among:
-        for id in benchmark(name).ids():
+        for id in ids(name, datasets):
             for word in {id.lower(), *re.split(r"__|\.", id.lower())}:
                 ids_by_word.setdefault(word, []).append(f"{name}/{id}")
     for cutoff in (0.7, 0.6):  # less similar names only if there are no more similar ones

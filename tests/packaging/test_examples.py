@@ -15,6 +15,7 @@ from agent.cli.examples import EXAMPLES, PAGES
 from agent.cli.main import app
 from agent.models.aliases import load_aliases
 from agent.models.choose import FREE_MODELS
+from benchmarks.demos import DEMO
 from benchmarks.task.registry import resolve_task
 from tests.packaging.test_help import APPLICATION, COMMANDS, CONTEXT
 from tests.scoring.records import record
@@ -30,7 +31,13 @@ MAKES_AN_IMAGE = ("tasks", "make", "rebuild")
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as the examples expect it: two folders with a trial of `ledger`, one with a demo, a file to import."""
+    """A folder as the examples expect it.
+
+    It has two folders with a trial of `ledger`, one with a demo, a file to import, and two datasets.
+    """
+    shutil.copytree(DEMO.root / "ledger", tmp_path / "LongCLI-Bench/tasks_long_cli/ledger")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.yaml").write_text(f"datasets:\n  terminal-bench: {tmp_path}/LongCLI-Bench\n")
     shutil.copytree(RECORD, tmp_path / "runs/single/ledger.script.0123.1")
     shutil.copytree(tmp_path / "runs", tmp_path / "studies/june")
     record(tmp_path / "runs/demos", "figlet", benchmark="demo")

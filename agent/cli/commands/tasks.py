@@ -1,4 +1,4 @@
-"""`agent tasks`: list, show and make tasks."""
+"""`agent tasks`: list, show and make tasks, and register datasets."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from agent.cli import completion
 from agent.cli.group import HelpedCommand, command_group
 from agent.cli.making import rebuild
 from agent.cli.options import JsonOption
+from agent.cli.tasks import datasets
 from scoring.choices import Tier
 
 app = command_group("List, show and make tasks.")
 app.add_typer(rebuild.make, name="make")
+app.command("add", cls=HelpedCommand)(datasets.add)
+app.command("remove", cls=HelpedCommand)(datasets.remove)
 
 _TEXT_COLUMNS = ("id", "title", "kind", "repository", "language", "environments", "difficulty")
 _FIRST_OUT = ("environments", "repository", "kind", "title")
@@ -34,7 +37,7 @@ def list_tasks(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Benchmark whose tasks are listed [all].",
+            help="Benchmark or dataset whose tasks are listed [all].",
             show_default=False,
             autocompletion=completion.benchmarks,
         ),
@@ -47,20 +50,25 @@ def list_tasks(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the tasks of all benchmarks."""
+    """List the tasks of all benchmarks and registered datasets."""
     from agent.cli.output import emit_json
     from agent.cli.tables import print_table, rows_table
+    from agent.config import datasets as registered
     from agent.errors import UserError
     from benchmarks.task.registry import task_lists
     from benchmarks.task.task import TaskError
 
     try:
-        lists = [tasks for tasks in task_lists(benchmark, words or (), tier=tier) if tasks.rows]
+        lists = task_lists(benchmark, words or (), tier=tier, datasets=registered())
     except TaskError as error:
         raise UserError(str(error)) from None
+    broken = [line for tasks in lists for line in tasks.broken]
+    lists = [tasks for tasks in lists if tasks.rows]
     if json:
-        emit_json({"tasks": [row for tasks in lists for row in tasks.rows]})
+        emit_json({"tasks": [row for tasks in lists for row in tasks.rows], "broken": broken})
         return
+    for line in broken:
+        typer.echo(f"cannot be read: {line}", err=True)
     if not lists:
         typer.echo(f"no task matches; {_wider(benchmark, tier)}", err=True)
     for number, tasks in enumerate(lists):
@@ -82,12 +90,13 @@ def show_task(
 ) -> None:
     """Show one task: its instruction, its conditions and its variants."""
     from agent.cli.output import emit_json, paged, readable
+    from agent.config import datasets as registered
     from agent.errors import UserError
     from benchmarks.task.registry import resolve_task
     from benchmarks.task.task import TaskError
 
     try:
-        _, task = resolve_task(reference)
+        _, task = resolve_task(reference, datasets=registered())
     except TaskError as error:
         raise UserError(str(error)) from None
     content = {
@@ -125,8 +134,10 @@ def show_task(
 
 def _wider(benchmark: str | None, tier: Tier | None) -> str:
     """Return the way out for a list without tasks."""
+    from agent.config import datasets as registered
     from benchmarks.task.registry import task_lists
 
-    if tier is not None and not any(row.get("difficulty") for tasks in task_lists(benchmark) for row in tasks.rows):
+    lists = task_lists(benchmark, datasets=registered()) if tier is not None else []
+    if tier is not None and not any(row.get("difficulty") for tasks in lists for row in tasks.rows):
         return f"the tasks of {benchmark or 'these benchmarks'} have no tier: leave out --tier"
     return "`agent tasks list` without words and options lists all"
