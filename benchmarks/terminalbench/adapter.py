@@ -10,6 +10,7 @@ from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission
 from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants
 from benchmarks.terminalbench import task_directory
+from benchmarks.terminalbench.compose_file import LOGS
 from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Skipped
@@ -57,7 +58,11 @@ class TerminalBench:
         return no_variants(task, variants)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
-        """Put nothing into the workspace: the image has the task's initial files."""
+        """Make the directories for logs that the authors' harness mounts; the image has the task's initial files.
+
+        Raises: EnvironmentLost.
+        """
+        environment.execute(f"mkdir -p {' '.join(LOGS)}", deadline_s=_LOOK_S, cwd="/", as_root=True)
         return ()
 
     def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The compose file of a task: what it asks of the container in which the agent works.
 
 It is read as YAML and never run by compose. Only the service `client` exists; keys that nothing here provides are
-refused by name.
+refused by name. What only the host sees, such as published ports, is ignored.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.task.quantities import size_bytes
 from benchmarks.task.task import TaskError
 from benchmarks.task.yaml_file import text_of
 from trajectories import yaml_mistakes
@@ -20,10 +21,12 @@ from trajectories.yaml_mistakes import Mistake, Mistakes
 NAMES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
 CLIENT = "client"
 TEST_DIR = "/tests"
+LOGS = ("/logs", "/agent-logs")
+"""Directories of the container that the authors' harness mounts from the host."""
 VARIABLES: Mapping[str, str] = {
     "T_BENCH_TEST_DIR": TEST_DIR,
-    "T_BENCH_CONTAINER_LOGS_PATH": "/logs",
-    "T_BENCH_CONTAINER_AGENT_LOGS_PATH": "/agent-logs",
+    "T_BENCH_CONTAINER_LOGS_PATH": LOGS[0],
+    "T_BENCH_CONTAINER_AGENT_LOGS_PATH": LOGS[1],
 }
 """Variables of the authors' harness that have a meaning inside of the container."""
 _HOST_VARIABLES = (
@@ -35,7 +38,9 @@ _HOST_VARIABLES = (
 )
 """Variables that name things of the host. Nothing of ours has these names."""
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
-_IGNORED = frozenset({"container_name", "tty", "stdin_open", "init"})
+_IGNORED = frozenset(
+    {"container_name", "expose", "init", "labels", "ports", "pull_policy", "restart", "stdin_open", "tty"}
+)
 """Keys that do not change what an agent or a test sees."""
 
 
@@ -50,6 +55,10 @@ class Client:
     image: str | None = None
     """Image to pull, if there is nothing to build."""
     platform: str | None = None
+    network: bool = True
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    shm_bytes: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,6 +89,10 @@ def _client(service: Mapping[str, Any]) -> Client:
         args=dict(_pairs((build or {}).get("args"))),
         image=pulled or None,
         platform=service.get("platform"),
+        network=service.get("network_mode") != "none",
+        cpus=float(service["cpus"]) if "cpus" in service else None,
+        memory_bytes=_bytes(service.get("memswap_limit", service.get("mem_limit"))),  # our limit includes swap
+        shm_bytes=_bytes(service.get("shm_size")),
         env={"TEST_DIR": TEST_DIR, **dict(_pairs(service.get("environment")))},
     )
 
@@ -141,6 +154,25 @@ def _of_pairs(value: Any) -> str:
     return "must be a list of NAME=VALUE or a mapping"
 
 
+def _of_size(value: Any) -> str:
+    try:
+        _bytes(value)
+    except (ValueError, TypeError):
+        return "must be a size such as 4g"
+    return ""
+
+
+def _of_cpus(value: Any) -> str:
+    try:
+        return "" if float(value) > 0 else "must be greater than 0"
+    except (ValueError, TypeError):
+        return "must be a number"
+
+
+def _of_network(value: Any) -> str:
+    return "" if value in ("none", "bridge", "default") else "is not provided, only none and bridge"
+
+
 def _of_volumes(value: Any) -> str:
     if not isinstance(value, list):
         return "must be a list"
@@ -155,6 +187,11 @@ _CHECKS = {
     "image": _of_text,
     "platform": _of_text,
     "command": _of_command,
+    "cpus": _of_cpus,
+    "mem_limit": _of_size,
+    "memswap_limit": _of_size,
+    "network_mode": _of_network,
+    "shm_size": _of_size,
     "environment": _of_pairs,
     "volumes": _of_volumes,
 }
@@ -166,6 +203,10 @@ def _pairs(value: Any) -> Iterator[tuple[str, str]]:
     for name, text in items:
         if text is not None and text != "":
             yield str(name), _text(_plain(text))
+
+
+def _bytes(value: Any) -> int | None:
+    return None if value is None else size_bytes(value)
 
 
 def _plain(value: Any) -> str:

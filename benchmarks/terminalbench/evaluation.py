@@ -20,7 +20,7 @@ from benchmarks.task import tree
 from benchmarks.task.submission import Archive, Submission
 from benchmarks.task.task import TASK_FILE, Task, TaskError
 from benchmarks.terminalbench import task_file, test_sets
-from benchmarks.terminalbench.compose_file import TEST_DIR
+from benchmarks.terminalbench.compose_file import LOGS, TEST_DIR
 from benchmarks.terminalbench.scores import NoResult, Score, score, zero
 from benchmarks.terminalbench.task_directory import RUN_TESTS, Source, overlay_digest
 from benchmarks.terminalbench.task_file import TerminalBenchFile
@@ -184,7 +184,8 @@ def _note_place(place: Opened, facts: _Facts) -> None:
         if value
     }
     beside = "beside what the agent left running" if place.processes_kept else "without processes of the agent"
-    facts.isolation = f"container with network, tests as root, {beside}"
+    network = "with" if place.environment.spec.network else "without"
+    facts.isolation = f"container {network} network, tests as root, {beside}"
     facts.notes += [f"{lowered.limit}: {lowered.given} instead of {lowered.asked}" for lowered in place.started.lowered]
 
 
@@ -193,7 +194,7 @@ def _run(evaluation: Evaluation, place: Opened) -> ScriptResult:
     of_sets = evaluation.file.is_longcli
     with evaluation.source.tests() as tests:
         run = ScriptRun(
-            script=f"bash {TEST_DIR}/{RUN_TESTS}",
+            script=f"mkdir -p {' '.join(LOGS)} 2>/dev/null; bash {TEST_DIR}/{RUN_TESTS}",
             deadline_s=evaluation.deadline_s,
             files={TEST_DIR: tests},
             env={"TEST_DIR": TEST_DIR},

@@ -107,8 +107,8 @@ def test_missing_files_and_keys_are_named_at_once(made: Callable[..., Path]) -> 
     text = mistakes(made("difficulty: easy\n", dockerfile=None, run_tests=None))
     for part in ("instruction: is missing", "Dockerfile: is missing", "run-tests.sh: is missing"):
         assert part in text, text
-    text = mistakes(made("difficulty: easy\n", compose="services: {client: {ports: [80]}}"))
-    for part in ("instruction: is missing", "services.client.ports: is not provided"):
+    text = mistakes(made("difficulty: easy\n", compose="services: {client: {cap_add: [ALL]}}"))
+    for part in ("instruction: is missing", "services.client.cap_add: is not provided"):
         assert part in text, text
 
 
@@ -133,7 +133,11 @@ def test_unknown_keys_are_accepted_and_listed(made: Callable[..., Path]) -> None
         ("{build: ., command: sleep infinity, tty: true, init: true}", ""),
         ("{build: ., command: [server]}", "command: is not provided"),
         ("{build: ., privileged: true}", "privileged: is not provided"),
-        ("{build: ., ports: ['80:80']}", "ports: is not provided"),
+        ("{build: ., ports: ['80:80'], network_mode: bridge, mem_limit: 4g, cpus: '1.5'}", ""),
+        ("{build: ., mem_limit: much}", "mem_limit: must be a size"),
+        ("{build: ., cpus: 0}", "cpus: must be greater than 0"),
+        ("{build: ., network_mode: host}", "network_mode: is not provided"),
+        ("{build: ., cap_add: [NET_ADMIN]}", "cap_add: is not provided"),
         ("{build: {target: x}}", "build: target is not provided"),
         ("{build: ., volumes: ['/var/run/docker.sock:/x']}", "volumes: the mount '/var/run/docker.sock:/x'"),
         ("{build: ., environment: ['A=${HOME}']}", "the variable HOME is not set"),
@@ -165,6 +169,12 @@ def test_variables_of_the_compose_file_reach_the_container(made: Callable[..., P
     pairs = ["TEST_DIR=${T_BENCH_TEST_DIR}", "A=b=c", "LOGS=$T_BENCH_CONTAINER_LOGS_PATH/x", "D=${E:-f}", "HOST"]
     task = load(made(compose=f"{COMPOSE}    environment: {pairs}\n"))
     assert task.spec.env == {"TEST_DIR": "/tests", "A": "b=c", "LOGS": "/logs/x", "D": "f"}
+
+
+def test_resources_of_the_compose_file_are_those_of_the_container(made: Callable[..., Path]) -> None:
+    keys = "    network_mode: none\n    cpus: 2\n    mem_limit: 4g\n    memswap_limit: 6g\n    shm_size: 64m\n"
+    spec = load(made(compose=COMPOSE + keys)).spec
+    assert (spec.network, spec.cpus, spec.memory_bytes, spec.shm_bytes) == (False, 2.0, 6 << 30, 64 << 20)
 
 
 def test_typed_solutions_become_one_script(made: Callable[..., Path]) -> None:
