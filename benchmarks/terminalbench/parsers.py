@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from trajectories.record.verdict import CaseStatus
+from trajectories.record.verdict import Case, CaseStatus
+from trajectories.writing import excerpts
 
 
 class ParserError(ValueError):
@@ -27,10 +28,21 @@ class TestResult:
     passes: bool
     message: str = ""
 
+    def case(self, id: str, group: str) -> Case:
+        """Return the case of a verdict. A skipped test that passes for the authors is a passed case, and says so."""
+        skipped = self.status == "skipped" and self.passes
+        return Case(
+            id=excerpts.middle(id, _ID_CHARACTERS),
+            group=group,
+            status="passed" if skipped else self.status,
+            message="skipped, which the authors count as passed" if skipped else excerpts.middle(self.message, 2000),
+        )
+
 
 Results = Mapping[str, TestResult]
 Parser = Callable[[str], Results]
 
+_ID_CHARACTERS = 1000
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SUMMARY = re.compile(r"=+\s*short test summary info\s*=+", re.I)
 _PYTEST: Mapping[str, tuple[CaseStatus, bool]] = {
@@ -41,6 +53,15 @@ _PYTEST: Mapping[str, tuple[CaseStatus, bool]] = {
     "XPASS": ("failed", False),
     "ERROR": ("error", False),
 }
+
+
+def skipped_note(results: Results) -> tuple[str, ...]:
+    """Return a note that lists the skipped tests; nothing if there are none."""
+    names = [name for name, result in results.items() if result.status == "skipped"]
+    if not names:
+        return ()
+    tests = "1 skipped test counts" if len(names) == 1 else f"{len(names)} skipped tests count"
+    return (f"{tests} as passed, as by the authors: {excerpts.on_one_line(', '.join(names))}",)
 
 
 def text_of(output: bytes) -> str:

@@ -11,10 +11,7 @@ from benchmarks.judging.system.script_run import ScriptResult
 from benchmarks.terminalbench import parsers, test_sets
 from benchmarks.terminalbench.task_file import TerminalBenchFile
 from trajectories.record.verdict import Case
-from trajectories.writing import excerpts
 
-_NAME_CHARACTERS = 1000
-_MESSAGE_CHARACTERS = 2000
 TESTS = "tests"
 """Group of the cases of a task that has no sets."""
 
@@ -92,20 +89,10 @@ def _of_parser(file: TerminalBenchFile, output: bytes) -> Score:
         raise NoResult(str(error)) from None
     if not results:
         raise NoResult("the summary of the tests lists no test")
-    skipped = [name for name, result in results.items() if result.status == "skipped"]
-    listed = excerpts.on_one_line(", ".join(skipped))
     passed = sum(result.passes for result in results.values())
     return Score(
         passed=passed == len(results),
         quality=passed / len(results),
-        cases=tuple(
-            Case(
-                id=excerpts.middle(name, _NAME_CHARACTERS),
-                group=TESTS,
-                status=result.status,
-                message=excerpts.middle(result.message, _MESSAGE_CHARACTERS),
-            )
-            for name, result in results.items()
-        ),
-        notes=(f"{len(skipped)} skipped tests count as passed, as by the authors: {listed}",) if skipped else (),
+        cases=tuple(result.case(name, TESTS) for name, result in results.items()),
+        notes=parsers.skipped_note(results),
     )

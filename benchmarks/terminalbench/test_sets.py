@@ -20,7 +20,6 @@ SetName = Literal["f2p", "p2p"]
 Form = Literal["text", "pytest"]
 SETS: tuple[SetName, ...] = ("f2p", "p2p")
 DIRECTORY = "/app/test_output"
-_NAME_CHARACTERS = 1000
 _MESSAGE_CHARACTERS = 2000
 
 
@@ -107,20 +106,9 @@ def _of_pytest(name: SetName, text: str, own: bool) -> SetResult:
     notes: tuple[str, ...] = (
         () if own else (f"{group}: {output_file(name)} is missing or empty; read from the output of the script",)
     )
-    skipped = [test for test, result in results.items() if result.status == "skipped"]
-    if skipped:
-        listed = excerpts.on_one_line(", ".join(skipped))
-        notes += (f"{group}: {len(skipped)} skipped tests count as passed, as by the authors: {listed}",)
+    notes += tuple(f"{group}: {note}" for note in parsers.skipped_note(results))
     passed = sum(result.passes for result in results.values())
-    cases = tuple(
-        Case(
-            id=f"{name}::{excerpts.middle(test, _NAME_CHARACTERS)}",
-            group=group,
-            status=result.status,
-            message=excerpts.middle(result.message, _MESSAGE_CHARACTERS),
-        )
-        for test, result in results.items()
-    )
+    cases = tuple(result.case(f"{name}::{test}", group) for test, result in results.items())
     return SetResult(
         name,
         passes=passed == len(results) > 0,

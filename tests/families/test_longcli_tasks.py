@@ -142,3 +142,14 @@ def test_feedback_names_the_outputs_of_both_sets(tmp_path: Path) -> None:
     inline = adapter.feedback(task, verdict, tmp_path / "evaluation", "output")
     assert "<<BEGIN_F2P>>\n<no f2p output captured>\n<<END_F2P>>" in inline.text
     assert "F2P: 0 of 1" in adapter.feedback(task, verdict, tmp_path / "evaluation", "scores").text
+
+
+def test_a_link_in_place_of_the_results_is_replaced(tmp_path: Path) -> None:
+    task = loaded(LONGCLI / "tally")
+    with worked(task, "mkdir /etc/planted; ln -s /etc test_output; ln -s /tests/f2p.py tally/grade.sh") as (place, _):
+        place.export(tmp_path / "workspace.tar.zst")
+    verdict = verdict_on(task, Archive(tmp_path / "workspace.tar.zst"), tmp_path)
+    assert (verdict.status, verdict.passed) == ("scored", False)
+    # cp writes the grader through the agent's link over f2p.py, as it does for the authors: only the agent loses
+    assert verdict.metrics["p2p_step"] == 1.0
+    assert verdict.metrics["f2p_pass"] == 0.0
