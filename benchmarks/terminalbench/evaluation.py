@@ -77,10 +77,9 @@ def evaluate(
     """Judge a submission; a failure of the evaluator is a verdict with status "error"."""
     begun = time.monotonic()
     facts = _Facts(_inputs(task))
-    name = "terminal-bench"
+    name = "longcli-bench" if task.result == "workspace" else "terminal-bench"
     try:
         evaluation = _evaluation(task, submission.kind, scratch, reporter or LogReporter(), make)
-        name = "longcli-bench" if evaluation.file.is_longcli else name
         facts.inputs |= {"test_time_limit_s": f"{evaluation.deadline_s:g}"}
         if task.settings.overlay is not None:
             facts.inputs["overlay"] = overlay_digest(task.settings.overlay)

@@ -145,7 +145,7 @@ def _read(source: Source) -> tuple[TerminalBenchFile, Client, str]:
 
     Raises: TaskError with the mistakes of all files.
     """
-    problems: list[str] = []
+    problems = [*_outside(source)]
     file, client, requirement = None, None, ""
     try:
         file = task_file.read(source.file(TASK_FILE))
@@ -168,6 +168,15 @@ def _read(source: Source) -> tuple[TerminalBenchFile, Client, str]:
     if problems or file is None or client is None:
         raise TaskError("; ".join(problems))
     return file, client, requirement
+
+
+def _outside(source: Source) -> Iterator[str]:
+    """Yield a line for each link that leads outside of the task: it would bring in a file of the host."""
+    roots = [root for root in (source.directory, source.overlay) if root is not None]
+    for name in (TASK_FILE, *compose_file.NAMES, RUN_TESTS, REQUIREMENT, TESTS):
+        path = source.directory / name if name == TESTS else source.file(name)
+        if path.exists() and not any(path.resolve().is_relative_to(root) for root in roots):
+            yield f"{path}: is a link that leads outside of the task"
 
 
 def _requirement(source: Source) -> str:

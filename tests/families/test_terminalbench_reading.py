@@ -230,3 +230,16 @@ def test_the_digest_counts_tests_solution_and_overlay(tmp_path: Path) -> None:
 def test_isolated_verification_does_not_apply_to_a_workspace() -> None:
     with pytest.raises(TaskError, match="--isolated-verifier does not apply to tb/tally"):
         load(LONGCLI / "tally", isolated=True)
+
+
+@pytest.mark.parametrize("name", ["INSTRUCTION.md", "run-tests.sh", "tests", "docker-compose.yaml"])
+def test_a_file_of_the_host_is_not_a_part_of_a_task(name: str, made: Callable[..., Path], tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    directory = made()
+    (directory / name).unlink(missing_ok=True)
+    (directory / name).symlink_to(outside)
+    if name == "tests":
+        outside.mkdir()
+    else:
+        outside.write_text(COMPOSE)
+    assert f"{name}: is a link that leads outside of the task" in mistakes(directory)
