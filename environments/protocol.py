@@ -35,6 +35,8 @@ class Build:
     """Directory whose files are added to those of the context, or replace them."""
     base_images: Mapping[str, str] = field(default_factory=dict)
     """Images to start from, by the names of those that the Dockerfile starts from."""
+    timeout_s: float = 3600.0
+    """Time that the build may take; not part of what the image depends on."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ TASK_FILES = (TASK_FILE, HARBOR_FILE)
 _ADAPTERS: dict[Format, str] = {
     "retrace": "benchmarks.task.directory:TaskDirectories",
     "terminal-bench": "benchmarks.terminalbench.adapter:TerminalBench",
+    "harbor": "benchmarks.harbor.adapter:Harbor",
 }
 """Module and class for each format."""
 _OWN_KEYS = frozenset(("title", "kind", "environments", "evaluation", "image"))

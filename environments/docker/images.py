@@ -5,7 +5,9 @@ Our own Dockerfiles start with `ARG BASE=...` and `FROM ${BASE}`. If no registry
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +29,6 @@ from environments.reporting import Reporter
 if TYPE_CHECKING:
     from docker import APIClient
 
-BUILD_S = 3600
 BUILT = "retrace-build"
 
 
@@ -115,7 +116,8 @@ def _build(
     reporter.note(f"building {spec.image or tag}")
     output: list[str] = []
     doing = f"building {spec.image or tag} from {build.context / build.dockerfile}"
-    with daemon.reported(doing), daemon.patience(api, BUILD_S):
+    deadline = time.monotonic() + build.timeout_s
+    with daemon.reported(doing), daemon.patience(api, math.ceil(build.timeout_s)):
         for line in api.build(
             path=str(directory),
             dockerfile=build.dockerfile,
@@ -128,6 +130,8 @@ def _build(
             forcerm=True,
             decode=True,
         ):
+            if time.monotonic() > deadline:
+                raise OSError(f"the build had not finished after {build.timeout_s:g} s; give it more time")
             if "error" in line:
                 raise OSError("; ".join([*output[-2:], line["error"].strip()]) + "; mend it and start again")
             for text in line.get("stream", "").splitlines():

@@ -1,0 +1,96 @@
+"""The benchmark that is a folder of task directories in Harbor's format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.harbor import loading
+from benchmarks.harbor.dataset import directories
+from benchmarks.harbor.readiness import make_ready
+from benchmarks.harbor.task_directory import FILE, read
+from benchmarks.task.feedback import FeedbackContent
+from benchmarks.task.settings import UNCHANGED, TaskSettings
+from benchmarks.task.submission import Submission
+from benchmarks.task.task import Named, Row, Task, TaskError, no_variants
+from environments.protocol import Environment, Kind
+from environments.reporting import Reporter
+from trajectories.record.events import FeedbackForm, Skipped
+from trajectories.record.verdict import Verdict
+
+
+class Harbor:
+    """A benchmark whose tasks are the directories in `root`, at any depth, with a `task.toml`.
+
+    The directory's name is the task's, or its path with `__` in place of slashes if several have that name.
+    """
+
+    columns: tuple[str, ...] = ("id", "title", "kind", "difficulty")
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.name = name
+        self.root = root
+
+    def ids(self) -> Iterable[str]:
+        """Return the names of the tasks, sorted."""
+        return sorted(directories(self.root))
+
+    def named(self, word: str) -> Named:
+        """Return the task of that name, or those whose name contains the word."""
+        ids = tuple(self.ids())
+        return Named((word,)) if word in ids else Named(perhaps=tuple(id for id in ids if word.lower() in id.lower()))
+
+    def rows(self) -> Iterable[Row]:
+        """Return the tasks' lines in a list.
+
+        Raises: TaskError.
+        """
+        tasks = directories(self.root)
+        return [loading.row(tasks[id], id=id, benchmark=self.name) for id in sorted(tasks)]
+
+    def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
+        """Return the task of that name.
+
+        Raises: TaskError.
+        """
+        directory = self.root / id
+        if "/" in id or not (directory / FILE).is_file():
+            directory = directories(self.root).get(id, directory)
+        if not (directory / FILE).is_file():
+            raise TaskError(f"{directory / FILE}: is missing")
+        return loading.load(directory, id=id, benchmark=self.name, settings=settings)
+
+    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
+        """Return the task, which has no ablations. Raises: TaskError if any is requested."""
+        return no_variants(task, variants)
+
+    def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
+        """Make the container ready: log directories, skills, the health check. The image has the initial files.
+
+        Raises: EnvironmentLost, TaskError.
+        """
+        assert task.directory is not None
+        harbor = read(loading.source_of(task.directory, task.settings))
+        make_ready(harbor, environment, harbor.file.environment.healthcheck)
+        return ()
+
+    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
+        """Return nothing: test scripts install what they need, each in its own way."""
+        return ()
+
+    def evaluate(
+        self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
+    ) -> Verdict:
+        """Judge a submission with the task's own verifier; see `evaluation.evaluate`."""
+        from benchmarks.harbor import evaluation
+
+        return evaluation.evaluate(task, submission, scratch, reporter)
+
+    def feedback(self, task: Task, verdict: Verdict, scratch: Path, form: FeedbackForm) -> FeedbackContent:
+        """Return the feedback on a verdict.
+
+        Raises: FeedbackError.
+        """
+        from benchmarks.harbor import feedback
+
+        return feedback.content(verdict, scratch, form)

@@ -1,0 +1,317 @@
+"""Evaluates a submission with the task's verifier, in the agent's container (shared) or in one of its own (separate).
+
+The exit status of `test.sh` means nothing; the reward that it leaves is the result. A submission whose tests leave no
+reward scores 0 if they leave one for the task's own solution, or for its untouched start if it has none. Otherwise the
+tests are broken, and the verdict is an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.harbor import artifacts, rewards
+from benchmarks.harbor.loading import overlay_digest, source_of, variables, verifier_spec
+from benchmarks.harbor.readiness import make_ready, wait_until_healthy
+from benchmarks.harbor.rewards import NoReward
+from benchmarks.harbor.task_directory import SCRIPT, TESTS, HarborTask, read
+from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
+from benchmarks.judging.system.opening import Opened, opened
+from benchmarks.judging.system.running import run_script
+from benchmarks.judging.system.script_run import ScriptRun
+from benchmarks.task import tree
+from benchmarks.task.submission import Submission
+from benchmarks.task.task import Task, TaskError
+from environments.protocol import (
+    DiskFull,
+    Environment,
+    EnvironmentFault,
+    EnvironmentLost,
+    EnvironmentSpec,
+    EnvironmentUnavailable,
+    ImageUnusable,
+    Started,
+)
+from environments.reporting import LogReporter, Reporter
+from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
+
+NAME = "harbor"
+VERSION = "1"
+"""Increased when the same submission could get another verdict."""
+TESTS_LOG = "test-stdout.txt"
+"""Name of the file in `scratch` that gets the output of the test script."""
+_TESTS = "/tests"
+_SOLVE_S = 3600.0
+"""Time of a solution if its task has no time limit."""
+Make = Callable[[EnvironmentSpec], Environment]
+_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable, DiskFull)
+
+
+@dataclass
+class _Facts:
+    """What is known of an evaluation so far; a verdict has it also after a failure."""
+
+    inputs: dict[str, str]
+    isolation: str = "none: nothing ran"
+    notes: list[str] = field(default_factory=list)
+    processes_kept: bool | None = None
+    exposed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """One evaluation of a task."""
+
+    task: Task
+    harbor: HarborTask
+    scratch: Path
+    make: Make
+    reporter: Reporter
+    env: Mapping[str, str]
+
+    @property
+    def deadline_s(self) -> float:
+        """The time that the test script may take."""
+        return self.harbor.file.verifier.timeout_sec * self.task.settings.timeout_multiplier
+
+
+def evaluate(
+    task: Task, submission: Submission, scratch: Path, reporter: Reporter | None = None, make: Make | None = None
+) -> Verdict:
+    """Judge a submission; a failure of the evaluator is a verdict with status "error"."""
+    begun = time.monotonic()
+    facts = _Facts({"task": task.digest})
+    fault: Fault | None = None
+    left: dict[str, float] = {}
+    comparable: bool | None = None
+    status: VerdictCause | None = None
+    error = ""
+    try:
+        evaluation = _evaluation(task, submission, scratch, reporter or LogReporter(), make, facts)
+        comparable = _is_comparable(evaluation, submission)
+        left, fault = _rewards(evaluation, submission, facts)
+    except (EvaluatorFailed, EnvironmentFault, TaskError, OSError) as failure:
+        full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC
+        status = "host" if full or isinstance(failure, _OF_THE_HOST) else "evaluator"
+        error = (str(failure) or type(failure).__name__).splitlines()[0]
+    quality = rewards.quality(left) if left else 0.0
+    return Verdict(
+        status="scored" if status is None else "error",
+        cause=status or (fault.cause if fault else None),
+        passed=quality >= 1 if status is None else None,
+        quality=quality if status is None else None,
+        metrics=left,
+        evaluator=Evaluator(name=NAME, version=VERSION, inputs=facts.inputs),
+        isolation=facts.isolation,
+        seconds=time.monotonic() - begun,
+        error=error,
+        notes=(*facts.notes, *rewards.note(left), *((fault.reason,) if fault else ())),
+        result=task.result,
+        submission=submission.kind,
+        processes_kept=facts.processes_kept,
+        exposed=tuple(facts.exposed) if status is None else (),
+        comparable=comparable if status is None else None,
+    )
+
+
+def _evaluation(
+    task: Task, submission: Submission, scratch: Path, reporter: Reporter, make: Make | None, facts: _Facts
+) -> _Evaluation:
+    if task.directory is None:
+        raise EvaluatorFailed(f"{task.id} has no directory, so there are no tests")
+    if submission.kind not in task.submissions:
+        raise EvaluatorFailed(f"{task.id} is judged as {' or '.join(task.submissions)}, not as {submission.kind}")
+    if make is None:
+        from environments.choose import make as make_environment
+
+        make = make_environment
+    harbor = read(source_of(task.directory, task.settings))
+    evaluation = _Evaluation(task, harbor, scratch, make, reporter, variables(harbor)[1])
+    facts.inputs["verifier"] = "separate" if harbor.file.verifier.separate else "shared"
+    facts.inputs["test_time_limit_s"] = f"{evaluation.deadline_s:g}"
+    facts.inputs |= {f"base_image {name}": image for name, image in task.settings.base_images.items()}
+    if task.settings.overlay is not None:
+        facts.inputs["overlay"] = overlay_digest(harbor.source)
+        facts.notes.append(f"files of the overlay {task.settings.overlay} mend the task")
+    scratch.mkdir(parents=True, exist_ok=True)
+    (scratch / TESTS_LOG).unlink(missing_ok=True)  # of an interrupted evaluation
+    return evaluation
+
+
+def _is_comparable(evaluation: _Evaluation, submission: Submission) -> bool:
+    """Return True if the task was judged unchanged and as Harbor judges it.
+
+    A separate verifier sees files only, so an image is as good as a container, unless commands collect them first.
+    """
+    settings, verifier = evaluation.task.settings, evaluation.harbor.file.verifier
+    unchanged = settings.overlay is None and settings.timeout_multiplier == 1
+    return unchanged and (submission.kind == "live" or (verifier.separate and not verifier.collect))
+
+
+def _rewards(evaluation: _Evaluation, submission: Submission, facts: _Facts) -> tuple[dict[str, float], Fault | None]:
+    """Return the rewards of a submission, or its fault.
+
+    Raises: EvaluatorFailed, EnvironmentFault, TaskError, OSError.
+    """
+    try:
+        with opened(submission, evaluation.task, evaluation.make, evaluation.reporter) as opening:
+            _note(opening, evaluation, facts)
+            return _judged(evaluation, opening, facts), None
+    except SubmissionFailed as failure:
+        fault = failure.fault
+    except NoReward as failure:
+        fault = Fault("result", str(failure))
+    _check_tests(evaluation, fault)
+    return {}, fault
+
+
+def _note(opening: Opened, evaluation: _Evaluation, facts: _Facts) -> None:
+    separate = evaluation.harbor.file.verifier.separate
+    facts.processes_kept = opening.processes_kept and not separate
+    started = opening.started
+    values = {"image": started.image, "image_digest": started.image_digest}
+    facts.inputs |= {key: value for key, value in values.items() if value}
+    if separate:
+        facts.isolation = "a container of its own for the tests, fed by the declared artifacts"
+    else:
+        beside = "beside what the agent left running" if opening.processes_kept else "without processes of the agent"
+        facts.isolation = (
+            f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
+        )
+        facts.exposed.append("the tests run with the programs of the system, and the agent could have replaced these")
+
+
+def _judged(evaluation: _Evaluation, opening: Opened, facts: _Facts) -> dict[str, float]:
+    """Return the rewards that the verifier gives to what is in a container.
+
+    Raises: NoReward, SubmissionFailed, EvaluatorFailed, EnvironmentFault, TaskError, OSError.
+    """
+    for hook in evaluation.harbor.file.verifier.collect:
+        run = ScriptRun(hook.command, hook.timeout_sec, user=hook.user or evaluation.task.spec.user)
+        outcome = run_script(opening.environment, opening.started, run, evaluation.reporter)
+        if outcome.execution.exit_code != 0:
+            facts.notes.append(f"the command that collects {hook.command[:100]!r} failed: {outcome.execution.ended}")
+    if not evaluation.harbor.file.verifier.separate:
+        return _run(evaluation, opening.environment, opening.started, facts)
+    with tempfile.TemporaryFile(dir=evaluation.scratch) as archive:
+        collected = artifacts.collect(opening.started, evaluation.harbor.file.artifacts, archive)
+        facts.notes += [f"artifact {source}: does not exist" for source in collected.missing]
+        if collected.dropped:
+            facts.notes.append(f"artifacts: {collected.dropped} special files and links that lead outside are left out")
+        return _apart(evaluation, collected, facts)
+
+
+def _apart(evaluation: _Evaluation, collected: artifacts.Collected, facts: _Facts) -> dict[str, float]:
+    """Return the rewards that the verifier gives to artifacts in a container of its own."""
+    harbor = evaluation.harbor
+    environment = evaluation.make(verifier_spec(harbor, evaluation.task.settings))
+    try:
+        started = _started(environment)
+        part = harbor.file.verifier.environment
+        make_ready(harbor, environment, None) if part is None else None
+        if part is not None and part.healthcheck is not None:
+            wait_until_healthy(harbor, environment, part.healthcheck)
+        facts.inputs |= {"verifier_image": started.image or ""}
+        artifacts.place(started, collected)
+        return _run(evaluation, environment, started, facts)
+    finally:
+        environment.stop()
+
+
+def _started(environment: Environment) -> Started:
+    try:
+        return environment.start()
+    except ImageUnusable as error:
+        raise EvaluatorFailed(f"the verifier's image: {error}") from None
+
+
+def _run(evaluation: _Evaluation, environment: Environment, started: Started, facts: _Facts) -> dict[str, float]:
+    """Run the test script and return the rewards that it leaves.
+
+    Raises: NoReward, SubmissionFailed, EvaluatorFailed, EnvironmentFault, TaskError, OSError.
+    """
+    verifier = evaluation.harbor.file.verifier
+    in_image = evaluation.harbor.tests_in_image
+    path = f"{_TESTS}/{SCRIPT}"
+    if in_image:
+        environment.execute(f"chmod +x {path}", deadline_s=60, cwd="/", as_root=True)
+    folder = evaluation.harbor.source.tree(TESTS)
+    with folder as tests:
+        run = ScriptRun(
+            script=f"exec {path}",
+            deadline_s=evaluation.deadline_s,
+            files={} if in_image else {_TESTS: _executable(tests)},
+            user=verifier.user,
+            env=evaluation.env,
+            results=(rewards.JSON, rewards.TEXT),
+            private=(rewards.LOGS,),
+        )
+        result = run_script(environment, started, run, evaluation.reporter)
+        facts.exposed += [line for line in result.exposed if line not in facts.exposed]
+        (evaluation.scratch / TESTS_LOG).write_bytes(bytes(result.execution.output))
+        fault = result.ended_by(evaluation.deadline_s)
+        if fault is not None and not result.results:
+            raise SubmissionFailed(fault.cause, fault.reason)
+        chosen = rewards.choose(result.results, _bytes(tests))
+    if chosen == rewards.TEXT and rewards.JSON in result.results:
+        facts.notes.append("reward.json does not count: no file of the tests names it, so something else wrote it")
+    if fault is not None:
+        raise SubmissionFailed(fault.cause, fault.reason)
+    return rewards.parsed(chosen, result.results[chosen])
+
+
+def _executable(tests: tree.Tree) -> tree.Tree:
+    """Return the tests with a script that can be started."""
+    entries = tuple(
+        tree.Entry(entry.path, entry.type, entry.mode | 0o111, entry.size, entry.target)
+        if entry.path == SCRIPT.encode()
+        else entry
+        for entry in tests.entries
+    )
+    return tree.Tree(tests.root, entries, tests.skipped)
+
+
+def _bytes(tests: tree.Tree) -> bytes:
+    """Return the content of the tests' small files."""
+    return b"\n".join(
+        (tests.root / entry.path.decode("utf-8", "surrogateescape")).read_bytes()
+        for entry in tests.entries
+        if entry.type == "file" and entry.size < 1 << 20
+    )
+
+
+def _check_tests(evaluation: _Evaluation, fault: Fault) -> None:
+    """Judge the task's own solution, or its untouched start if it has none.
+
+    Raises: EvaluatorFailed if the verifier leaves no reward there either.
+    """
+    solve = evaluation.task.solve
+    subject = "the task's own solution" if solve else "the untouched task"
+    evaluation.reporter.note(f"evaluation: {fault.reason}; judging {subject} for comparison")
+    facts = _Facts({})
+    environment = evaluation.make(evaluation.task.spec)
+    log = evaluation.scratch / TESTS_LOG
+    kept = log.read_bytes() if log.is_file() else None
+    try:
+        started = _started(environment)
+        make_ready(evaluation.harbor, environment, evaluation.harbor.file.environment.healthcheck)
+        if solve is not None and solve.directory is not None:
+            run = ScriptRun(
+                script=solve.script,
+                deadline_s=evaluation.task.limits.time_s or _SOLVE_S,
+                files={solve.directory: tree.scan(solve.source)},
+                user=evaluation.task.spec.user,
+                env=solve.env,
+            )
+            run_script(environment, started, run, evaluation.reporter)
+        _judged(evaluation, Opened(environment, started, processes_kept=True), facts)
+    except (NoReward, SubmissionFailed) as error:
+        raise EvaluatorFailed(f"{fault.reason}; with {subject}: {error}") from None
+    finally:
+        environment.stop()
+        if kept is not None:
+            log.write_bytes(kept)

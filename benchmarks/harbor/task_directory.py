@@ -1,0 +1,171 @@
+"""A task directory in Harbor's format: its files, checked, with those of an overlay in front."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.harbor import ignored
+from benchmarks.harbor.refusals import refusals
+from benchmarks.harbor.taskfile import TaskFile
+from benchmarks.harbor.toml_file import read_toml
+from benchmarks.task import taskdir, tree
+from benchmarks.task.task import TaskError
+from benchmarks.task.yaml_file import text_of
+
+FILE = "task.toml"
+INSTRUCTION = "instruction.md"
+ENVIRONMENT = "environment"
+TESTS = "tests"
+SCRIPT = "test.sh"
+SOLUTION = "solution"
+SOLVE = "solve.sh"
+DOCKERFILE = "Dockerfile"
+COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml")
+_TEXT_BYTES = 1 << 20
+_CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A task directory with the overlay that mends it."""
+
+    directory: Path
+    overlay: Path | None = None
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file, which need not exist."""
+        if self.overlay is not None and (self.overlay / name).is_file():
+            return self.overlay / name
+        return self.directory / name
+
+    @contextmanager
+    def tree(self, name: str) -> Iterator[tree.Tree]:
+        """Yield the content of a directory of the task, without what `.harborignore` leaves out.
+
+        Raises: TaskError.
+        """
+        if self.overlay is None or not (self.overlay / name).is_dir():
+            yield _kept(self.directory / name, self.directory)
+            return
+        with TemporaryDirectory(prefix="retrace-task-") as folder:
+            skipped = shutil.ignore_patterns(*map(os.fsdecode, taskdir.CACHES))
+            try:
+                for root in (self.directory, self.overlay):
+                    if (root / name).is_dir():
+                        shutil.copytree(
+                            root / name, Path(folder, name), symlinks=True, dirs_exist_ok=True, ignore=skipped
+                        )
+                if self.file(ignored.NAME).is_file():
+                    shutil.copy2(self.file(ignored.NAME), folder)
+            except (OSError, shutil.Error) as error:
+                raise TaskError(f"{self.directory / name}: cannot be read: {error}") from None
+            yield _kept(Path(folder, name), Path(folder))
+
+
+@dataclass(frozen=True)
+class HarborTask:
+    """A task directory after reading and checking."""
+
+    source: Source
+    file: TaskFile
+    instruction: str
+    unknown: tuple[str, ...] = ()
+    """Keys of the file that Harbor does not have and ignores, with their lines."""
+
+    @property
+    def tests_in_image(self) -> bool:
+        """True if the verifier's image has the tests, so that none are put into its container."""
+        part = self.file.verifier.environment
+        return self.file.verifier.separate and (
+            (part is not None and part.docker_image is not None) or self.verifier_dockerfile
+        )
+
+    @property
+    def verifier_dockerfile(self) -> bool:
+        """True if `tests/` is the build context of a separate verifier's image."""
+        return self.file.verifier.separate and self.source.file(f"{TESTS}/{DOCKERFILE}").is_file()
+
+
+def read(source: Source) -> HarborTask:
+    """Read a task directory.
+
+    Raises: TaskError with the mistakes of all files.
+    """
+    path = source.file(FILE)
+    problems: list[str] = []
+    instruction = ""
+    try:
+        instruction = stripped(text_of(source.file(INSTRUCTION), _TEXT_BYTES))
+        if not instruction.strip():
+            problems.append(f"{source.file(INSTRUCTION)}: is empty")
+    except TaskError as error:
+        problems.append(str(error))
+    problems += _links(source)
+    try:
+        toml = read_toml(path, TaskFile)
+    except TaskError as error:
+        raise TaskError("; ".join([str(error), *problems])) from None
+    problems = [*(f"{path}: {line}" for line in refusals(toml.content)), *problems]
+    task = HarborTask(source, toml.content, instruction, toml.unknown)
+    problems += _missing(task)
+    if problems:
+        raise TaskError("; ".join(problems))
+    return task
+
+
+def stripped(instruction: str) -> str:
+    """Return an instruction without its leading canary lines and the blank lines after them."""
+    lines = instruction.splitlines(keepends=True)
+    first = 0
+    while first < len(lines) and _CANARY.fullmatch(lines[first]):
+        first += 1
+    while 0 < first < len(lines) and not lines[first].strip():
+        first += 1
+    return "".join(lines[first:])
+
+
+def _missing(task: HarborTask) -> list[str]:
+    source, file = task.source, task.file
+    problems = []
+    for folder in (ENVIRONMENT, TESTS):
+        for name in COMPOSE_FILES:
+            if source.file(f"{folder}/{name}").is_file():
+                problems.append(f"{source.file(f'{folder}/{name}')}: compose files cannot be run by this version")
+    if file.environment.docker_image is None and not source.file(f"{ENVIRONMENT}/{DOCKERFILE}").is_file():
+        problems.append(
+            f"{source.directory / ENVIRONMENT / DOCKERFILE}: is missing, and {FILE} has no environment.docker_image"
+        )
+    if not task.tests_in_image and not source.file(f"{TESTS}/{SCRIPT}").is_file():
+        problems.append(f"{source.directory / TESTS / SCRIPT}: is missing")
+    return problems
+
+
+def _links(source: Source) -> list[str]:
+    """Return a line for each link in the task's directories that leads outside of them."""
+    problems = []
+    for root in filter(None, (source.directory, source.overlay)):
+        top = root.resolve()
+        for entry in tree.scan(root, taskdir.CACHES | {b".git"}).entries:
+            link = root / os.fsdecode(entry.path)
+            if entry.type == "symlink" and not _target(link).is_relative_to(top):
+                problems.append(f"{link}: is a link that leads outside of the task's directory")
+    return problems
+
+
+def _target(link: Path) -> Path:
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):  # a link to itself
+        return Path("/")
+
+
+def _kept(folder: Path, top: Path) -> tree.Tree:
+    files = tree.scan(folder, taskdir.CACHES)
+    return replace(files, entries=ignored.kept(files.entries, folder, top))
