@@ -277,8 +277,8 @@ class Checkpointing(Protocol):
 class Pausable(Protocol):
     """An environment that can be held still: no process of an action runs between `pause` and `unpause`.
 
-    While it is paused, `export` ends no process, `put` works, and `stop` ends it at once. Everything else raises
-    `EnvironmentPaused`. Processes that actions have stopped themselves stay stopped.
+    While it is paused, `export` ends no process, `put` and `checkpoint` work, and `stop` ends it at once. Everything
+    else raises `EnvironmentPaused`. Processes that actions have stopped themselves stay stopped.
     """
 
     def pause(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from agent.config import ConfigurableOptions, config_path, defaults, runs_dir, unusable
 from agent.errors import UserError
-from agent.trial.options import GuidanceChanges, LimitChanges, OptionChanges, Options
+from agent.trial.options import GuidanceChanges, LimitChanges, OptionChanges, Options, TaskChanges
 from benchmarks.task.quantities import count, duration_s
 from environments.protocol import KINDS, SHELLS, Kind, Shell
 from trajectories.reading.runs import batch_folder
@@ -29,6 +29,7 @@ def parse_options(
     image: str | None,
     workspace: Path | None,
     variants: Sequence[str],
+    of_task: TaskChanges,
     plan: Path | None,
     plan_rule: str | None,
     guidance: GuidanceChanges,
@@ -79,6 +80,7 @@ def parse_options(
         conversation=choice(conversation, "--conversation", get_args(Conversation)),
         until=choice(until, "--self-correct-until", get_args(Until)),
         reveal_tests=reveal_tests,
+        **of_task,
         **guidance,
         **limits(chosen),
     )

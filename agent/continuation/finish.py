@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
+from agent.trial.restoring.checkpoints import committed_system
 from agent.trial.restoring.final_workspace import exported_again, require_export
 from agent.trial.restoring.standing import Standing
+from agent.trial.submitting import submitted_archive
 from agent.trial.verdict import evaluate
 from trajectories.interrupts import interruptible
 from trajectories.writing.recorder import Recorder
@@ -14,18 +16,24 @@ from trajectories.writing.recorder import Recorder
 def finish(order: Order, recorder: Recorder, standing: Standing) -> Outcome:
     """Export the workspace of the last snapshot, if no export is there, and evaluate it, as `agent evaluate` does.
 
-    Raises: UserError, RecordError if the record holds no final workspace: another one is not the agent's work.
+    Of a system the commit is evaluated.
+
+    Raises: UserError, RecordError if there is no final workspace or system: another one is not the agent's work.
     """
     assert standing.exit is not None
     outcome = Outcome(recorder.directory, standing.exit.exit)
     try:
         with interruptible():
-            exported = require_export(recorder.directory, standing)
-            if exported is None:
-                exported = exported_again(recorder.directory, recorder)
+            if order.task.result == "system":
+                submitted = committed_system(recorder.directory.name, standing)
+            else:
+                exported = require_export(recorder.directory, standing)
+                submitted = submitted_archive(
+                    recorder.directory, exported or exported_again(recorder.directory, recorder)
+                )
     except KeyboardInterrupt:
         outcome.interrupted = True
         return outcome
     if order.evaluate:
-        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome, standing.evaluations)
+        evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, standing.evaluations)
     return outcome

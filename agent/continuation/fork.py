@@ -18,14 +18,13 @@ from agent.loop.instructions import Say
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.resolve import text_or_file
-from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
+from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image, require_system
 from agent.trial.restoring.feedback import copy_feedback, put_feedback
 from agent.trial.restoring.losses import losses_of_earlier_turns, lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening, Turn
 from agent.trial.workplace import Lease, Workplace, lease_for
-from environments.protocol import Kind
 from environments.reporting import Reporter
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.steps.events import until_step
@@ -166,7 +165,9 @@ def fork(
     if order.expert is not None:
         order.expert.check()
     order = _with_plan(parent, order, standing)
-    return order, Fork(parent, step, standing, text, checkpoint_image(standing, order.spec.kind))
+    checkpoint = checkpoint_image(standing, order.spec.kind)
+    require_system(f"--at {step}: {parent.name}", order.task, standing, checkpoint)
+    return order, Fork(parent, step, standing, text, checkpoint)
 
 
 def _with_plan(parent: Path, order: Order, standing: Standing) -> Order:
@@ -186,7 +187,7 @@ def _with_plan(parent: Path, order: Order, standing: Standing) -> Order:
     return replace(order, plan=None if text is None else text.decode(), plan_ref=plan)
 
 
-def at_step(start: Fork, step: int, kind: Kind) -> Fork:
+def at_step(start: Fork, step: int, order: Order) -> Fork:
     """Return the fork at another step of the same parent, checked; orders of its steps differ in nothing.
 
     Raises: UserError, RecordError.
@@ -195,7 +196,9 @@ def at_step(start: Fork, step: int, kind: Kind) -> Fork:
     if standing.snapshot is None:
         return replace(start, step=step, standing=standing)
     require_contents(state_at(start.parent, step))
-    return replace(start, step=step, standing=standing, checkpoint=checkpoint_image(standing, kind))
+    checkpoint = checkpoint_image(standing, order.spec.kind)
+    require_system(f"--at {step}: {start.parent.name}", order.task, standing, checkpoint)
+    return replace(start, step=step, standing=standing, checkpoint=checkpoint)
 
 
 def branch_point(parent: Path, step: int, *, elsewhere: bool = False) -> Standing:

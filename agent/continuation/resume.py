@@ -25,7 +25,7 @@ from agent.reports.prices import other_prices
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
-from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image
+from agent.trial.restoring.checkpoints import CheckpointImage, checkpoint_image, require_system
 from agent.trial.restoring.feedback import put_feedback
 from agent.trial.restoring.losses import losses_of_earlier_turns, lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
@@ -35,6 +35,7 @@ from agent.trial.session import LockedRecord, locked_record
 from agent.trial.start import Opening, Turn
 from agent.trial.turns.keeping import Keeping
 from agent.trial.workplace import Lease, Workplace, lease_for
+from environments.leftovers.cleaning import clean_trials
 from environments.reporting import Reporter
 from trajectories.interrupts import interruptible
 from trajectories.reading.family import directory_of_parent
@@ -231,7 +232,11 @@ def resolve_resumption(record: LockedRecord, **changes: Unpack[OptionChanges]) -
         unfinished = later_turn(order, directory.parent / name, Keeping())
     checkpoint = CheckpointImage()
     if not standing.finished and not (unfinished is not None and unfinished.runs_all and standing.snapshot is None):
-        checkpoint = checkpoint_image(unfinished.standing if unfinished else standing, order.spec.kind)
+        before = unfinished.standing if unfinished else standing
+        checkpoint = checkpoint_image(before, order.spec.kind)
+        require_system(directory.name, order.task, before, checkpoint)
+    if order.task.result == "system":
+        clean_trials([directory.name])  # a killed process may have left it paused
     if isinstance(unfinished, Fork):
         unfinished = replace(unfinished, checkpoint=checkpoint)
     losses = losses_of_earlier_turns(directory, standing)

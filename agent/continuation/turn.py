@@ -15,7 +15,7 @@ from agent.continuation.inheritance import inheritance
 from agent.errors import MachineError
 from agent.loop.instructions import Say
 from agent.trial.order import Order
-from agent.trial.restoring.checkpoints import checkpoint_image
+from agent.trial.restoring.checkpoints import checkpoint_image, require_system
 from agent.trial.restoring.feedback import directory_of_turn, keep_files, put_files
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening, Turn
@@ -205,7 +205,9 @@ def later_turn(order: Order, previous: Path, keeping: Keeping) -> LaterTurn:
     files = {path: masker.data(data)[0] for path, data in content.files.items()}
     content = replace(content, text=masker.text(content.text), files=files)
     result = Result(number, bool(verdict.passed), content)
-    branch = Fork(previous, standing.steps, standing, None, checkpoint_image(standing, order.spec.kind))
+    checkpoint = checkpoint_image(standing, order.spec.kind)
+    require_system(previous.name, order.task, standing, checkpoint)
+    branch = Fork(previous, standing.steps, standing, None, checkpoint)
     return LaterTurn(previous, standing, result, keeping, branch)
 
 

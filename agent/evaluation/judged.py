@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.errors import MachineError, UserError
+from agent.trial.options import Options
+from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from trajectories.record.events import TrialStarted
@@ -22,7 +24,8 @@ def task_of_trial(directory: Path, start: TrialStarted, task: str | None) -> tup
     name, ref = directory.name, start.task
     if task is None and (start.imported is not None or start.options.get("instruction")):
         raise UserError(f"{name} has no task with an evaluator; name one with --task TASK")
-    benchmark, judged = resolved_task(task or str(start.options.get("task") or ref.id))
+    recorded = Options.of({**start.options, "model": start.model.asked}).task_settings
+    benchmark, judged = resolved_task(task or str(start.options.get("task") or ref.id), recorded)
     if start.variant:
         try:
             judged = benchmark.vary(judged, tuple(start.variant.split("+")))
@@ -42,7 +45,7 @@ def task_of_trial(directory: Path, start: TrialStarted, task: str | None) -> tup
     return benchmark, judged
 
 
-def resolved_task(reference: str) -> tuple[Benchmark, Task]:
+def resolved_task(reference: str, settings: TaskSettings = UNCHANGED) -> tuple[Benchmark, Task]:
     """Return a task that has tests.
 
     Raises: UserError.
@@ -52,7 +55,7 @@ def resolved_task(reference: str) -> tuple[Benchmark, Task]:
     from benchmarks.task.task import TaskError
 
     try:
-        benchmark, task = resolve_task(reference, datasets=datasets())
+        benchmark, task = resolve_task(reference, settings, datasets=datasets())
     except TaskError as error:
         raise UserError(str(error)) from None
     if not task.evaluable:

@@ -19,6 +19,8 @@ class Evaluation(BaseModel):
     trial: str | None
     """Directory of the trial; None for a workspace by itself."""
     workspace: str
+    image: str | None = None
+    """Image that was evaluated in place of the workspace; None if the workspace was."""
     task: str
     environment: Kind
     verdict: VerdictReport | None
@@ -40,11 +42,13 @@ def evaluated(
     why_none: str,
     logs: Path | None,
     file: Path | None,
+    image: str | None = None,
 ) -> EvaluationResult:
     """Return the result of an evaluation; `file` holds the whole verdict."""
     evaluation = Evaluation(
         trial=None if trial is None else str(trial),
         workspace=str(workspace),
+        image=image,
         task=task.id,
         environment=kind,
         verdict=None if verdict is None else VerdictReport.with_cases(verdict, file),

@@ -14,10 +14,13 @@ from agent.errors import UserError
 from agent.evaluation.judged import kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.outcome import Outcome
+from agent.trial.restoring.checkpoints import committed_system
 from agent.trial.restoring.final_workspace import exported_again, require_export
 from agent.trial.restoring.standing import standing_of
 from agent.trial.session import locked_record
+from agent.trial.submitting import Submitted, submitted_archive
 from agent.trial.verdict import evaluate
+from environments.leftovers.cleaning import clean_trials
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
 from trajectories.interrupts import interruptible
@@ -44,7 +47,11 @@ def evaluate_trial(
             benchmark, judged = task_of_trial(directory, standing.start, task)
             recorded = standing.start.environment
             kind = kind_for(judged, env or (None if recorded == "unknown" else recorded))
-            exported = require_export(directory, standing)
+            if judged.result == "system":
+                clean_trials([directory.name])  # a killed process may have left it paused
+                submitted = committed_system(directory.name, standing)
+            else:
+                submitted = submitted_archive(directory, require_export(directory, standing))
         ref = standing.start.task
         changed = judged.digest != ref.digest
         with record.recorder(after=standing.last, observer=observer) as recorder:
@@ -52,15 +59,24 @@ def evaluate_trial(
                 text = f"evaluated by {judged.id} {judged.digest[:12]}, and the trial's was {ref.digest[:12]}"
                 recorder.append(Warned(kind="task_changed", text=text))
             outcome = Outcome(directory, standing.exit.exit)
-            if exported is None:
+            if submitted.left is None:
                 with interruptible():
-                    exported = exported_again(directory, recorder)
-            continues = not changed and _continues(events, exported.sha256)
+                    submitted = submitted_archive(directory, exported_again(directory, recorder))
+            continues = not changed and _continues(events, submitted)
             with nullcontext() if continues else _anew(record.folder, outcome, keep=_scored(events)):
-                event = evaluate(benchmark, judged, kind, recorder, exported, outcome, standing.evaluations)
-    archive = directory / exported.path
+                event = evaluate(benchmark, judged, kind, recorder, submitted, outcome, standing.evaluations)
     folder = record.folder
-    return evaluated(directory, archive, judged, kind, event.verdict, event.why_none, folder.evaluation, folder.verdict)
+    return evaluated(
+        directory,
+        folder.workspace,
+        judged,
+        kind,
+        event.verdict,
+        event.why_none,
+        folder.evaluation,
+        folder.verdict,
+        image=None if submitted.recorded is None else submitted.recorded.image,
+    )
 
 
 def _not_ended(directory: Path, events: Sequence[BaseEvent]) -> str:
@@ -101,10 +117,10 @@ def _anew(folder: TrialFolder, outcome: Outcome, *, keep: bool) -> Iterator[None
             before.rename(current)
 
 
-def _continues(events: Sequence[BaseEvent], workspace_sha256: str) -> bool:
-    """Report if the last evaluation was of this workspace, and none has come to a score."""
+def _continues(events: Sequence[BaseEvent], submitted: Submitted) -> bool:
+    """Report if the last evaluation was of this submission, and none has come to a score."""
     last = next((event for event in reversed(events) if isinstance(event, EvaluationStarted)), None)
-    return last is not None and last.submission.sha256 == workspace_sha256 and not _scored(events)
+    return last is not None and last.submission == submitted.recorded and not _scored(events)
 
 
 def _scored(events: Sequence[BaseEvent]) -> bool:

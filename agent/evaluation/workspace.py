@@ -35,6 +35,11 @@ def evaluate_workspace(
             with interruptible():
                 benchmark, judged = resolved_task(task)
                 kind = kind_for(judged, env)
+                if "archive" not in judged.submissions:
+                    raise UserError(
+                        f"{judged.id} is judged in the whole container of a trial, so a workspace by itself cannot be "
+                        "evaluated; name a trial"
+                    )
                 archive = Archive(as_workspace_archive(workspace, base / WORKSPACE))
             if output is not None:
                 output.mkdir(parents=True, exist_ok=True)

@@ -127,7 +127,7 @@ def prepare(
     changes = {**changes, "evaluate": True}
     order, start = fork(parent, steps[0], **changes)
     kind, settings = order.spec.kind, settings_of(start.first_event(order))
-    starts = [start, *(at_step(start, step, kind) for step in steps[1:])]
+    starts = [start, *(at_step(start, step, order) for step in steps[1:])]
     losses = {point.step: expected_losses(point, kind) for point in starts}
     if not order.evaluate:
         raise UserError(f"{parent.name}: {order.task.id} has no evaluation, so its children could not pass or fail")

@@ -136,6 +136,15 @@ class GuidanceChanges(TypedDict, total=False):
     guidance_api_base: str | None
 
 
+class TaskChanges(TypedDict, total=False):
+    """The options that change a task's settings; see `Options`."""
+
+    overlay: Path | None
+    base_images: Mapping[str, str]
+    test_timeout_multiplier: float | None
+    isolated_verifier: bool | None
+
+
 class OptionChanges(LimitChanges, GuidanceChanges, total=False):
     """Options that replace those of a record; see `Options`. An absent key changes nothing."""
 

@@ -18,6 +18,8 @@ class Outcome:
 
     directory: Path
     exit: Exit
+    steps: int = 0
+    """Number of steps that the record holds."""
     interrupted: bool = False
     """True also if the user interrupted only the export or the evaluation."""
     evaluator_failed: bool = False

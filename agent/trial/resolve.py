@@ -96,6 +96,7 @@ def resolve(
             expert.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
         _check_docker_only(options, kind)
+        _check_system(options, task, kind)
         if task.shell is not None and options.shell != task.shell:
             raise UserError(f"the tests of {task.id} run in the agent's own shell; give --shell {task.shell}")
         chain = chain_of(options, task, kind)
@@ -187,10 +188,25 @@ def _check_docker_only(options: Options, kind: Kind) -> None:
         raise UserError(f"{option} does not apply to {kind}; leave it out, or choose --env docker")
 
 
+def _check_system(options: Options, task: Task, kind: Kind) -> None:
+    """Check what belongs to tasks whose result is the whole system.
+
+    Raises: UserError.
+    """
+    if task.result == "system" and kind != "docker":
+        raise UserError(f"{task.id} is judged in its whole container, so {kind} cannot run it; choose --env docker")
+    if task.result != "system" and options.isolated_verifier:
+        raise UserError(
+            f"--isolated-verifier does not apply to {task.id}: its workspace is judged, without any process of the "
+            "agent; leave it out"
+        )
+
+
 def _task(options: Options) -> tuple[Benchmark, Task]:
     from agent.config import datasets
     from benchmarks.task.adhoc import adhoc_task
     from benchmarks.task.registry import resolve_task
+    from benchmarks.task.task import no_settings
 
     asked = (("--task", options.task), ("--instruction", options.instruction))
     given = [name for name, value in asked if value is not None]
@@ -203,6 +219,7 @@ def _task(options: Options) -> tuple[Benchmark, Task]:
     assert options.instruction is not None
     if options.image is None and options.workspace is None:
         raise UserError("--instruction needs a place to work: give --image IMAGE or --workspace DIR")
+    no_settings("an ad-hoc task", options.task_settings)
     return adhoc_task(options.instruction, image=options.image, workspace=options.workspace)
 
 

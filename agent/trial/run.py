@@ -12,7 +12,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from agent.trial.export import export
 from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
@@ -21,10 +20,12 @@ from agent.trial.restoring.recovery import Recovery
 from agent.trial.session import LockedRecord, Session, locked_record
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Start
+from agent.trial.submitting import Submitted, submit
 from agent.trial.turns.keeping import Keeping
 from agent.trial.verdict import evaluate
 from agent.trial.worker import Worker
 from agent.trial.workplace import Lease, start_environment
+from benchmarks.task.submission import Live
 from benchmarks.task.task import TaskError
 from environments.protocol import DiskFull, EnvironmentFault, ImageUnusable
 from trajectories.errors import RecordFull
@@ -99,18 +100,19 @@ def run_trial(
 ) -> Outcome:
     """Run one trial whose record is open.
 
-    Its environment is released before the evaluation begins, or paused if it is kept for the next turn.
+    Its environment is released before the evaluation begins, paused if it is kept for the next turn, or handed over to
+    the evaluation if the system itself is judged.
     """
     outcome = Outcome(recorder.directory, Exit.of("harness_defect"))
-    exported = None
+    submitted = Submitted()
     with ExitStack() as releasing:
         lease = work(order, start, worker, recorder, outcome, releasing)
         if lease is not None:
-            if keeping is not None and outcome.came_to_its_end:
-                keeping.keep(lease, recorder)
-            exported = export(recorder, lease.environment, outcome)
-    if order.evaluate and outcome.came_to_its_end:
-        evaluate(order.benchmark, order.task, order.spec.kind, recorder, exported, outcome, start.evaluations)
+            submitted = submit(order, recorder, lease, outcome, keeping)
+        if not isinstance(submitted.left, Live):
+            releasing.close()
+        if order.evaluate and outcome.came_to_its_end:
+            evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, start.evaluations)
     return outcome
 
 
@@ -144,6 +146,7 @@ def work(
     finally:
         # a start that failed has counted nothing yet, and a full disk may end the trial in the middle of a step
         steps = max(start.steps, limits.tally.steps, recorder.steps)
+        outcome.steps = steps
         recorder.append(Exited(exit=outcome.exit, steps=steps))
         recorder.sync()
     return lease

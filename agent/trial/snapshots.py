@@ -78,13 +78,7 @@ class Snapshots:
             self._keep(step)
         self._step = step
         if self._every is not None and step and step % self._every == 0:
-            if not isinstance(self._environment, Checkpointing):
-                raise EnvironmentUnavailable(f"{self._environment.spec.kind} environments cannot be kept as an image")
-            with interruptible():
-                # trials of other runs directories may have the same name
-                name = f"{self._recorder.directory.name}-{step}-{secrets.token_hex(4)}"
-                image = self._environment.checkpoint(name)
-            self._recorder.append(Checkpoint(step=step, image=image))
+            commit(self._environment, self._recorder, step)
 
     def _keep(self, step: int) -> Snapshot:
         with SnapshotWriter(self._recorder, step) as writer:
@@ -115,6 +109,20 @@ class Snapshots:
             for entry in listing.entries()
             if entry.path in self._owed and entry.path not in changed
         }
+
+
+def commit(environment: Environment, recorder: Recorder, step: int) -> str:
+    """Keep the whole container as an image, record that, and return the image's reference.
+
+    Raises: EnvironmentFault, RecordFull; KeyboardInterrupt if the user interrupts.
+    """
+    if not isinstance(environment, Checkpointing):
+        raise EnvironmentUnavailable(f"{environment.spec.kind} environments cannot be kept as an image")
+    with interruptible():
+        # trials of other runs directories may have the same name
+        image = environment.checkpoint(f"{recorder.directory.name}-{step}-{secrets.token_hex(4)}")
+    recorder.append(Checkpoint(step=step, image=image))
+    return image
 
 
 class _Reading:

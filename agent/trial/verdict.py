@@ -1,4 +1,4 @@
-"""Evaluates an exported workspace with the benchmark's own evaluator. Never raises: a missing verdict has a reason."""
+"""Evaluates what a trial left with the benchmark's own evaluator. Never raises: a missing verdict has a reason."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import stat
 from pathlib import Path
 
 from agent.trial.outcome import INTERRUPTED, Outcome
-from benchmarks.task.submission import Archive, Submission as Left
+from agent.trial.submitting import Submitted
+from benchmarks.task.submission import Live, Submission as Left
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from environments.reporting import Reporter
 from trajectories.interrupts import interruptible
-from trajectories.record.events import Evaluated, EvaluationStarted, Submission, WorkspaceExported
+from trajectories.record.events import Evaluated, EvaluationStarted
 from trajectories.record.layout import TrialFolder
 from trajectories.record.verdict import Verdict
 from trajectories.writing.masking import Masker
@@ -24,22 +25,23 @@ def evaluate(
     task: Task,
     kind: Kind,
     recorder: Recorder,
-    exported: WorkspaceExported | None,
+    submitted: Submitted,
     outcome: Outcome,
     evaluations: int,
 ) -> Evaluated:
-    """Score a trial's workspace, and record the verdict or why there is none; `evaluations` were begun before.
+    """Score a trial's submission, and record the verdict or why there is none; `evaluations` were begun before.
 
     Files that an earlier evaluation left behind stay where they are: the evaluator may continue from there.
     """
-    reason = "there is no workspace to evaluate"
-    if exported is not None:
-        submission = Submission(kind="archive", sha256=exported.sha256)
-        recorder.append(EvaluationStarted(evaluation=evaluations + 1, evaluator=benchmark.name, submission=submission))
+    reason = submitted.reason
+    if submitted.left is not None and submitted.recorded is not None:
+        started = EvaluationStarted(evaluation=evaluations + 1, evaluator=benchmark.name, submission=submitted.recorded)
+        recorder.append(started)
         recorder.sync()
-        left = Archive(recorder.directory / exported.path)
         scratch = TrialFolder(recorder.directory).evaluation
-        outcome.verdict, reason = verdict_on(benchmark, task, kind, left, scratch, recorder)
+        outcome.verdict, reason = verdict_on(benchmark, task, kind, submitted.left, scratch, recorder)
+        if outcome.verdict is not None and submitted.processes_ended:
+            outcome.verdict = outcome.verdict.model_copy(update={"comparable": False})
         outcome.interrupted = outcome.interrupted or reason == INTERRUPTED
     outcome.evaluator_failed = not outcome.interrupted and (
         outcome.verdict is None or outcome.verdict.status == "error"
@@ -57,11 +59,19 @@ def verdict_on(
             return None, f"{special}: a pipe, a socket or a device, which no evaluator left there; remove it"
         with interruptible():
             verdict = benchmark.evaluate(task, left, kind, scratch, reporter)
-        return Masker.from_environment().event(verdict), ""
+        return Masker.from_environment().event(_marked(verdict, task, left)), ""
     except KeyboardInterrupt:
         return None, INTERRUPTED
     except Exception as error:
         return None, f"the evaluator failed: {error!r}"
+
+
+def _marked(verdict: Verdict, task: Task, left: Left) -> Verdict:
+    """Return the verdict with what was judged."""
+    facts = {"result": task.result, "submission": left.kind, "processes_kept": isinstance(left, Live)}
+    if task.settings.isolated:
+        facts["comparable"] = False
+    return verdict.model_copy(update=facts)
 
 
 def _special(folder: Path) -> Path | None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from agent.trial.order import Order
 from benchmarks.task.task import TaskError
-from environments.protocol import Environment, EnvironmentLost, ImageUnusable, Started
+from environments.promises import Promise
+from environments.protocol import Environment, EnvironmentLost, EnvironmentUnavailable, ImageUnusable, Started
 from environments.reporting import Reporter
 from trajectories.record.events import EnvStarted, Warned
 from trajectories.writing.recorder import Recorder
@@ -97,6 +98,11 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
     for lowered in started.lowered:
         text = f"{lowered.limit}: {lowered.asked} asked, {lowered.given} given"
         recorder.append(Warned(kind="limit_lowered", text=text))
+    if order.task.result == "system" and order.evaluate and Promise.PAUSE not in started.promises:
+        raise EnvironmentUnavailable(
+            f"{order.task.id} is judged in its container, which has to be paused before that, and this daemon cannot "
+            "pause containers; use another one, or --no-evaluate"
+        )
     for skipped in order.benchmark.prepare(order.task, lease.environment):
         text = f"not copied into the workspace: {skipped.path} ({skipped.why})"
         recorder.append(Warned(kind="not_copied", text=text))

@@ -216,12 +216,12 @@ class DockerEnvironment(Pausing):
             lost.append("oom-reported, peak-memory: the container has no control group of its own that shows them")
 
     def checkpoint(self, name: str) -> str:
-        self._refuse_paused()
         api, image = self._api, self._image
         if api is None or image is None or self._container is None:
             raise EnvironmentLost("the environment was not started")
         changes = [f"USER {image.user or 'root'}", f"WORKDIR {image.workdir or '/'}", "ENTRYPOINT []"]
-        self._heard.expect_pause()  # a commit pauses the container
+        if not self._is_paused:
+            self._heard.expect_pause()  # a commit pauses the container, unless it is paused already
         try:
             with (
                 daemon.reported(f"keeping container {self._container[:12]} as an image"),
@@ -229,7 +229,8 @@ class DockerEnvironment(Pausing):
             ):
                 api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
         finally:
-            self._heard.end_pause()
+            if not self._is_paused:
+                self._heard.end_pause()
         return f"{CHECKPOINT}:{name.lower()}"
 
     def _judged(self, execution: Execution, channel: Channel) -> Execution:

@@ -18,6 +18,7 @@ _AFTER_EXIT = frozenset(
         "resumed",
         "env_started",
         "snapshot",
+        "checkpoint",
         "panel_started",
         "role_call_started",
         "role_call_finished",

@@ -20,6 +20,7 @@ from trajectories.record.events import Evaluated, Event, Exited, Message, Parent
 from trajectories.record.exits import Exit
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore, SystemChange, Verdict, VerdictCause, standing_verdict
+from trajectories.record.words import Result, SubmissionKind
 
 
 class ExitSummary(BaseModel):
@@ -35,7 +36,8 @@ class ExitSummary(BaseModel):
         return cls(reason=exit.reason, cause=exit.cause, detail=exit.detail)
 
 
-_SINCE_1_2 = ("cause", "changed", "tampered")
+_ADDED = ("cause", "changed", "tampered", "result", "submission", "processes_kept", "exposed", "comparable")
+"""Fields that later versions of the schema added."""
 
 
 class VerdictSummary(BaseModel):
@@ -55,6 +57,16 @@ class VerdictSummary(BaseModel):
     """Unexpected changes outside of the workspace that do not reach the tests. None if nobody looked."""
     tampered: tuple[SystemChange, ...] | None = None
     """Changes outside of the workspace that reach the tests. None if nobody looked."""
+    result: Result | None = None
+    """What was judged: the workspace, or the whole system. None before 2.2."""
+    submission: SubmissionKind | None = None
+    """Form of the submission. None before 2.2."""
+    processes_kept: bool | None = None
+    """True if what the agent left running ran during the tests."""
+    exposed: tuple[str, ...] | None = None
+    """What the submission could have tampered with; None if there is nothing."""
+    comparable: bool | None = None
+    """True if the score can be compared with published numbers. None if the benchmark has none."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> VerdictSummary:
@@ -70,13 +82,18 @@ class VerdictSummary(BaseModel):
             cause=verdict.cause,
             changed=verdict.changed,
             tampered=verdict.tampered,
+            result=verdict.result,
+            submission=verdict.submission,
+            processes_kept=verdict.processes_kept,
+            exposed=verdict.exposed or None,
+            comparable=verdict.comparable,
         )
 
     @model_serializer(mode="wrap")
     def _without_unknown(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out fields of schema 1.2 that are None, so that exports of earlier records stay the same bytes."""
+        """Leave out later fields that are None, so that exports of earlier records stay the same bytes."""
         fields: dict[str, object] = serialize(self)
-        return {name: value for name, value in fields.items() if name not in _SINCE_1_2 or value is not None}
+        return {name: value for name, value in fields.items() if name not in _ADDED or value is not None}
 
 
 class Summary(BaseModel):

@@ -39,6 +39,7 @@ def print_verdict(console: Console, verdict: Verdict, *, logs: Path | None = Non
     console.print(Text(f"verdict: {word}, quality {verdict.quality:.3f}", "bold"))
     groups = [(name, str(group.passed), str(group.total)) for name, group in verdict.groups.items()]
     TextTable(_GROUPS, groups).print(console)
+    _print_judged(console, verdict)
     _print_failures(console, failed_cases(verdict))
     _print_notes(console, verdict)
     _print_places(console, verdict, logs, trial)
@@ -74,6 +75,22 @@ def _print_places(console: Console, verdict: Verdict, logs: Path | None, trial: 
     if trial is not None and failed_cases(verdict):
         console.print(
             Text(printable(f"all that failed: agent show {quote(str(trial))} --verdict --failed")), soft_wrap=True
+        )
+
+
+def _print_judged(console: Console, verdict: Verdict) -> None:
+    """Print what was judged, unless it was just an exported workspace, and if the score can be compared."""
+    if verdict.result == "system":
+        kept = "with all its processes" if verdict.processes_kept else "without any of its processes"
+        system = {"live": "the system itself", "image": "the committed system"}
+        judged = system.get(verdict.submission or "", "the system")
+        console.print(Text(f"judged: {judged}, {kept}"))
+    if verdict.comparable is not None:
+        text = "yes" if verdict.comparable else "no"
+        console.print(Text(f"comparable with published scores: {text}", "" if verdict.comparable else "yellow"))
+    for line in verdict.exposed:
+        console.print(
+            Text(printable(f"exposed: {' '.join(cut_middle(line, _NOTE).split())}"), "yellow"), soft_wrap=True
         )
 
 

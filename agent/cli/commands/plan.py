@@ -22,6 +22,7 @@ from agent.cli.options import (
     prices_option,
     task_option,
 )
+from agent.cli.task_options import BaseImageOption, OverlayOption, TaskOptions
 
 if TYPE_CHECKING:
     from trajectories.reading.plans.record import PlanRecord
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 def plan(
     task: Annotated[str, task_option("Task: an id, an unambiguous short name, or a task directory.")],
     variant: VariantOption = None,
+    overlay: OverlayOption = None,
+    base_image: BaseImageOption = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -99,6 +102,7 @@ def plan(
         model=NOP,
         task=task,
         variants=tuple(variant or ()),
+        **TaskOptions(overlay, base_image).changes(),
         env=environment_kind(chosen.env),
         platform=chosen.platform,
         prices=chosen.prices,

@@ -49,6 +49,13 @@ from agent.cli.options import (
     time_limit_option,
     token_limit_option,
 )
+from agent.cli.task_options import (
+    BaseImageOption,
+    IsolatedVerifierOption,
+    OverlayOption,
+    TaskOptions,
+    TestTimeoutMultiplierOption,
+)
 
 if TYPE_CHECKING:
     from agent.trial.options import Options
@@ -77,6 +84,10 @@ def solve(
         Path | None,
         typer.Option(metavar="DIR", help="Initial workspace of an ad-hoc task; it is copied.", rich_help_panel=TASK),
     ] = None,
+    overlay: OverlayOption = None,
+    base_image: BaseImageOption = None,
+    test_timeout_multiplier: TestTimeoutMultiplierOption = None,
+    isolated_verifier: IsolatedVerifierOption = False,
     no_evaluate: NoEvaluateOption = False,
     model: Annotated[str | None, model_option("the default in config.yaml")] = None,
     model_setting: ModelSettingOption = None,
@@ -191,6 +202,7 @@ def solve(
         image=image,
         workspace=workspace,
         variants=variant or (),
+        of_task=TaskOptions(overlay, base_image, test_timeout_multiplier, isolated_verifier).changes(),
         plan=plan,
         plan_rule=plan_rule,
         guidance=GuidanceOptions(

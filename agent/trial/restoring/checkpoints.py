@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent.errors import UserError
 from agent.trial.restoring.standing import Standing
+from agent.trial.submitting import Submitted, submitted_image
+from benchmarks.task.task import Task
 from environments.docker.environment import CHECKPOINT
 from environments.protocol import EnvironmentUnavailable, Kind
 
@@ -34,6 +37,38 @@ def checkpoint_image(standing: Standing, kind: Kind) -> CheckpointImage:
     if not _has_image(image):
         return CheckpointImage(lost=(f"{outside} (the image {image} of step {step} is gone)",))
     return CheckpointImage(image, (f"{outside} since step {step}",) if standing.steps > step else ())
+
+
+def require_system(name: str, task: Task, standing: Standing, checkpoint: CheckpointImage) -> None:
+    """Require that a system that somebody worked in can be continued: a workspace alone is not the whole of it.
+
+    Raises: UserError.
+    """
+    if task.result != "system" or checkpoint.image is not None or not (standing.steps or standing.continues):
+        return
+    made = standing.checkpoint
+    lost = "it was not committed" if made is None else f"its image {made.image} of step {made.step} is gone"
+    raise UserError(
+        f"{name}: {task.id} is about the whole container, and {lost}, so nothing can continue in it; begin again with "
+        "agent solve (--checkpoint-every N commits it after every N steps)"
+    )
+
+
+def committed_system(name: str, standing: Standing) -> Submitted:
+    """Return the image that the container of a finished trial was committed as; its processes have ended.
+
+    Raises: UserError if it was not committed, or if the image is gone.
+    """
+    made = standing.checkpoint
+    if made is None or made.step != standing.steps:
+        last = "" if made is None else f" (the last commit, {made.image}, is of step {made.step} of {standing.steps})"
+        raise UserError(f"{name}: its container was not committed when it ended, so there is nothing to evaluate{last}")
+    if not _has_image(made.image):
+        raise UserError(
+            f"{name}: the image {made.image} that its container was committed as is gone, so there is "
+            "nothing to evaluate; begin again with agent solve"
+        )
+    return submitted_image(made.image, processes_ended=bool(standing.left_running or standing.continues))
 
 
 def _has_image(reference: str) -> bool:

@@ -1,7 +1,8 @@
 """Assigns events to steps.
 
 Step 0 is everything before the first call. Step k is call k with its tries, actions and messages. Events after the exit
-belong to no step, unless the trial was resumed after it.
+belong to no step, unless the trial was resumed after it. Only the commit that a finished trial ends with belongs to its
+last step.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from trajectories.reading.steps.index import IndexMisfit, StepIndex, read_index
-from trajectories.record.events import CallStarted, Event, Exited, Resumed
+from trajectories.record.events import CallStarted, Checkpoint, Event, Exited, Resumed
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
             after_exit = []
         if isinstance(event, CallStarted):
             current = event.step
-        if after_exit is None:
+        if after_exit is None or isinstance(event, Checkpoint):
             yield current, event
             continue
         after_exit.append(event)
