@@ -8,7 +8,7 @@ import sys
 
 from scripts.measures.figures import machine
 
-GROUPS = ("trial", "turns", "calls", "environments", "record", "show", "programbench", "scoring", "analysis")
+GROUPS = ("trial", "turns", "calls", "environments", "record", "show", "programbench", "tasks", "scoring", "analysis")
 
 
 def main(names: list[str]) -> int:
