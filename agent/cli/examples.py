@@ -89,6 +89,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("the tasks of one benchmark", "agent tasks list --benchmark demo"),
     ),
     "tasks show": (("one task with its instruction", "agent tasks show demo/ledger"),),
+    "tasks new": (
+        ("a task in our own format", "agent tasks new my-task"),
+        ("a task that Harbor runs as well", "agent tasks new my-harbor-task --format harbor"),
+    ),
     "tasks make": (("the kinds of task that can be made", "agent tasks make rebuild --help"),),
     "tasks make rebuild": (("the image of a program", "agent tasks make rebuild image bsdgames /usr/games/number"),),
     "tasks make rebuild image": (
@@ -173,6 +177,7 @@ PAGES: Mapping[str, str] = {
     "tasks": _TASKS,
     "tasks list": _TASKS,
     "tasks show": _TASKS,
+    "tasks new": _MAKING,
     "tasks make": _MAKING,
     "tasks make rebuild": _MAKING,
     "tasks make rebuild image": _MAKING,
