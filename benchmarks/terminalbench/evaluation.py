@@ -39,6 +39,8 @@ VERSION = "1"
 """Increased when the same submission could get another verdict."""
 TESTS_LOG = "tests.log"
 """Name of the file in `scratch` that gets the output of the test script."""
+_COLUMNS = "160"
+"""Width of the terminal in which the authors' harness runs the tests: pytest shortens messages to it."""
 Make = Callable[[EnvironmentSpec], Environment]
 _OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
 
@@ -196,7 +198,7 @@ def _run(evaluation: Evaluation, place: Opened) -> ScriptResult:
             script=f"mkdir -p {' '.join(LOGS)} 2>/dev/null; bash {TEST_DIR}/{RUN_TESTS}",
             deadline_s=evaluation.deadline_s,
             files={TEST_DIR: tests},
-            env={"TEST_DIR": TEST_DIR},
+            env={"TEST_DIR": TEST_DIR} if of_sets else {"TEST_DIR": TEST_DIR, "COLUMNS": _COLUMNS},
             results=test_sets.RESULT_FILES if of_sets else (),
             private=(test_sets.DIRECTORY,) if of_sets else (),
             agent_shell=evaluation.file.run_tests_in_same_shell and place.environment.spec.shell == "persistent",
