@@ -105,6 +105,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "tasks make rebuild programbench": (
         ("make an instance of a task", "agent tasks make rebuild programbench my-task IMAGE -o own"),
     ),
+    "tasks check": (
+        ("the files of a task alone", "agent tasks check demo/ledger --fast"),
+        ("all, with its tests", "agent tasks check demo/ledger"),
+    ),
     "tasks add": (
         ("the tasks in a folder, as longcli/NAME", "agent tasks add LongCLI-Bench/tasks_long_cli --name longcli"),
     ),
@@ -183,6 +187,7 @@ PAGES: Mapping[str, str] = {
     "tasks make rebuild image": _MAKING,
     "tasks make rebuild suite": _MAKING,
     "tasks make rebuild programbench": _MAKING,
+    "tasks check": _DATASETS,
     "tasks add": _DATASETS,
     "tasks remove": _DATASETS,
     "models": _SETTINGS,

@@ -7,6 +7,7 @@ A format's adapter is a class that is made with the name of a benchmark and a fo
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,8 @@ _ADAPTERS: dict[Format, str] = {
     "harbor": "benchmarks.harbor.adapter:Harbor",
 }
 """Module and class for each format."""
+_DEFECTS: dict[Format, str] = {"terminal-bench": "benchmarks.terminalbench.published:defects"}
+"""Module and function that finds the defects of a task in its files alone, for each format that has one."""
 _OWN_KEYS = frozenset(("title", "kind", "environments", "evaluation", "image"))
 _TERMINAL_BENCH_KEYS = frozenset(
     ("instruction", "difficulty", "parser_name", "author_name", "author_email", "max_test_timeout_sec", "category")
@@ -32,6 +35,16 @@ _TERMINAL_BENCH_KEYS = frozenset(
 _KEY = re.compile(rb"""^["']?([A-Za-z_]+)["']?[ \t]*:(?=\s|$)""", re.MULTILINE)
 """A key of the outermost mapping: it begins its line, which the text of a longer value cannot."""
 _READ_BYTES = 256 << 10
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something that is wrong with the files of a published task, which can be read all the same."""
+
+    check: str
+    detail: str
+    breaks: bool
+    """True if no solution can get a full score, or the untouched start fails what it should pass."""
 
 
 def format_of(directory: Path) -> Format | None:
@@ -43,6 +56,19 @@ def format_of(directory: Path) -> Format | None:
     if (directory / TASK_FILE).is_file():
         return _format_of_yaml(directory)
     return "harbor" if (directory / HARBOR_FILE).is_file() else None
+
+
+def defects(task_format: Format, directory: Path) -> tuple[Defect, ...]:
+    """Return the defects that the files of a task show.
+
+    Raises: TaskError.
+    """
+    target = _DEFECTS.get(task_format)
+    if target is None:
+        return ()
+    module, _, attribute = target.partition(":")
+    of_format: tuple[Defect, ...] = getattr(import_module(module), attribute)(directory)
+    return of_format
 
 
 def adapter(task_format: Format, benchmark: str, root: Path) -> Benchmark:

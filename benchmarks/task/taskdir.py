@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from benchmarks.task import tree
 from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
@@ -21,12 +23,14 @@ from benchmarks.task.taskfile import EvaluationPart, LimitsPart, TaskFile
 from benchmarks.task.yaml_file import read_yaml, text_of
 from environments.protocol import Build, EnvironmentSpec
 from trajectories.record.events import FeedbackForm, Limits
+from trajectories.yaml_mistakes import Mistake, Place, located
 
 INSTRUCTION = "instruction.md"
 WORKSPACE = "workspace"
 SOLUTION = "solution"
 CACHES = frozenset((b"__pycache__", b".pytest_cache"))
 """Names that are not content of a task: running its tests leaves them behind."""
+Part = TypeVar("Part")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _INSTRUCTION_BYTES = 1 << 20
 
@@ -56,29 +60,79 @@ def read(directory: Path, root: Path | None = None) -> TaskDirectory:
     if not _NAME.fullmatch(directory.name):
         raise TaskError(f"{directory}: the name of a task directory may have letters, digits, '.', '_' and '-' only")
     path = directory / TASK_FILE
-    file = read_yaml(path, TaskFile)
-    instruction = text_of(directory / INSTRUCTION, _INSTRUCTION_BYTES)
-    if not instruction.strip():
-        raise TaskError(f"{directory / INSTRUCTION}: is empty")
-    workspace, solution = _own(directory, WORKSPACE), _own(directory, SOLUTION)
-    if solution is not None and not any(solution.iterdir()):
-        raise TaskError(f"{solution}: is empty; remove it")
-    suite = None
-    if file.evaluation is not None:
-        suite = _inside(directory, file.evaluation.suite, directory, f"{path}: evaluation.suite")
-        if not any(suite.rglob("test_*.py")):
-            raise TaskError(f"{path}: evaluation.suite: {suite} has no test_*.py")
-        if _overlap(suite, solution):
-            raise TaskError(f"{path}: evaluation.suite: {file.evaluation.suite!r} overlaps with {SOLUTION}")
+    if not path.is_file():
+        raise TaskError(f"{path}: is missing")
+    problems = _Problems()
+    file = problems.of(lambda: read_yaml(path, TaskFile))
+    instruction = problems.of(lambda: _instruction(directory))
+    workspace = problems.of(lambda: _own(directory, WORKSPACE))
+    solution = problems.of(lambda: _solution(directory))
+    suite = problems.of(lambda: _suite(directory, file, solution)) if file else None
+    build = problems.of(lambda: _build(directory, file, root, suite, solution)) if file else None
+    problems.report()
+    assert file is not None
+    assert instruction is not None
     return TaskDirectory(
         path=directory,
         file=file,
         instruction=instruction,
         workspace=workspace,
         suite=suite,
-        build=_build(directory, file, root, suite, solution),
+        build=build,
         solution=solution,
     )
+
+
+class _Problems:
+    """The mistakes in the parts of a task directory, collected to be reported together."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def of(self, read: Callable[[], Part | None]) -> Part | None:
+        """Return the part that is read, or None if it has a mistake."""
+        try:
+            return read()
+        except TaskError as error:
+            self._lines.append(str(error))
+            return None
+
+    def report(self) -> None:
+        """Raise a TaskError that names all mistakes, if there are any."""
+        if self._lines:
+            raise TaskError("; ".join(self._lines))
+
+
+def _instruction(directory: Path) -> str:
+    instruction = text_of(directory / INSTRUCTION, _INSTRUCTION_BYTES)
+    if not instruction.strip():
+        raise TaskError(f"{directory / INSTRUCTION}: is empty")
+    return instruction
+
+
+def _solution(directory: Path) -> Path | None:
+    solution = _own(directory, SOLUTION)
+    if solution is not None and not any(solution.iterdir()):
+        raise TaskError(f"{solution}: is empty; remove it")
+    return solution
+
+
+def _suite(directory: Path, file: TaskFile, solution: Path | None) -> Path | None:
+    if file.evaluation is None:
+        return None
+    key = _at(directory, ("evaluation", "suite"))
+    suite = _inside(directory, file.evaluation.suite, directory, key)
+    if not any(suite.rglob("test_*.py")):
+        raise TaskError(f"{key}: {suite} has no test_*.py")
+    if _overlap(suite, solution):
+        raise TaskError(f"{key}: {file.evaluation.suite!r} overlaps with {SOLUTION}")
+    return suite
+
+
+def _at(directory: Path, place: Place) -> str:
+    """Return the file, the line and the key of a value, for a message; without a line if the value is a default."""
+    path = directory / TASK_FILE
+    return f"{path}: {located(text_of(path), [Mistake(place, '')])}".removesuffix(": ")
 
 
 def load(directory: Path, *, benchmark: str, root: Path | None = None) -> Task:
@@ -174,14 +228,14 @@ def _build(directory: Path, file: TaskFile, root: Path, suite: Path | None, solu
     if file.image is None or file.image.build is None:
         return None
     part = file.image.build
-    key = f"{directory / TASK_FILE}: image.build"
-    context = _inside(directory, part.context, root, f"{key}.context")
+    context_key = _at(directory, ("image", "build", "context"))
+    context = _inside(directory, part.context, root, context_key)
     for hidden, title in ((suite, "the hidden suite"), (solution, "the solution")):
         if _overlap(context, hidden):
-            raise TaskError(f"{key}.context: {part.context!r} contains {title}; give the image a directory of its own")
+            raise TaskError(f"{context_key}: {part.context!r} contains {title}; give the image a directory of its own")
     dockerfile = (context / part.dockerfile).resolve()
     if not dockerfile.is_file() or not dockerfile.is_relative_to(context):
-        raise TaskError(f"{key}.dockerfile: {context} has no {part.dockerfile!r}")
+        raise TaskError(f"{_at(directory, ('image', 'build', 'dockerfile'))}: {context} has no {part.dockerfile!r}")
     return Build(context=context, dockerfile=part.dockerfile, args=part.args)
 
 

@@ -121,10 +121,10 @@ evaluation:
         (EVALUATED + "user: root\n", "task.yaml: user: the suite runs as root"),
         (LEAST + "evaluation: {remove: [../x]}\n", "task.yaml: line 4: evaluation.remove: '../x' is not a path inside"),
         (LEAST + "evaluation: {withheld: [x]}\n", "task.yaml: evaluation.withheld: only docker"),
-        (EVALUATED, "task.yaml: evaluation.suite: 'tests' is not a directory"),
-        (LEAST + "evaluation: {suite: ../../etc}\n", "task.yaml: evaluation.suite: '../../etc' lies outside"),
-        (LEAST + "image: {build: {context: ..}}\n", "task.yaml: image.build.context: '..' lies outside"),
-        (LEAST + "image: {build: {}}\n", "task.yaml: image.build.dockerfile: "),
+        (EVALUATED, "task.yaml: line 4: evaluation.suite: 'tests' is not a directory"),
+        (LEAST + "evaluation: {suite: ../../etc}\n", "task.yaml: line 4: evaluation.suite: '../../etc' lies outside"),
+        (LEAST + "image: {build: {context: ..}}\n", "task.yaml: line 4: image.build.context: '..' lies outside"),
+        (LEAST + "image: {build: {}}\n", "task.yaml: line 4: image.build.dockerfile: "),
         ("[" * 5000, "task.yaml: is nested too deeply"),
         ("x: " + "y" * 300_000, "task.yaml: is larger than 262144 bytes"),
     ],
@@ -143,6 +143,22 @@ def test_all_mistakes_are_named_at_once_in_the_order_of_their_lines(tmp_path: Pa
         "write a whole number, or 500k, 2M",
         "line 7: limits.cost: must be greater than 0, not -1",
         "line 8: network: must be true or false, not 'maybe'",
+    ]
+
+
+def test_the_mistakes_of_all_files_are_named_together(tmp_path: Path) -> None:
+    directory = make(tmp_path, LEAST + "image:\n  build:\n    context: nowhere\nevaluation:\n  suite: suite\n")
+    (directory / "instruction.md").write_text(" ")
+    (directory / "solution").mkdir()
+    with pytest.raises(TaskError) as caught:
+        taskdir.read(directory)
+    problems = str(caught.value).replace(f"{directory}/", "").split("; ")
+    assert problems == [
+        "instruction.md: is empty",
+        f"{directory}/solution: is empty".replace(f"{directory}/", ""),
+        "remove it",
+        f"task.yaml: line 8: evaluation.suite: 'suite' is not a directory in {directory}",
+        f"task.yaml: line 6: image.build.context: 'nowhere' is not a directory in {directory}",
     ]
 
 

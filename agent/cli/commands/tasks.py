@@ -10,12 +10,13 @@ from agent.cli import completion
 from agent.cli.group import HelpedCommand, command_group
 from agent.cli.making import new, rebuild
 from agent.cli.options import JsonOption
-from agent.cli.tasks import datasets
+from agent.cli.tasks import check, datasets
 from scoring.choices import Tier
 
 app = command_group("List, show and make tasks.")
 app.command("new", cls=HelpedCommand)(new.new_task)
 app.add_typer(rebuild.make, name="make")
+app.command("check", cls=HelpedCommand)(check.check)
 app.command("add", cls=HelpedCommand)(datasets.add)
 app.command("remove", cls=HelpedCommand)(datasets.remove)
 

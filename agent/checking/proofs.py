@@ -1,0 +1,133 @@
+"""Proofs of a task by trials without a price: `nop` must fail, `oracle` must pass, and again in the same way.
+
+The trials run with the machinery of `agent solve`, in a folder that is removed afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from agent.checking.findings import Finding
+from agent.evaluation.evaluate import evaluate_any
+from agent.loop.worker import LoopWorker
+from agent.models.choose import NOP, ORACLE
+from agent.trial.fresh import Fresh
+from agent.trial.options import Options
+from agent.trial.outcome import Outcome
+from agent.trial.resolve import resolve
+from agent.trial.run import run_new
+from benchmarks.task.task import Task
+from trajectories.interrupts import interruptible
+from trajectories.record.verdict import Verdict
+
+RUNS = 3
+"""Number of evaluations of one submission that must agree."""
+_SHOWN = 3
+
+
+def proofs(task: Task, options: Options, runs: Path) -> Iterator[Finding]:
+    """Yield the results of the trials of `nop` and `oracle`, and of evaluating one of them again.
+
+    Raises: UserError, MachineError, KeyboardInterrupt.
+    """
+    nop = _trial(replace(options, model=NOP, runs=runs))
+    verdict = nop.verdict
+    yield _no_verdict("nop", nop) or _of_nop(nop)
+    if verdict is not None and verdict.status == "scored":
+        yield from _of_sets(verdict)
+    last = nop
+    if task.solution is None and task.solve is None:
+        yield Finding(check="oracle", status="skipped", detail=task.solve_problem or "the task has no solution")
+    else:
+        last = _trial(replace(options, model=ORACLE, runs=runs))
+        yield _no_verdict("oracle", last) or _of_oracle(last)
+    if last.verdict is not None and last.verdict.status == "scored":
+        yield _of_repetition(last, runs)
+
+
+def _trial(options: Options) -> Outcome:
+    """Run one trial. Raises: UserError, MachineError, KeyboardInterrupt."""
+    with interruptible():
+        order = resolve(options)
+    outcome, _ = run_new(order, Fresh(), LoopWorker(order))
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return outcome
+
+
+def _no_verdict(check: str, outcome: Outcome) -> Finding | None:
+    """Return the reason for which there is no score, or None."""
+    verdict = outcome.verdict
+    if verdict is None:
+        reason = f"the trial was ended: {outcome.exit.cause}: {outcome.exit.detail}".rstrip(": ")
+        return Finding(check=check, status="failed", detail=reason)
+    if verdict.status == "error":
+        return Finding(check=check, status="failed", detail=f"the evaluator failed: {verdict.error}")
+    return None
+
+
+def _of_nop(outcome: Outcome) -> Finding:
+    verdict = outcome.verdict
+    assert verdict is not None
+    if verdict.passed:
+        return Finding(check="nop", status="failed", detail="doing nothing passes, so the tests prove nothing")
+    return Finding(check="nop", status="passed", detail=f"doing nothing fails ({_counts(verdict)})")
+
+
+def _of_oracle(outcome: Outcome) -> Finding:
+    verdict = outcome.verdict
+    assert verdict is not None
+    if verdict.passed:
+        return Finding(check="oracle", status="passed", detail=f"the solution passes ({_counts(verdict)})")
+    detail = f"the solution fails ({_counts(verdict)}): {_failing(verdict)}"
+    return Finding(check="oracle", status="failed", detail=detail)
+
+
+def _of_sets(verdict: Verdict) -> Iterator[Finding]:
+    """Yield the state of the test sets F2P and P2P at the start, if the task has them."""
+    passing = {name: verdict.metrics.get(f"{name}_pass") for name in ("f2p", "p2p")}
+    if passing["f2p"] is not None:
+        step = verdict.metrics.get("f2p_step")
+        detail = f"step score of the untouched repository: {step}"
+        yield Finding(check="F2P at the start", status="failed" if passing["f2p"] else "passed", detail=detail)
+    if passing["p2p"] is not None:
+        broken = "" if passing["p2p"] else f"; the untouched repository fails {_failing(verdict, 'P2P')}"
+        detail = f"step score of the untouched repository: {verdict.metrics.get('p2p_step')}{broken}"
+        yield Finding(check="P2P at the start", status="passed" if passing["p2p"] else "failed", detail=detail)
+
+
+def _of_repetition(outcome: Outcome, runs: Path) -> Finding:
+    """Evaluate a submission until there are three verdicts on it, and compare them."""
+    assert outcome.verdict is not None
+    results = [_result(outcome.verdict)]
+    for _ in range(RUNS - 1):
+        _, verdict = evaluate_any(str(outcome.directory), runs)
+        if verdict is None or verdict.status == "error":
+            reason = "there was no verdict" if verdict is None else verdict.error
+            return Finding(check="same result", status="failed", detail=f"an evaluation failed: {reason}")
+        results.append(_result(verdict))
+        if results[-1] != results[0]:
+            differing = sorted(dict(set(results[0].items()) ^ set(results[-1].items())))
+            detail = f"two evaluations of one submission differ in {', '.join(differing[:_SHOWN])}"
+            return Finding(check="same result", status="failed", detail=detail)
+    return Finding(check="same result", status="passed", detail=f"{RUNS} evaluations of one submission agree")
+
+
+def _result(verdict: Verdict) -> dict[str, object]:
+    """Return what must be the same in each evaluation."""
+    cases = {case.id: case.status for case in verdict.cases}
+    return {"passed": verdict.passed, "quality": verdict.quality, **verdict.metrics, **cases}
+
+
+def _counts(verdict: Verdict) -> str:
+    passed = sum(case.status == "passed" for case in verdict.cases)
+    return f"{passed} of {len(verdict.cases)} tests pass" if verdict.cases else f"quality {verdict.quality}"
+
+
+def _failing(verdict: Verdict, group: str | None = None) -> str:
+    """Return the first tests that do not pass."""
+    of_group = [case.id for case in verdict.cases if case.status != "passed" and group in (None, case.group)]
+    more = f" and {len(of_group) - _SHOWN} more" if len(of_group) > _SHOWN else ""
+    return ", ".join(of_group[:_SHOWN]) + more or verdict.error or "see the notes of the verdict"

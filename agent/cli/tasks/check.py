@@ -1,0 +1,64 @@
+"""`agent tasks check`: prove that a task works before a model is paid."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agent.cli import completion
+from agent.cli.options import JsonOption
+
+
+def check(
+    tasks: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TASK...", help="Tasks: ids, short names or task directories.", autocompletion=completion.tasks
+        ),
+    ],
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Check the files alone; start no environment and run no tests.")
+    ] = False,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Environment to check in: docker, sandbox or local [as agent solve chooses].",
+            show_default=False,
+            autocompletion=completion.kinds,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Prove that tasks work, before a model is paid.
+
+    The task's files are read, its environment is started and searched for files of the tests, `nop` must fail and
+    `oracle` must pass, and three evaluations of one submission must agree. Exit status: 0: no check failed; 1: a check
+    failed, or the machine did; 2: usage error.
+    """
+    from agent.checking.check import check_task
+    from agent.checking.findings import Finding
+    from agent.cli.output import emit_json, stdout
+    from agent.cli.settings import environment_kind
+    from agent.trial.options import Options
+    from trajectories.record.texts.text import printable
+
+    console = stdout()
+
+    def show(finding: Finding) -> None:
+        detail = f": {finding.detail}" if finding.detail else ""
+        console.print(printable(f"  {finding.status:8}{finding.check}{detail}"), soft_wrap=True)
+
+    reports = []
+    kind = environment_kind(env)
+    for task in tasks:
+        if json:
+            reports.append(check_task(Options(model="nop", task=task, env=kind), fast=fast))
+            continue
+        console.print(printable(task), soft_wrap=True)
+        reports.append(check_task(Options(model="nop", task=task, env=kind), fast=fast, show=show))
+    if json:
+        emit_json({"tasks": [{**report.model_dump(), "usable": report.usable} for report in reports]})
+    if not all(report.usable for report in reports):
+        raise typer.Exit(1)
