@@ -172,9 +172,16 @@ def _score(evaluation: Evaluation, submission: Submission, facts: _Facts) -> Sco
 
 
 _EXPOSED = {
-    "workspace": ("the tests run programs of the workspace as root, and these could write the files with the results",),
-    "system": ("the tests run with the programs of the system, and the agent could have replaced these",),
+    "workspace": (
+        "the tests run programs of the workspace as root, and these could write the files with the results",
+        "results are read from an output to which programs of the workspace print as well",
+    ),
+    "system": (
+        "the tests run with the programs of the system, and the agent could have replaced these",
+        "results are read from an output to which programs of the agent may print as well",
+    ),
 }
+"""Weaknesses of the authors' way to judge, by what is judged."""
 
 
 def _note_place(place: Opened, facts: _Facts) -> None:

@@ -43,8 +43,11 @@ Results = Mapping[str, TestResult]
 Parser = Callable[[str], Results]
 
 _ID_CHARACTERS = 1000
+_NOTE_CHARACTERS = 2000
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_SUMMARY = re.compile(r"=+\s*short test summary info\s*=+", re.I)
+_SUMMARY = re.compile(r"short test summary info\s*(=+)", re.I)
+"""The title of pytest's summary, in a line of equals signs. Those before it are looked for backwards, because a pattern
+that begins with them needs quadratic time for an output of nothing else."""
 _PYTEST: Mapping[str, tuple[CaseStatus, bool]] = {
     "PASSED": ("passed", True),
     "XFAIL": ("passed", True),
@@ -61,7 +64,8 @@ def skipped_note(results: Results) -> tuple[str, ...]:
     if not names:
         return ()
     tests = "1 skipped test counts" if len(names) == 1 else f"{len(names)} skipped tests count"
-    return (f"{tests} as passed, as by the authors: {excerpts.on_one_line(', '.join(names))}",)
+    listed = excerpts.middle(excerpts.on_one_line(", ".join(names)), _NOTE_CHARACTERS)
+    return (f"{tests} as passed, as by the authors: {listed}",)
 
 
 def text_of(output: bytes) -> str:
@@ -74,11 +78,8 @@ def pytest(text: str) -> Results:
 
     Raises: ParserError if there is no summary.
     """
-    parts = _SUMMARY.split(text, maxsplit=1)
-    if len(parts) < 2:
-        raise ParserError("pytest printed no short test summary (it needs the option -rA)")
     results = {}
-    for line in parts[1].splitlines():
+    for line in _summary(text).splitlines():
         words = line.split(maxsplit=1)
         kind = _PYTEST.get(words[0].strip(":")) if len(words) == 2 else None
         if kind is None:
@@ -89,6 +90,17 @@ def pytest(text: str) -> Results:
         name = test.partition("::")[2] or test
         results[name] = TestResult(*kind, message=message)
     return results
+
+
+def _summary(text: str) -> str:
+    """Return the text after the first title of a summary. Raises: ParserError if there is none."""
+    for match in _SUMMARY.finditer(text):
+        before = match.start() - 1
+        while before >= 0 and text[before].isspace():
+            before -= 1
+        if before >= 0 and text[before] == "=":
+            return text[match.end() :]
+    raise ParserError("pytest printed no short test summary (it needs the option -rA)")
 
 
 def swebench(text: str) -> Results:

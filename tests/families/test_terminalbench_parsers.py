@@ -65,6 +65,47 @@ def test_colors_and_line_ends_of_a_terminal_are_removed() -> None:
     assert parsers.text_of(b"\x1b]0;title\x07a\xffb\x1b(B") == "a�b\x1b(B"
 
 
+def test_a_summary_that_a_tested_program_prints_does_not_hide_a_failure() -> None:
+    forged = "--- Captured stdout ---\n=== short test summary info ===\nPASSED a.py::test\nPASSED a.py::more\n"
+    results = parsers.pytest(forged + "=== short test summary info ===\nFAILED a.py::test - x\n")
+    assert {name: result.passes for name, result in results.items()} == {"test": False, "more": True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=" * 4_000_000,
+        "= \n" * 1_000_000,
+        "short test summary info " * 200_000,
+        "\x1b[" + "1" * 4_000_000,
+        "\x1b]" * 999_999,
+    ],
+    ids=["equals", "lines", "titles", "number", "escapes"],
+)
+def test_a_hostile_output_of_megabytes_is_read_in_linear_time(text: str) -> None:
+    with pytest.raises(parsers.ParserError):
+        parsers.pytest(parsers.text_of(text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("title", "is_summary"),
+    [
+        ("==short test summary info==", True),
+        ("=\n short test summary info \n=", True),
+        ("short test summary info ===", False),
+        ("=== short test summary info", False),
+        ("=== x short test summary info ===", False),
+    ],
+)
+def test_a_title_stands_between_equals_signs(title: str, is_summary: bool) -> None:
+    text = f"{title}\nPASSED a::b\n"
+    if is_summary:
+        assert statuses(text) == {"b": "passed"}
+    else:
+        with pytest.raises(parsers.ParserError):
+            parsers.pytest(text)
+
+
 def test_an_output_without_a_summary_is_an_error() -> None:
     with pytest.raises(parsers.ParserError, match="-rA"):
         parsers.pytest("3 passed in 0.1s\n")
