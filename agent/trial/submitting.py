@@ -30,7 +30,7 @@ _NOTHING_LEFT = ("environment_lost", "image_unusable", "disk_full")
 
 @dataclass(frozen=True)
 class Submitted:
-    """What is left of a trial, and its form in the record."""
+    """A submission of a trial, and its form in the record."""
 
     left: Left | None = None
     """None if there is nothing to evaluate."""

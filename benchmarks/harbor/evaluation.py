@@ -53,7 +53,7 @@ _OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable, DiskFull)
 
 @dataclass
 class _Facts:
-    """What is known of an evaluation so far; a verdict has it also after a failure."""
+    """Facts about an evaluation so far, which a verdict has also after a failure."""
 
     inputs: dict[str, str]
     isolation: str = "none: nothing ran"

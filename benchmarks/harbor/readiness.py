@@ -1,4 +1,4 @@
-"""What a container needs before someone works in it: log directories, skills, and a successful health check."""
+"""Preparing a container before someone works in it: log directories, skills, and a successful health check."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 
 from environments.docker.dockerfile import with_images
 
-MAP = {"ubuntu:22.04": "mine", "python": "py:1", "ghcr.io/x/uv:1": "uv"}
+MAP = {"ubuntu:22.04": "mine", "python": "py:1", "reg.example/uv:1": "uv"}
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ MAP = {"ubuntu:22.04": "mine", "python": "py:1", "ghcr.io/x/uv:1": "uv"}
         ("FROM ubuntu:22.04-slim\nFROM x/ubuntu:22.04\nFROM ubuntu\n", None),
         ("FROM a\nRUN q \"select * \\\nFROM python\"\n", None),
         ("RUN <<EOF cat >q\nFROM python\nEOF\nFROM python\n", "RUN <<EOF cat >q\nFROM python\nEOF\nFROM py:1\n"),
-        ("FROM a\nCOPY --chown=1 --from=ghcr.io/x/uv:1 /uv /bin/\n", "FROM a\nCOPY --chown=1 --from=uv /uv /bin/\n"),
+        ("FROM a\nCOPY --chown=1 --from=reg.example/uv:1 /uv /bin/\n", "FROM a\nCOPY --chown=1 --from=uv /uv /bin/\n"),
     ],
 )  # fmt: skip
 def test_base_images_are_replaced(before: str, after: str | None) -> None:

@@ -22,7 +22,7 @@ from trajectories.record.verdict import Verdict
 TASKS = Path(__file__).parent / "tasks"
 LONGCLI = TASKS / "longcli"
 TERMINAL_BENCH = TASKS / "terminal-bench"
-BASES = ("tb/make-pytest:v0", "tb/61810-openhands:v0", "ghcr.io/laude-institute/t-bench/ubuntu-24-04:20250624")
+BASES = ("tb/make-pytest:v0", "tb/61810-openhands:v0", "t-bench/ubuntu-24-04:20250624")
 
 
 def loaded(directory: Path, **changes: object) -> Task:

@@ -197,7 +197,7 @@ def test_an_empty_solution_is_none(made: Callable[..., Path]) -> None:
     [
         ("- command: vim x\n- command: C-c\n", "line 2: 1.command: presses the key C-c"),
         ("- {command: 'y', append_enter: false}\n", "types text without Enter"),
-        ("- {comand: x}\n- {command: 3}\n", "line 2: 1.command: must be a text"),
+        ("- {mistyped_command: x}\n- {command: 3}\n", "line 2: 1.command: must be a text"),
         ("command: x\n", "must be a list of entries"),
     ],
 )
