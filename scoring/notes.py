@@ -39,6 +39,9 @@ def notes(
     if revealed := sum(row.interventions.tests_revealed for row in rows):
         text = "whose agents were shown hidden tests (--reveal-tests): not in the benchmark's own tables"
         yield Note(f"{quantity(revealed, 'trial')} {text}", "revealed")
+    if apart := sum((row.judged_as or "").endswith("not-comparable") for row in rows):
+        text = "whose score cannot be compared with published ones (agent show tells why)"
+        yield Note(f"{quantity(apart, 'trial')} {text}", "not_comparable")
     if (gap := tier_gap(tiers, tasks)) is not None:
         yield Note(f"no AMS: {_gap_text(gap)}", "no_ams")
     left_out = {row.setup for row in rows} - {row.setup for row in selection.rows}

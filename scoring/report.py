@@ -46,6 +46,7 @@ NoteKind = Literal[
     "unreadable",
     "flagged",
     "revealed",
+    "not_comparable",
 ]
 
 

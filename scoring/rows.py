@@ -16,7 +16,7 @@ from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
 from scoring.interventions.facts import NONE, InterventionFacts, cost_of_kind, facts_of, facts_with_cost
 from trajectories.reading.runs import Listed, listed
-from trajectories.reading.summary import Summary
+from trajectories.reading.summary import Summary, VerdictSummary
 from trajectories.record.layout import TrialFolder
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore
@@ -90,6 +90,8 @@ class TrialRow:
     verdict: Literal["scored", "error"] | None = None
     passed: bool | None = None
     quality: float | None = None
+    judged_as: str | None = None
+    """What was judged, in which form, and if the score cannot be compared. None without a score."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, GroupScore] = field(default_factory=dict)
     evidence: Evidence = _NO_EVIDENCE
@@ -213,6 +215,12 @@ def repriced(
     )
 
 
+def _judged_as(verdict: VerdictSummary) -> str:
+    """Return how a score came about; before schema 2.2 it was always that of an exported workspace."""
+    words = [verdict.result or "workspace", verdict.submission or "archive"]
+    return "-".join(words + ["not-comparable"] * (verdict.comparable is False))
+
+
 def _cost(row: TrialRow, kind: CostKind) -> float | None:
     match kind:
         case CostKind.BILLED:
@@ -273,6 +281,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         verdict=verdict.status if verdict else None,
         passed=verdict.passed if verdict else None,
         quality=verdict.quality if verdict else None,
+        judged_as=_judged_as(verdict) if verdict and verdict.status == "scored" else None,
         metrics=verdict.metrics if verdict else {},
         groups=verdict.groups if verdict else {},
         evidence=Evidence(

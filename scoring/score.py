@@ -16,6 +16,7 @@ from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
 from scoring.integrity import with_flags
 from scoring.interventions.chains import of_benchmark
 from scoring.interventions.modes import intervention_rows
+from scoring.judged import kept_apart
 from scoring.notes import notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
@@ -59,7 +60,7 @@ def score(
         raise ScoringError(f"a level of {level}: it must lie between 0 and 1, for instance 0.95")
     if replicates < 1:
         raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
-    all_rows = with_labels(with_flags(rows, integrity_by))
+    all_rows = with_labels(kept_apart(with_flags(rows, integrity_by)))
     selection = select_trials(all_rows, infrastructure=infrastructure, duplicates=duplicates, integrity=integrity)
     profile = profile or defaults.profile_of(all_rows[0].benchmark)
     if tiers is None:

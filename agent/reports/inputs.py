@@ -11,6 +11,7 @@ from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds
 from scoring.choices import UnreadableRule
 from scoring.errors import ScoringError
 from scoring.families.defaults import published_tiers
+from scoring.judged import kept_apart
 from scoring.report import UnreadableTrial
 from scoring.rows import TrialRow, Unreadable, benchmark_of, rows_of
 from scoring.statistics.denominators import Denominator, denominator
@@ -73,6 +74,7 @@ def read_trials(
         raise ScoringError(selection.nothing())
     if not rows:
         raise ScoringError(f"none of {len(broken)} trials can be read; the first: {broken[0].problem}")
+    rows = kept_apart(rows)
     if wanted.limit is not None:
         rows.sort(key=lambda row: row.directory)
     note = f"{len(rows)} of {len(directories)} trials were selected by {wanted}" if wanted != EVERY else ""
