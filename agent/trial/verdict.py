@@ -67,8 +67,10 @@ def verdict_on(
 
 
 def _marked(verdict: Verdict, task: Task, left: Left) -> Verdict:
-    """Return the verdict with what was judged."""
-    facts = {"result": task.result, "submission": left.kind, "processes_kept": isinstance(left, Live)}
+    """Return the verdict with what was judged. A benchmark that stops the agent's processes tells that itself."""
+    facts: dict[str, object] = {"result": task.result, "submission": left.kind}
+    if verdict.processes_kept is None:
+        facts["processes_kept"] = isinstance(left, Live)
     if task.settings.isolated:
         facts["comparable"] = False
     return verdict.model_copy(update=facts)

@@ -177,6 +177,7 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: _Facts) -> None:
     facts.inputs |= {key: value for key, value in values.items() if value}
     if separate:
         facts.isolation = "a container of its own for the tests, fed by the declared artifacts"
+        facts.notes.append("the verifier is separate: its container has nothing of the agent's but the artifacts")
     else:
         beside = "beside what the agent left running" if opening.processes_kept else "without processes of the agent"
         facts.isolation = (

@@ -76,7 +76,8 @@ def note(rewards: Mapping[str, float]) -> tuple[str, ...]:
     remarks = []
     if _KEY not in rewards and len(rewards) > 1:
         remarks.append(f"no reward has the key {_KEY!r}; the quality is the mean of {len(rewards)} rewards")
-    outside = sorted(key for key, value in rewards.items() if not 0 <= value <= 1)
+    counted = [_KEY] if _KEY in rewards else sorted(rewards)
+    outside = [f"{key} {rewards[key]:g}" for key in counted if not 0 <= rewards[key] <= 1]
     if outside:
         remarks.append(f"rewards outside of 0 to 1 are kept as metrics and cut for the quality: {', '.join(outside)}")
     return tuple(remarks)
