@@ -66,6 +66,8 @@ def _of_files(task: Task, task_format: formats.Format | None) -> Iterator[Findin
     if task_format is not None and task.directory is not None:
         for defect in formats.defects(task_format, task.directory):
             yield Finding(check=defect.check, status="failed" if defect.breaks else "warned", detail=defect.detail)
+    if ignored := task.facts.get("keys without effect"):
+        yield Finding(check="unknown keys", status="warned", detail=ignored)
     if not task.evaluable:
         yield Finding(check="tests", status="failed", detail="the task has no tests, so nothing can be judged")
 
@@ -86,7 +88,27 @@ def _in_environments(
     try:
         add(proofs(task, options, runs))
     finally:
+        _remove_commits(runs)
         remove_tree(runs)
+
+
+def _remove_commits(runs: Path) -> None:
+    """Remove the images that the trials have committed: their records go as well."""
+    from trajectories.reading.reader import read_events
+    from trajectories.record.events import Checkpoint
+
+    trials = [path.parent for path in runs.glob("*/*/events.jsonl")]
+    images = {event.image for trial in trials for event in read_events(trial) if isinstance(event, Checkpoint)}
+    if images:
+        from environments.docker import daemon
+        from environments.leftovers.images import remove
+
+        api = daemon.connect()
+        try:
+            for image in images:
+                remove(api, image)
+        finally:
+            api.close()
 
 
 def _started(benchmark: Benchmark, task: Task, kind: Kind) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ The trials run with the machinery of `agent solve`, in a folder that is removed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,14 +37,15 @@ def proofs(task: Task, options: Options, runs: Path) -> Iterator[Finding]:
     yield _no_verdict("nop", nop) or _of_nop(nop)
     if verdict is not None and verdict.status == "scored":
         yield from _of_sets(verdict)
-    last = nop
+    last, model = nop, NOP
     if task.solution is None and task.solve is None:
         yield Finding(check="oracle", status="skipped", detail=task.solve_problem or "the task has no solution")
     else:
-        last = _trial(replace(options, model=ORACLE, runs=runs))
+        last, model = _trial(replace(options, model=ORACLE, runs=runs)), ORACLE
         yield _no_verdict("oracle", last) or _of_oracle(last)
     if last.verdict is not None and last.verdict.status == "scored":
-        yield _of_repetition(last, runs)
+        repeated = replace(options, model=model, runs=runs) if task.result == "system" else None
+        yield _of_repetition(last, runs, repeated)
 
 
 def _trial(options: Options) -> Outcome:
@@ -98,21 +99,32 @@ def _of_sets(verdict: Verdict) -> Iterator[Finding]:
         yield Finding(check="P2P at the start", status="passed" if passing["p2p"] else "failed", detail=detail)
 
 
-def _of_repetition(outcome: Outcome, runs: Path) -> Finding:
-    """Evaluate a submission until there are three verdicts on it, and compare them."""
+def _of_repetition(outcome: Outcome, runs: Path, repeated: Options | None) -> Finding:
+    """Evaluate a submission until there are three verdicts on it, and compare them.
+
+    `repeated` are the options of a trial to run again instead: the live system of an agent is judged only once.
+    """
     assert outcome.verdict is not None
     results = [_result(outcome.verdict)]
+    subject = "evaluations of one submission" if repeated is None else "trials of one solution"
     for _ in range(RUNS - 1):
-        _, verdict = evaluate_any(str(outcome.directory), runs)
+        if repeated is None:
+            _, verdict = evaluate_any(str(outcome.directory), runs)
+        else:
+            verdict = _trial(repeated).verdict
         if verdict is None or verdict.status == "error":
             reason = "there was no verdict" if verdict is None else verdict.error
             return Finding(check="same result", status="failed", detail=f"an evaluation failed: {reason}")
         results.append(_result(verdict))
-        if results[-1] != results[0]:
-            differing = sorted(dict(set(results[0].items()) ^ set(results[-1].items())))
-            detail = f"two evaluations of one submission differ in {', '.join(differing[:_SHOWN])}"
-            return Finding(check="same result", status="failed", detail=detail)
-    return Finding(check="same result", status="passed", detail=f"{RUNS} evaluations of one submission agree")
+        if difference := _difference(results[0], results[-1]):
+            return Finding(check="same result", status="failed", detail=f"two {subject} differ in {difference}")
+    return Finding(check="same result", status="passed", detail=f"{RUNS} {subject} agree")
+
+
+def _difference(first: Mapping[str, object], second: Mapping[str, object]) -> str:
+    """Return the names of the values in which two results differ."""
+    names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _result(verdict: Verdict) -> dict[str, object]:

@@ -14,6 +14,7 @@ from agent.checking.proofs import _of_sets
 from agent.cli.main import app
 from agent.errors import UserError
 from agent.trial.options import Options
+from tests.demo_images import demo_image
 from trajectories.record.verdict import Evaluator, Verdict
 
 TASK = "title: Count\nkind: repair\nenvironments: [sandbox, local]\nlimits: {steps: 5}\nevaluation: {timeout: 30}\n"
@@ -115,3 +116,23 @@ def test_a_name_that_no_task_has_is_a_usage_error(tmp_path: Path) -> None:
     for name in ("demo/ledgr", str(tmp_path), str(tmp_path / "nothing")):
         with pytest.raises(UserError):
             check_task(Options(model="nop", task=name), fast=True)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_published_layouts_are_proved_in_containers_and_leave_no_image() -> None:
+    from environments.docker import daemon
+    from tests.families.terminalbench_samples import BASES, LONGCLI, TERMINAL_BENCH
+
+    def commits() -> set[str]:
+        return {tag for image in api.images("retrace-checkpoint") for tag in image["RepoTags"] or ()}
+
+    image = demo_image("ledger")
+    assert image is not None
+    api = daemon.connect()
+    for folder, sets in ((TERMINAL_BENCH / "count-lines", set()), (LONGCLI / "greet", {"F2P at the start"})):
+        report = check_task(Options(model="nop", task=str(folder), base_images=dict.fromkeys(BASES, image)), fast=False)
+        assert report.usable, report
+        assert sets | {"oracle", "nop", "same result"} <= statuses(report).keys()
+        assert not [tag for tag in commits() if f":{folder.name}." in tag]
+    api.close()

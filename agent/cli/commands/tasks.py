@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,10 @@ from agent.cli.making import new, rebuild
 from agent.cli.options import JsonOption
 from agent.cli.tasks import check, datasets
 from scoring.choices import Tier
+
+if TYPE_CHECKING:
+    from benchmarks.task.formats import Format
+    from benchmarks.task.task import Task
 
 app = command_group("List, show and make tasks.")
 app.command("new", cls=HelpedCommand)(new.new_task)
@@ -94,6 +98,7 @@ def show_task(
     from agent.cli.output import emit_json, paged, readable
     from agent.config import datasets as registered
     from agent.errors import UserError
+    from benchmarks.task.formats import format_of
     from benchmarks.task.registry import resolve_task
     from benchmarks.task.task import TaskError
 
@@ -101,7 +106,8 @@ def show_task(
         _, task = resolve_task(reference, datasets=registered())
     except TaskError as error:
         raise UserError(str(error)) from None
-    content = {
+    task_format = None if task.directory is None else format_of(task.directory)
+    content: dict[str, Any] = {
         "id": task.id,
         "title": task.title,
         "benchmark": task.benchmark,
@@ -112,6 +118,12 @@ def show_task(
         "network": task.spec.network,
         "limits": task.limits.model_dump(),
         "digest": task.digest,
+        "format": task_format or "",
+        "result": task.result,
+        "submissions": list(task.submissions),
+        "settings": _settings(task, task_format),
+        "prompt": task.prompt,
+        "shell": task.shell or "",
         **task.facts,
         "feedback": list(task.feedback),
         "feedback_revealing": list(task.feedback_revealing),
@@ -124,6 +136,9 @@ def show_task(
         return
     from trajectories.record.texts.text import printable
 
+    content["result"] = f"{task.result} ({_RESULTS[task.result]})"
+    content["shell"] = task.shell or "any"
+    content["settings"] = content["settings"] or "none"
     content["feedback with --reveal-tests"] = list(task.feedback_revealing)
     for name, change in task.variants.items():
         content[f"--variant {name}"] = change
@@ -131,7 +146,22 @@ def show_task(
         for key, value in content.items():
             if key not in ("instruction", "variants", "feedback_revealing"):
                 console.print(printable(f"{key}: {readable(value) or 'not specified'}"), soft_wrap=True)
-        console.print(printable(f"\n{task.instruction}"), soft_wrap=True)
+        console.print(printable(f"\nthe model sees, inside of the prompt {task.prompt}:\n"), soft_wrap=True)
+        console.print(printable(task.instruction), soft_wrap=True)
+
+
+_RESULTS: dict[str, str] = {
+    "workspace": "the files of the workspace are judged, in an environment of their own",
+    "system": "the container is judged live, with everything that the agent installed or left running",
+}
+
+
+def _settings(task: Task, task_format: Format | None) -> list[str]:
+    """Return the options of `agent solve` that change something about this task."""
+    if task_format in (None, "retrace"):
+        return []
+    of_system = ["--isolated-verifier"] if "live" in task.submissions else []
+    return ["--overlay", "--base-image", "--test-timeout-multiplier", *of_system]
 
 
 def _wider(benchmark: str | None, tier: Tier | None) -> str:

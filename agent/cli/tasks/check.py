@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from agent.cli import completion
 from agent.cli.options import JsonOption
+from agent.cli.task_options import BaseImageOption, OverlayOption, TaskOptions, TestTimeoutMultiplierOption
 
 
 def check(
@@ -29,6 +31,9 @@ def check(
             autocompletion=completion.kinds,
         ),
     ] = None,
+    overlay: OverlayOption = None,
+    base_image: BaseImageOption = None,
+    test_timeout_multiplier: TestTimeoutMultiplierOption = None,
     json: JsonOption = False,
 ) -> None:
     """Prove that tasks work, before a model is paid.
@@ -51,13 +56,15 @@ def check(
         console.print(printable(f"  {finding.status:8}{finding.check}{detail}"), soft_wrap=True)
 
     reports = []
-    kind = environment_kind(env)
+    changes = TaskOptions(overlay, base_image, test_timeout_multiplier).changes()
+    common = Options(model="nop", env=environment_kind(env), **changes)
     for task in tasks:
+        options = replace(common, task=task)
         if json:
-            reports.append(check_task(Options(model="nop", task=task, env=kind), fast=fast))
+            reports.append(check_task(options, fast=fast))
             continue
         console.print(printable(task), soft_wrap=True)
-        reports.append(check_task(Options(model="nop", task=task, env=kind), fast=fast, show=show))
+        reports.append(check_task(options, fast=fast, show=show))
     if json:
         emit_json({"tasks": [{**report.model_dump(), "usable": report.usable} for report in reports]})
     if not all(report.usable for report in reports):
