@@ -1,8 +1,8 @@
 """Remove what dead harness processes left on this machine, and nothing else.
 
 Containers and scratch images are recognized by their labels, temporary directories by their names, lock files by the
-fact that nobody holds them. Other images are caches and stay. A build that was interrupted leaves no container; its
-layers carry no labels and speed up the next build.
+fact that nobody holds them. Other images stay unless their removal is asked for. A build that was interrupted leaves
+no container; its layers carry no labels and speed up the next build.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ class Cleaned:
     """The reason for which containers and images were not examined; None if they were."""
 
 
-def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
+def clean(*, dry_run: bool = False, kept: bool = False, images_older_s: float | None = None) -> Cleaned:
     """Remove what is dead; with `kept` also the containers that were left for inspection. Never raises OSError.
+
+    With `images_older_s` commits of trials and built images that are at least as old are removed as well.
 
     With `dry_run` nothing is removed, and `removed` lists what would be.
     """
@@ -46,13 +48,15 @@ def clean(*, dry_run: bool = False, kept: bool = False) -> Cleaned:
     try:
         api = daemon.connect(timeout_s=daemon.QUICK_S)
         at_the_daemon = _at_the_daemon(api)
+        if images_older_s is not None:
+            at_the_daemon += images.kept_images(api, images_older_s)
     except EnvironmentUnavailable as error:
         cleaned.docker = str(error)
     try:
         for leftover in [*at_the_daemon, *temporary_files.directories(), *temporary_files.locks()]:
             if leftover.fate == "unknown":
                 cleaned.unknown.append(leftover)
-            elif leftover.fate == "kept" and not kept:
+            elif leftover.fate == "kept" and leftover.kind != "image" and not kept:
                 cleaned.kept.append(leftover)
             elif dry_run:
                 cleaned.removed.append(leftover)

@@ -1,6 +1,7 @@
-"""Scratch images: made for one process alone, and of no use once it has ended. All other images stay.
+"""Images that Retrace made: scratch images, of no use once their process has ended, and those that are kept for later.
 
-A scratch image carries its own name as a label. If it also has another name, somebody uses it, and it stays.
+A scratch image carries its own name as a label. If it also has another name, somebody uses it, and it stays. Commits
+of trials and images that were built from a task's Dockerfile stay until the user asks for their removal.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from environments.docker import daemon
+from environments.docker.environment import CHECKPOINT
+from environments.docker.images import BUILT
 from environments.leftovers.leftover import Fate, Leftover
 from environments.leftovers.owner import Owner, State, boot_time
 from trajectories.processes import boot_id
@@ -54,8 +57,33 @@ def judged(facts: Mapping[str, Any], booted: float) -> Leftover | None:
     return Leftover("image", name, fate, description, owner, age_s, facts.get("Size"), str(facts["Id"]))
 
 
+def kept_images(api: APIClient, older_s: float) -> list[Leftover]:
+    """Return the commits of trials and the built images that were made at least this long ago.
+
+    Raises: EnvironmentUnavailable.
+    """
+    with daemon.reported("listing images"):
+        listed = api.images()
+    return [leftover for facts in listed for leftover in kept(facts) if leftover.age_s >= older_s]
+
+
+def kept(facts: Mapping[str, Any]) -> list[Leftover]:
+    """Return the names that Retrace gave to an image that it keeps, by the image's entry in the daemon's list."""
+    purposes = {
+        f"{CHECKPOINT}:": "commit of a trial: resume, fork and agent evaluate need it",
+        f"{BUILT}:": "built from a task's Dockerfile: it is built again when it is needed",
+    }
+    age_s = max(0.0, time.time() - facts["Created"])
+    return [
+        Leftover("image", name, "kept", purpose, None, age_s, facts.get("Size"), name)
+        for name in facts.get("RepoTags") or []
+        for prefix, purpose in purposes.items()
+        if name.removeprefix("localhost/").startswith(prefix)  # Podman puts its own host before a plain name
+    ]
+
+
 def remove(api: APIClient, id: str) -> str | None:
-    """Remove an image, but never by force: a user's container may run in it.
+    """Remove an image, or one name of it, but never by force: a user's container may run in it.
 
     Return the reason if it could not be removed, None if it is gone.
     """

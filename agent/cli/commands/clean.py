@@ -1,4 +1,4 @@
-"""`agent clean`: remove the leftovers of harness processes that have ended, and nothing else."""
+"""`agent clean`: remove the leftovers of harness processes that have ended and, on request, old images."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import typer
 
 from agent.cli.options import JsonOption, RemovalDryRunOption
 
+_OLD_S = 7 * 24 * 3600.0
+"""Age from which `--images` removes an image, in seconds."""
+
 if TYPE_CHECKING:
     from environments.leftovers.cleaning import Cleaned, Leftover
 
@@ -15,16 +18,29 @@ if TYPE_CHECKING:
 def clean(
     dry_run: RemovalDryRunOption = False,
     kept: Annotated[bool, typer.Option("--kept", help="Also remove containers that --keep left behind.")] = False,
+    images: Annotated[
+        bool, typer.Option("--images", help="Also remove old commits of trials, and old images built for tasks.")
+    ] = False,
+    older_than: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Age from which --images removes an image, such as 12h [7d]."),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Remove what ended processes of Retrace left behind.
 
-    This removes containers, temporary directories and lock files. Images that serve as caches stay.
+    This removes containers, temporary directories and lock files. Other images stay unless --images is given: a trial
+    whose commit is gone can neither be continued in it nor evaluated again, and a built image is built again. List
+    them with --images --dry-run.
     """
     from agent.cli.output import emit_json, stderr
+    from agent.errors import UserError
     from environments.leftovers import cleaning
 
-    cleaned = cleaning.clean(dry_run=dry_run, kept=kept)
+    if older_than is not None and not images:
+        raise UserError(f"--older-than {older_than} goes with --images; add that, or leave it out")
+
+    cleaned = cleaning.clean(dry_run=dry_run, kept=kept, images_older_s=_age_s(older_than) if images else None)
     if cleaned.docker:
         stderr().print(f"containers were not examined: {cleaned.docker}", soft_wrap=True)
     if json:
@@ -34,6 +50,22 @@ def clean(
     for leftover, trouble in cleaned.failed:
         stderr().print(f"agent: {leftover.kind} {leftover.name} could not be removed: {trouble}", soft_wrap=True)
     return 1 if cleaned.failed else 0
+
+
+def _age_s(typed: str | None) -> float:
+    """Return the age from which an image is old, in seconds.
+
+    Raises: UserError.
+    """
+    from agent.errors import UserError
+    from benchmarks.task.quantities import duration_s
+
+    if typed is None:
+        return _OLD_S
+    try:
+        return duration_s(typed)
+    except ValueError as error:
+        raise UserError(f"--older-than: {error}") from None
 
 
 def _facts(cleaned: Cleaned, dry_run: bool) -> dict[str, Any]:
