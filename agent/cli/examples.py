@@ -93,6 +93,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("a task in our own format", "agent tasks new my-task"),
         ("a task that Harbor runs as well", "agent tasks new my-harbor-task --format harbor"),
     ),
+    "tasks export": (("a demo for Harbor", "agent tasks export demo/ledger --format harbor -o ledger-harbor"),),
     "tasks make": (("the kinds of task that can be made", "agent tasks make rebuild --help"),),
     "tasks make rebuild": (("the image of a program", "agent tasks make rebuild image bsdgames /usr/games/number"),),
     "tasks make rebuild image": (
@@ -182,6 +183,7 @@ PAGES: Mapping[str, str] = {
     "tasks list": _TASKS,
     "tasks show": _TASKS,
     "tasks new": _MAKING,
+    "tasks export": _MAKING,
     "tasks make": _MAKING,
     "tasks make rebuild": _MAKING,
     "tasks make rebuild image": _MAKING,

@@ -1,4 +1,4 @@
-"""What a user may set about a task without changing its files. Each is recorded, and a resumed trial has it again."""
+"""Settings that change how a task is run, but not its files. Each is recorded, and a resumed trial has it again."""
 
 from __future__ import annotations
 

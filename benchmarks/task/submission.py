@@ -1,4 +1,4 @@
-"""What is left of a trial, in the forms in which a benchmark can judge it."""
+"""The result of a trial, in the forms in which a benchmark can judge it."""
 
 from __future__ import annotations
 

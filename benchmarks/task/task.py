@@ -64,7 +64,7 @@ class Task:
     feedback_revealing: tuple[FeedbackForm, ...] = ()
     """Forms of feedback that would give hidden tests away. They are allowed with `--reveal-tests` only."""
     result: Result = "workspace"
-    """What is judged: the workspace, or the whole system that it is in."""
+    """The subject of the verdict: the workspace, or the whole system that it is in."""
     submissions: tuple[SubmissionKind, ...] = ("archive",)
     """Forms of a submission that can be judged, the one for a trial's own evaluation first."""
     settings: TaskSettings = UNCHANGED

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from agent.errors import UserError
-from agent.making.new import TEMPLATES, new_task
+from agent.making.new import TEMPLATES, WORKBENCH, new_task
 from benchmarks.task.formats import Format, format_of
 from tests.solve.command import agent
 
@@ -59,7 +59,21 @@ def test_the_oracle_solves_a_new_task_and_nop_no_case_of_it(tmp_path: Path, mode
 
 
 @pytest.mark.docker
-def test_the_oracle_solves_a_new_task_in_docker(tmp_path: Path) -> None:
-    new_task(tmp_path / "first", "retrace")
+@pytest.mark.parametrize("task_format", FORMATS)
+def test_the_oracle_solves_a_new_task_in_docker(tmp_path: Path, task_format: Format) -> None:
+    new_task(tmp_path / "first", task_format)
+    if task_format == "terminal-bench":  # its own image needs a network for what only the other harness uses
+        (tmp_path / "first" / "Dockerfile").write_bytes(WORKBENCH.read_bytes())
     result = agent(tmp_path, "solve", "--task", "first", "--model", "oracle", "--env", "docker", "--json")
     assert result.json["verdict"]["passed"] is True, result.err
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("task_format", ["terminal-bench", "harbor"])
+def test_nop_fails_a_new_task_of_another_format(tmp_path: Path, task_format: Format) -> None:
+    new_task(tmp_path / "first", task_format)
+    if task_format == "terminal-bench":
+        (tmp_path / "first" / "Dockerfile").write_bytes(WORKBENCH.read_bytes())
+    result = agent(tmp_path, "solve", "--task", "first", "--model", "nop", "--env", "docker", "--json")
+    assert result.json["verdict"]["status"] == "scored", result.err
+    assert result.json["verdict"]["passed"] is False

@@ -8,7 +8,7 @@ import typer
 
 from agent.cli import completion
 from agent.cli.group import HelpedCommand, command_group
-from agent.cli.making import new, rebuild
+from agent.cli.making import export, new, rebuild
 from agent.cli.options import JsonOption
 from agent.cli.tasks import check, datasets
 from scoring.choices import Tier
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 app = command_group("List, show and make tasks.")
 app.command("new", cls=HelpedCommand)(new.new_task)
+app.command("export", cls=HelpedCommand)(export.export_task)
 app.add_typer(rebuild.make, name="make")
 app.command("check", cls=HelpedCommand)(check.check)
 app.command("add", cls=HelpedCommand)(datasets.add)

@@ -48,7 +48,7 @@ class ScriptResult:
     results: Mapping[str, bytes]
     """Contents of the result files that exist, as plain files. Decoding them is up to the caller."""
     exposed: tuple[str, ...] = ()
-    """What the submission could have tampered with, one line each."""
+    """Ways in which the submission could have tampered with the result, one line each."""
 
     def ended_by(self, deadline_s: float) -> Fault | None:
         """Return the fault if the script did not come to its own end; its exit status is up to the caller."""
