@@ -183,7 +183,21 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: _Facts) -> None:
         facts.isolation = (
             f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
         )
-        facts.exposed.append("the tests run with the programs of the system, and the agent could have replaced these")
+        facts.exposed += _exposed(evaluation, opening)
+
+
+def _exposed(evaluation: _Evaluation, opening: Opened) -> list[str]:
+    """Return what an agent could tamper with in a shared verifier, a line each."""
+    verifier = evaluation.harbor.file.verifier
+    lines = ["the tests run with the programs of the system, and the agent could have replaced these"]
+    if not opening.processes_kept:
+        return lines
+    agent = opening.started.user or "root"
+    if agent.partition(":")[0] in ("root", "0", verifier.user):
+        lines.append(f"what the agent left running has the rights of {agent}, so it could write the rewards")
+        if verifier.env:
+            lines.append(f"it could also read variables of the verifier: {', '.join(sorted(verifier.env))}")
+    return lines
 
 
 def _judged(evaluation: _Evaluation, opening: Opened, facts: _Facts) -> dict[str, float]:
@@ -213,7 +227,6 @@ def _apart(evaluation: _Evaluation, collected: artifacts.Collected, facts: _Fact
     try:
         started = _started(environment)
         part = harbor.file.verifier.environment
-        make_ready(harbor, environment, None) if part is None else None
         if part is not None and part.healthcheck is not None:
             wait_until_healthy(harbor, environment, part.healthcheck)
         facts.inputs |= {"verifier_image": started.image or ""}

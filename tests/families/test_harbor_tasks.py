@@ -110,3 +110,25 @@ def test_a_committed_image_is_judged_without_processes(tmp_path: Path) -> None:
         api.remove_image(image, force=True)
         api.close()
     assert (verdict.passed, verdict.processes_kept, verdict.comparable) == (True, False, False), verdict
+
+
+def test_a_verifier_may_run_as_another_user_and_the_agent_as_one_that_cannot_write_rewards(tmp_path: Path) -> None:
+    toml = (HARBOR / "greeting/task.toml").read_text()
+    toml = toml.replace("[agent]", '[agent]\nuser = "agent"').replace("[verifier]", '[verifier]\nuser = "nobody"')
+    script = (
+        "#!/bin/bash\nid -un\ncat /app/done && echo 1 >/logs/verifier/reward.txt || echo 0 >/logs/verifier/reward.txt"
+    )
+    task = loaded(varied(HARBOR / "greeting", tmp_path, {"task.toml": toml, "tests/test.sh": script}))
+    write = "(while sleep 0.01; do echo 1 >/logs/verifier/reward.txt; done) >/dev/null 2>&1 &"
+    verdict = verdict_after(task, tmp_path, write)
+    assert (verdict.status, verdict.quality) == ("scored", 0.0), verdict
+    assert len(verdict.exposed) == 1
+    assert (tmp_path / "evaluation/test-stdout.txt").read_text().startswith("nobody")
+
+
+def test_what_a_root_agent_leaves_running_is_named_as_an_exposure(tmp_path: Path) -> None:
+    toml = (HARBOR / "greeting/task.toml").read_text() + '[verifier.env]\nJUDGE_KEY = "secret"\n'
+    task = loaded(varied(HARBOR / "greeting", tmp_path, {"task.toml": toml}))
+    verdict = verdict_after(task, tmp_path, "true")
+    assert any("could write the rewards" in line for line in verdict.exposed)
+    assert any("JUDGE_KEY" in line and "secret" not in line for line in verdict.exposed)

@@ -119,9 +119,13 @@ def _clear(run: ScriptRun, top: str) -> str:
     for place in dict.fromkeys(places):
         name = shlex.quote(place)
         lines += [
+            # closed first, because processes of the agent's user could add files as fast as they are removed
+            f"[ -L {name} ] || ! [ -d {name} ] || {{ chown 0:0 {name}; chmod 755 {name}; }}",
             f"[ -L {name} ] || ! [ -d {name} ] || rm -rf -- {name} 2>/dev/null || find {name} -mindepth 1 -delete",
             f"[ -d {name} ] && ! [ -L {name} ] || {{ rm -rf -- {name}; mkdir -- {name}; }}",
         ]
+    if run.user is not None:
+        lines += [f"chown -- {shlex.quote(run.user)} {shlex.quote(place)}" for place in run.private]
     lines += [f"rm -rf -- {shlex.quote(path)}" for path in run.results]
     lines += [f"cp -a {top}/{number}/. {shlex.quote(place)}/" for number, place in enumerate(run.files)]
     return "\n".join(lines)

@@ -34,7 +34,7 @@ class ScriptRun:
     results: tuple[str, ...] = ()
     """Files that the script writes. They are removed before it starts."""
     private: tuple[str, ...] = ()
-    """Directories that are emptied before the script starts, and that only the tests need to see, where possible."""
+    """Directories that are emptied before the script starts, and that then only its user, or root, can write to."""
     output_bytes: int = OUTPUT_BYTES
     agent_shell: bool = False
     """Run the script in the agent's own persistent shell, as its user, where it works now, with its variables."""
