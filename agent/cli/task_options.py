@@ -9,13 +9,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.cli.options import TASK
 from agent.errors import UserError
-from agent.trial.options import TaskChanges
+
+if TYPE_CHECKING:
+    from agent.trial.options import TaskChanges
 
 OverlayOption = Annotated[
     Path | None,

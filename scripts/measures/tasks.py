@@ -1,18 +1,26 @@
-"""Measures of task directories of other benchmarks: judging one, against the plain Docker calls for the same."""
+"""Measures of task directories of other benchmarks: judging one, and listing a thousand, against the plain work."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from benchmarks.task.submission import Live
-from scripts.measures.figures import Figure, command, interleaved
+from scripts.measures.figures import Figure, command, cpu_in_turn, interleaved
+
+_LISTED = 1000
+"""Number of tasks in the dataset that is listed."""
 
 
 def measure() -> Iterator[Figure]:
     """Yield all figures."""
     yield terminal_bench_evaluation()
+    yield listing()
 
 
 def terminal_bench_evaluation() -> Figure:
@@ -38,3 +46,36 @@ def terminal_bench_evaluation() -> Figure:
         ours, bare = interleaved(judge, plain, runs=9)
     detail = f"{ours * 1000:.0f} ms against {bare * 1000:.0f} ms"
     return Figure("evaluation of a terminal-bench task, against plain Docker calls", ours / bare, "", 1.5, detail)
+
+
+_PARSE = """
+import pathlib, sys, tomllib, yaml
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*/task.*")):
+    text = path.read_text()
+    yaml.safe_load(text) if path.suffix == ".yaml" else tomllib.loads(text)
+"""
+"""Program that parses the task files of a folder and does nothing else."""
+
+
+def listing() -> Figure:
+    """Compare listing a dataset, beyond what `agent --version` takes, with parsing its task files; processor time."""
+    from tests.families.terminalbench_samples import TASKS, TERMINAL_BENCH
+
+    agent = str(Path(sys.executable).with_name("agent"))
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RETRACE_CONFIG_DIR", f"{folder}/config")
+        patch.setenv("RETRACE_CACHE_DIR", f"{folder}/cache")
+        for number in range(_LISTED):
+            sample = TERMINAL_BENCH / "count-lines" if number % 2 else TASKS / "harbor/greeting"
+            shutil.copytree(sample, Path(folder, f"tasks/task-{number:04}"))
+        command(agent, "tasks", "add", f"{folder}/tasks", "--name", "many")
+        version, listed, started, parsed = cpu_in_turn(
+            (agent, "--version"),
+            (agent, "tasks", "list", "--benchmark", "many"),
+            (sys.executable, "-c", "import tomllib, yaml"),
+            (sys.executable, "-c", _PARSE, f"{folder}/tasks"),
+            runs=5,
+        )
+    detail = f"{(listed - version) * 1000:.0f} ms against {(parsed - started) * 1000:.0f} ms; half YAML, half TOML; "
+    detail += "rows from the cache; processor time"
+    return Figure(f"listing {_LISTED} tasks, against parsing", (listed - version) / (parsed - started), "", 1.5, detail)
