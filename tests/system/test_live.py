@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent.loop.actions import SUBMIT
+from agent.trial.options import Options
 from tests.solve.command import CommandResult, environment, script
 from tests.system.benchmark import INSTALL, SERVE
 from trajectories.reading.reader import read_events
@@ -176,3 +177,41 @@ def test_a_killed_trial_is_continued_in_its_commit_or_not_at_all(work: Path) -> 
         assert "yes" in seen[0]
     finally:
         subprocess.run(["docker", "rmi", "-f", *commits(work / "with")], check=False, capture_output=True)
+
+
+def test_an_evaluation_that_was_cut_off_is_made_from_the_commit(work: Path) -> None:
+    trial = solve(work, INSTALL, SERVE).trial
+    lines = (trial / "events.jsonl").read_bytes().splitlines(keepends=True)
+    assert b'"type":"evaluation"' in lines[-1]
+    (trial / "events.jsonl").write_bytes(b"".join(lines[:-1]))  # as after kill -9 during the tests
+    resumed = agent(work, "resume", str(trial), "--json")
+    assert resumed.status == 0, resumed.err
+    assert facts(resumed.json["verdict"]) == (pytest.approx(2 / 3), "system", "image", False, False)
+    shown = agent(work, "show", str(trial))
+    assert "judged: the committed system, without any of its processes" in shown.out
+    assert "comparable with published scores: no" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--task", "demo/ledger", "--overlay", "."), "--overlay does not apply to ledger"),
+        (("--task", "demo/ledger", "--isolated-verifier"), "--isolated-verifier does not apply to ledger"),
+        (("--instruction", "do it", "--workspace", ".", "--base-image", "a=b"), "--base-image does not apply to"),
+        (("--task", "system/server", "--overlay", "absent"), "--overlay absent: no such directory"),
+        (("--task", "system/server", "--base-image", "python"), "--base-image 'python': write NAME=IMAGE"),
+        (("--task", "system/server", "--test-timeout-multiplier", "0"), "--test-timeout-multiplier 0: give a number"),
+        (("--task", "system/server", "--env", "sandbox"), "sandbox"),
+    ],
+)
+def test_an_unusable_option_is_refused_by_name(tmp_path: Path, options: tuple[str, ...], reason: str) -> None:
+    refused = agent(tmp_path, "solve", *options, "--model", "nop", "--dry-run")
+    assert (refused.status, len(refused.err.splitlines())) == (2, 1), refused.err
+    assert reason in refused.err
+
+
+def test_the_settings_of_a_task_are_recorded_for_resume_and_evaluate(tmp_path: Path) -> None:
+    given = Options(model="nop", overlay=tmp_path, base_images={"a": "b"}, test_timeout_multiplier=2.0)
+    again = Options.of(given.recorded())
+    assert again.task_settings == given.task_settings
+    assert again.task_settings.changed == ("--overlay", "--base-image", "--test-timeout-multiplier")
