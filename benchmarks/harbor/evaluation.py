@@ -183,7 +183,7 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: _Facts) -> None:
         facts.isolation = (
             f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
         )
-        facts.exposed += _exposed(evaluation, opening)
+        facts.exposed += [*opening.exposed, *_exposed(evaluation, opening)]
 
 
 def _exposed(evaluation: _Evaluation, opening: Opened) -> list[str]:

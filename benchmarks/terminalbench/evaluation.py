@@ -161,7 +161,7 @@ def _score(evaluation: Evaluation, submission: Submission, facts: _Facts) -> Sco
             if evaluation.file.run_tests_in_same_shell and place.environment.spec.shell != "persistent":
                 facts.notes.append("the tests run in a shell of their own, because the agent's is gone")
             result = _run(evaluation, place)
-        facts.exposed = (*result.exposed, *_EXPOSED[evaluation.task.result])
+        facts.exposed = (*place.exposed, *result.exposed, *_EXPOSED[evaluation.task.result])
         _keep(evaluation.scratch, result)
         return score(evaluation.file, result, evaluation.deadline_s)
     except SubmissionFailed as failure:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from benchmarks.judging.faults import EvaluatorFailed, HostFailed, SubmissionFailed
+from benchmarks.judging.system import exposure
 from benchmarks.judging.unpacking import unpack
 from benchmarks.task.submission import Archive, Image, Live, Submission
 from benchmarks.task.task import Task
@@ -34,6 +35,8 @@ class Opened:
     started: Started
     processes_kept: bool
     """True if what the agent left running runs in it."""
+    exposed: tuple[str, ...] = ()
+    """What the agent could have tampered with in this environment, one line each."""
 
 
 @contextmanager
@@ -46,7 +49,9 @@ def opened(submission: Submission, task: Task, make: Make, reporter: Reporter) -
     Raises: SubmissionFailed, EvaluatorFailed.
     """
     if isinstance(submission, Live):
-        yield Opened(submission.environment, submission.started, processes_kept=True)
+        yield Opened(
+            submission.environment, submission.started, processes_kept=True, exposed=exposure.of_live(submission)
+        )
         return
     spec = replace(task.spec, kind="docker", keep=False, workspace=None, shell="fresh")
     if isinstance(submission, Image):
