@@ -122,7 +122,8 @@ def test_a_verifier_may_run_as_another_user_and_the_agent_as_one_that_cannot_wri
     write = "(while sleep 0.01; do echo 1 >/logs/verifier/reward.txt; done) >/dev/null 2>&1 &"
     verdict = verdict_after(task, tmp_path, write)
     assert (verdict.status, verdict.quality) == ("scored", 0.0), verdict
-    assert len(verdict.exposed) == 1
+    assert any("of user" in line for line in verdict.exposed)
+    assert not any("could write the rewards" in line for line in verdict.exposed)
     assert (tmp_path / "evaluation/test-stdout.txt").read_text().startswith("nobody")
 
 
