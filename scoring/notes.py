@@ -11,7 +11,7 @@ from scoring.choices import InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.interventions.chains import attempts_of
 from scoring.report import Note, Report
 from scoring.rows import TrialRow
-from scoring.selection import Selection, mixed_conditions
+from scoring.selecting.selection import Selection, mixed_conditions
 from scoring.statistics.intervals import no_bootstrap
 from trajectories.record.interventions import BASE
 from trajectories.record.texts.text import quantity

@@ -14,7 +14,7 @@ from scoring.choices import AttemptRule
 from scoring.interventions.plan_costs import expert_total, plans_total
 from scoring.report import Comparison, Configuration, EffortRow, HeadlineRow, PassesRow, TierRow
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, labels, passed_and_quality, scored_attempts
+from scoring.selecting.selection import by_setup, labels, passed_and_quality, scored_attempts
 from scoring.statistics import diagnostics, pareto
 from scoring.statistics.intervals import Estimate, difference
 from scoring.statistics.passes import passes

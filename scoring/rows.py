@@ -1,6 +1,6 @@
 """Rows of trials: the shape that everything in `scoring` works on, read from a trial's record.
 
-A row holds what the record says. `scoring.selection` decides which trials count, and how.
+A row holds what the record says. `scoring.selecting.selection` decides which trials count, and how.
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
 from scoring.integrity import with_flags
 from scoring.interventions.chains import of_benchmark
 from scoring.interventions.modes import intervention_rows
-from scoring.judged import kept_apart
 from scoring.notes import notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, select_trials, with_labels
+from scoring.selecting.judged import kept_apart
+from scoring.selecting.selection import by_setup, select_trials, with_labels
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from scoring.violations import ViolationsTable, flagged_by_setup
 

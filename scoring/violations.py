@@ -12,7 +12,7 @@ from scoring.choices import AttemptRule, IntegrityBy
 from scoring.integrity import zeroed
 from scoring.report import PanelRow, ViolationsRow
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, labels, scored_attempts
+from scoring.selecting.selection import by_setup, labels, scored_attempts
 from scoring.statistics.diagnostics import headline
 from scoring.statistics.intervals import Estimate, rate
 from trajectories.record.panel import KINDS, Kind

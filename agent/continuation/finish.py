@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from agent.trial.judging.submitting import submitted_archive
+from agent.trial.judging.verdict import evaluate
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.restoring.checkpoints import committed_system
 from agent.trial.restoring.final_workspace import exported_again, require_export
 from agent.trial.restoring.standing import Standing
-from agent.trial.submitting import submitted_archive
-from agent.trial.verdict import evaluate
 from trajectories.interrupts import interruptible
 from trajectories.writing.recorder import Recorder
 

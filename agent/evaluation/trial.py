@@ -13,13 +13,13 @@ from pathlib import Path
 from agent.errors import UserError
 from agent.evaluation.judged import kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
+from agent.trial.judging.submitting import Submitted, submitted_archive
+from agent.trial.judging.verdict import evaluate
 from agent.trial.outcome import Outcome
 from agent.trial.restoring.checkpoints import committed_system
 from agent.trial.restoring.final_workspace import exported_again, require_export
 from agent.trial.restoring.standing import standing_of
 from agent.trial.session import locked_record
-from agent.trial.submitting import Submitted, submitted_archive
-from agent.trial.verdict import evaluate
 from environments.leftovers.cleaning import clean_trials
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind

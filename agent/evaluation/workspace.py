@@ -9,7 +9,7 @@ from agent.errors import UserError
 from agent.evaluation.archives import as_workspace_archive
 from agent.evaluation.judged import kind_for, resolved_task
 from agent.evaluation.result import EvaluationResult, evaluated
-from agent.trial.verdict import verdict_on
+from agent.trial.judging.verdict import verdict_on
 from benchmarks.task.submission import Archive
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind

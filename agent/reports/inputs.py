@@ -11,9 +11,9 @@ from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds
 from scoring.choices import UnreadableRule
 from scoring.errors import ScoringError
 from scoring.families.defaults import published_tiers
-from scoring.judged import kept_apart
 from scoring.report import UnreadableTrial
 from scoring.rows import TrialRow, Unreadable, benchmark_of, rows_of
+from scoring.selecting.judged import kept_apart
 from scoring.statistics.denominators import Denominator, denominator
 from trajectories.reading.runs import directories_named, listed, newest_first
 from trajectories.reading.selection import EVERY, Selection, TrialFilter

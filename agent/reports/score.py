@@ -27,12 +27,12 @@ from scoring.choices import (
 from scoring.families.defaults import profile_of
 from scoring.integrity import with_flags, with_rules
 from scoring.interventions.chains import of_benchmark
-from scoring.naming import shared_conditions
 from scoring.pricing import repriced_rows
 from scoring.report import Note, RankingRow, Report, UnreadableTrial
 from scoring.rows import TrialRow
 from scoring.score import recorded_tiers, score
-from scoring.selection import select_trials, with_labels
+from scoring.selecting.naming import shared_conditions
+from scoring.selecting.selection import select_trials, with_labels
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from trajectories.analysis.extras import MissingExtra
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from agent.trial.judging.submitting import Submitted, submit
+from agent.trial.judging.verdict import evaluate
 from agent.trial.limits import LimitCheck
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
@@ -20,9 +22,7 @@ from agent.trial.restoring.recovery import Recovery
 from agent.trial.session import LockedRecord, Session, locked_record
 from agent.trial.snapshots import Snapshots
 from agent.trial.start import Start
-from agent.trial.submitting import Submitted, submit
 from agent.trial.turns.keeping import Keeping
-from agent.trial.verdict import evaluate
 from agent.trial.worker import Worker
 from agent.trial.workplace import Lease, start_environment
 from benchmarks.task.submission import Live

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.harbor import loading
 from benchmarks.harbor.dataset import directories
 from benchmarks.harbor.readiness import make_ready
-from benchmarks.harbor.task_directory import FILE, read
+from benchmarks.harbor.reading.task_directory import FILE, read
 from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING
 
-from benchmarks.harbor.taskfile import ArtifactPart
+from benchmarks.harbor.reading.taskfile import ArtifactPart
 from benchmarks.judging.faults import EvaluatorFailed, SubmissionFailed
 from environments.docker import daemon
 from environments.protocol import EnvironmentFault, Started

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.harbor.task_directory import FILE
+from benchmarks.harbor.reading.task_directory import FILE
 from benchmarks.task.task import TaskError
 
 _DEPTH = 5

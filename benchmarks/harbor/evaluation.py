@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks.harbor import artifacts, rewards
 from benchmarks.harbor.loading import overlay_digest, source_of, variables, verifier_spec
 from benchmarks.harbor.readiness import make_ready, wait_until_healthy
+from benchmarks.harbor.reading.task_directory import SCRIPT, TESTS, HarborTask, read
 from benchmarks.harbor.rewards import NoReward
-from benchmarks.harbor.task_directory import SCRIPT, TESTS, HarborTask, read
 from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
 from benchmarks.judging.system.opening import Opened, opened
 from benchmarks.judging.system.running import run_script

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from benchmarks.harbor import templates
-from benchmarks.harbor.refusals import agent_network, verifier_network
-from benchmarks.harbor.task_directory import (
+from benchmarks.harbor.reading import templates
+from benchmarks.harbor.reading.refusals import agent_network, verifier_network
+from benchmarks.harbor.reading.task_directory import (
     DOCKERFILE,
     ENVIRONMENT,
     FILE,
@@ -21,8 +21,8 @@ from benchmarks.harbor.task_directory import (
     read,
     stripped,
 )
-from benchmarks.harbor.taskfile import EnvironmentPart, TaskFile
-from benchmarks.harbor.toml_file import read_toml
+from benchmarks.harbor.reading.taskfile import EnvironmentPart, TaskFile
+from benchmarks.harbor.reading.toml_file import read_toml
 from benchmarks.task import taskdir, tree
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.solve_script import SolveScript

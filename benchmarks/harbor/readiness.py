@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import time
 
-from benchmarks.harbor.task_directory import ENVIRONMENT, HarborTask
-from benchmarks.harbor.taskfile import HealthcheckPart
+from benchmarks.harbor.reading.task_directory import ENVIRONMENT, HarborTask
+from benchmarks.harbor.reading.taskfile import HealthcheckPart
 from benchmarks.task import tree
 from benchmarks.task.task import TaskError
 from environments.protocol import Environment, Spooled

@@ -1,7 +1,8 @@
 """The AgentMeter Score: success first, quality within budgets second, expensive failures as a penalty.
 
 Source: AgentMeter, arXiv 2606.21140, eq. 3 to 8. The score is over tasks, not trials. If a task has several trials, the
-caller chooses one (`scoring.selection.latest_completed`) or passes all of them, which are averaged within the task.
+caller chooses one (`scoring.selecting.selection.latest_completed`) or passes all of them, which are averaged within the
+task.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import passed_and_quality
+from scoring.selecting.selection import passed_and_quality
 
 _ROUNDING = 1 + 1e-9
 """Tolerance for costs, which are sums of floats: ten calls of $0.01 are within a budget of $0.10."""

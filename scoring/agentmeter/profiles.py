@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import passed_and_quality
+from scoring.selecting.selection import passed_and_quality
 from trajectories.record.identity import sha256_of
 from trajectories.record.texts.text import quantity
 
@@ -99,7 +99,7 @@ def fit(
     alpha: float = 0.6,
     quantiles: Sequence[float] = QUANTILES,
 ) -> Profile:
-    """Fit a profile to trials that count (`scoring.selection.select_trials`).
+    """Fit a profile to trials that count (`scoring.selecting.selection.select_trials`).
 
     Budgets are quantiles of a tier's known costs, tau is the P90 of the costs of its failed trials. Both are rounded to
     cents, or to two digits below a cent. The tau of a tier without a failed trial is its largest budget. The notes of

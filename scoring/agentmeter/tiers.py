@@ -15,7 +15,7 @@ from statistics import fmean
 from scoring.choices import TIERS as TIERS, Tier as Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import passed_and_quality
+from scoring.selecting.selection import passed_and_quality
 
 
 @dataclass(frozen=True)

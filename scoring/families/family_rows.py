@@ -12,7 +12,7 @@ from operator import itemgetter
 from scoring.families import clitool, longcli, longcli_modes
 from scoring.report import LongCliRow, ModesRow, SuiteRow
 from scoring.rows import TrialRow
-from scoring.selection import latest_completed
+from scoring.selecting.selection import latest_completed
 from trajectories.record.interventions import BASE
 
 Members = Mapping[str, Sequence[TrialRow]]

@@ -9,7 +9,7 @@ from typing import Any
 from scoring.agentmeter.ams import Outcomes, outcomes_of
 from scoring.report import Configuration, Report
 from scoring.rows import TrialRow
-from scoring.selection import by_setup, scored_attempts, select_trials
+from scoring.selecting.selection import by_setup, scored_attempts, select_trials
 from scoring.statistics.intervals import Estimate
 from trajectories.pictures import COLORS, DASHES, HATCHES, MARKERS, distinct
 

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from scoring.agentmeter.tiers import TIERS
-from scoring.naming import model_names
 from scoring.output.drawing import NO_AMS, Drawing, arms, legend, plain_dollars
 from scoring.report import Configuration
+from scoring.selecting.naming import model_names
 from trajectories.pictures import distinct
 
 _CROWDED = 8

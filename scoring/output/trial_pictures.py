@@ -9,7 +9,7 @@ from scoring.agentmeter.curves import quality_within_budgets
 from scoring.agentmeter.tiers import TIERS
 from scoring.families import longcli
 from scoring.output.drawing import NO_AMS, Drawing, legend, plain_dollars
-from scoring.selection import passed_and_quality
+from scoring.selecting.selection import passed_and_quality
 from scoring.statistics.intervals import wilson
 from trajectories.record.texts.text import quantity
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from scoring.agentmeter.tiers import TIERS, Tier
 from scoring.errors import ScoringError
 from scoring.rows import TrialRow
-from scoring.selection import passed_and_quality
+from scoring.selecting.selection import passed_and_quality
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED, Estimate, mean, rate
 
 ALMOST = 0.95

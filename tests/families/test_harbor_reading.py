@@ -11,8 +11,8 @@ from benchmarks.harbor import rewards
 from benchmarks.harbor.adapter import Harbor
 from benchmarks.harbor.artifacts import is_excluded, stays_inside
 from benchmarks.harbor.loading import source_of, variables, verifier_spec
+from benchmarks.harbor.reading.task_directory import TESTS, Source, read, stripped
 from benchmarks.harbor.rewards import JSON, TEXT, NoReward
-from benchmarks.harbor.task_directory import TESTS, Source, read, stripped
 from benchmarks.task.formats import format_of
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import Task, TaskError

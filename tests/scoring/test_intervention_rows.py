@@ -7,9 +7,9 @@ from typing import Any
 
 from scoring.choices import CostKind
 from scoring.interventions.facts import NONE
-from scoring.naming import configuration_names
 from scoring.output.frame import flat
 from scoring.rows import row_of, with_cost
+from scoring.selecting.naming import configuration_names
 from tests.record.test_recorder import started
 from trajectories.reading.entry import TrialEntry
 from trajectories.reading.reader import read_events

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from scoring.interventions.facts import InterventionFacts
-from scoring.judged import kept_apart
 from scoring.rows import read_rows
 from scoring.score import score
+from scoring.selecting.judged import kept_apart
 from tests.scoring.records import record
 from tests.scoring.trials import trial
 

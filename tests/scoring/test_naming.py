@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from scoring.naming import configuration_names, model_names, shared_conditions
-from scoring.selection import labels, with_labels
+from scoring.selecting.naming import configuration_names, model_names, shared_conditions
+from scoring.selecting.selection import labels, with_labels
 from tests.scoring.trials import trial
 
 DIGEST = "49ad44dd8f04be5385768803e7d38560654f61f0b9c4d6e25a79a05db21b0000"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scoring.errors import ScoringError
-from scoring.selection import (
+from scoring.selecting.selection import (
     MixedConditions,
     labels,
     latest_completed,

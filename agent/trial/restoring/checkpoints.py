@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent.errors import UserError
+from agent.trial.judging.submitting import Submitted, submitted_image
 from agent.trial.restoring.standing import Standing
-from agent.trial.submitting import Submitted, submitted_image
 from benchmarks.task.task import Task
 from environments.docker.environment import CHECKPOINT
 from environments.protocol import EnvironmentUnavailable, Kind

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.harbor import ignored
-from benchmarks.harbor.refusals import refusals
-from benchmarks.harbor.taskfile import TaskFile
-from benchmarks.harbor.toml_file import read_toml
+from benchmarks.harbor.reading import ignored
+from benchmarks.harbor.reading.refusals import refusals
+from benchmarks.harbor.reading.taskfile import TaskFile
+from benchmarks.harbor.reading.toml_file import read_toml
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TaskError
 from benchmarks.task.yaml_file import text_of

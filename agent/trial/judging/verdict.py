@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from agent.trial.judging.submitting import Submitted
 from agent.trial.outcome import INTERRUPTED, Outcome
-from agent.trial.submitting import Submitted
 from benchmarks.task.submission import Live, Submission as Left
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.harbor.taskfile import EnvironmentPart, Network, TaskFile
+from benchmarks.harbor.reading.taskfile import EnvironmentPart, Network, TaskFile
 
 
 def refusals(file: TaskFile) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from benchmarks.harbor.hosts import host
-from benchmarks.harbor.paths import artifact_destination, artifact_source, step_name
+from benchmarks.harbor.reading.hosts import host
+from benchmarks.harbor.reading.paths import artifact_destination, artifact_source, step_name
 
 Network = Literal["public", "no-network", "allowlist"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -14,8 +14,8 @@ from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule, Inte
 from scoring.errors import ScoringError
 from scoring.integrity import apply_rule
 from scoring.interventions.chains import results, with_flags_carried_on
-from scoring.naming import configuration_names
 from scoring.rows import TrialRow
+from scoring.selecting.naming import configuration_names
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.trial.export import export
+from agent.trial.judging.export import export
 from agent.trial.order import Order
 from agent.trial.outcome import INTERRUPTED, Outcome
 from agent.trial.snapshots import commit
