@@ -187,9 +187,17 @@ def test_an_invalid_setting_is_reported(settings, expected):
     assert "sk-1" not in message
 
 
-@pytest.mark.parametrize("typed", ["script:", "replay:", "script:/no/such/file.yaml", "replay:/no/such/trial"])
-def test_a_free_model_needs_its_file(typed):
-    assert typed in unusable(typed)
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("script:", "script:"),
+        ("replay:", "replay:"),
+        ("script:/no/such/file.yaml", "/no/such/file.yaml"),
+        ("replay:/no/such/trial", "replay:/no/such/trial"),
+    ],
+)
+def test_a_free_model_needs_its_file(typed, named):
+    assert named in unusable(typed)
 
 
 @pytest.mark.parametrize("typed", ["human", "script:x.yaml", "replay:x", "oracle", "nop"])
