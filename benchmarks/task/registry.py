@@ -208,10 +208,8 @@ def _unknown(reference: str, searched: tuple[str, ...], datasets: Mapping[str, P
     near = _near_tasks(wanted, searched, datasets) or _near_tasks(wanted, readable, datasets)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `agent tasks list`"
     if slash and not difflib.get_close_matches(head, readable):
-        perhaps = f", or did you mean {' or '.join(near)}?" if near else ""
-        hint = (
-            f"no benchmark or dataset is named {head}; register its folder: agent tasks add DIR --name {head}{perhaps}"
-        )
+        register = f"no benchmark or dataset is named {head}; register its folder: agent tasks add DIR --name {head}"
+        hint = f"{hint} ({register})" if near else register
     lost = [name for name in datasets if name not in readable]
     if not slash and lost and not near:
         hint += f" (the folder of dataset {lost[0]} is missing: {datasets[lost[0]]})"

@@ -97,8 +97,8 @@ def test_a_task_of_a_dataset_that_is_no_longer_registered_tells_the_way_out(fold
     with pytest.raises(UserError) as caught:
         resolved_task("mine/lines_one")
     assert str(caught.value) == (
-        "unknown task 'mine/lines_one'; no benchmark or dataset is named mine; register its folder: agent tasks add "
-        "DIR --name mine, or did you mean renamed/lines_one or renamed/lines_two?"
+        "unknown task 'mine/lines_one'; did you mean renamed/lines_one or renamed/lines_two? (no benchmark or dataset "
+        "is named mine; register its folder: agent tasks add DIR --name mine)"
     )
 
 

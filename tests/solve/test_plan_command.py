@@ -21,7 +21,7 @@ from tests.wire.server import WireServer
 from trajectories.blobs.store import BlobStore
 from trajectories.reading.plans.record import PlanRecord, read_plan
 from trajectories.reading.reader import read_role_events
-from trajectories.record.events import RoleCallStarted, RoleRecordStarted
+from trajectories.record.events import SCHEMA_VERSION, RoleCallStarted, RoleRecordStarted
 
 WORKSPACE = Path(__file__).parents[2] / "benchmarks/demos/tasks/cronwhen/workspace"
 TASK = ("--task", "demo/ledger", "--env", "sandbox")
@@ -66,7 +66,7 @@ def test_a_plan_of_a_script_is_recorded_written_shown_and_not_listed_as_a_trial(
     assert (folder / "plan.md").read_text() == f"{PLAN}\n" == (tmp_path / "own.md").read_text()
     start, *_ = read_role_events(folder)
     assert isinstance(start, RoleRecordStarted)
-    assert (start.role, start.task.id, start.schema_version) == ("planner", "demo/ledger", "2.1")
+    assert (start.role, start.task.id, start.schema_version) == ("planner", "demo/ledger", SCHEMA_VERSION)
     assert sorted(path.name for path in folder.iterdir()) == ["blobs", "events.jsonl", "lock", "plan.md"]
     shown = agent(tmp_path, "show", "plans/ledger.script.1")
     assert shown.out.startswith(PLAN)
