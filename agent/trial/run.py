@@ -2,9 +2,9 @@
 
 An order (everything was resolved in `order`) and a start (`start`: fresh, fork or resume) become a session (`session`),
 in which a worker acts (`worker`; ours is in `agent.loop`). Whatever happens, the record is closed with a reason and the
-environment is released, or kept for the next turn of a chain (`keeping`). Signals are raised only where work can be cut
-short: while the environment starts, during a call, the wait for a retry, a command, a snapshot, the export and the
-evaluation.
+environment is released, kept for the next turn of a chain (`keeping`), or judged itself (`judging`). Signals are raised
+only where work can be cut short: while the environment starts, during a call, the wait for a retry, a command, a
+snapshot, the export and the evaluation.
 """
 
 from __future__ import annotations
