@@ -8,37 +8,27 @@ from pathlib import Path
 from benchmarks.harbor import loading
 from benchmarks.harbor.dataset import directories
 from benchmarks.harbor.readiness import make_ready
-from benchmarks.harbor.reading.task_directory import FILE, read
+from benchmarks.harbor.reading.task_directory import FILE, Source, read
 from benchmarks.task.feedback import FeedbackContent
+from benchmarks.task.published.folder import TaskFolder
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission
-from benchmarks.task.task import Named, Row, Task, TaskError, no_variants
+from benchmarks.task.task import Row, Task, TaskError
 from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Skipped
 from trajectories.record.verdict import Verdict
 
 
-class Harbor:
+class Harbor(TaskFolder):
     """A benchmark whose tasks are the directories in `root`, at any depth, with a `task.toml`.
 
     The directory's name is the task's, or its path with `__` in place of slashes if several have that name.
     """
 
-    columns: tuple[str, ...] = ("id", "title", "kind", "difficulty")
-
-    def __init__(self, name: str, root: Path) -> None:
-        self.name = name
-        self.root = root
-
     def ids(self) -> Iterable[str]:
         """Return the names of the tasks, sorted."""
         return sorted(directories(self.root))
-
-    def named(self, word: str) -> Named:
-        """Return the task of that name, or those whose name contains the word."""
-        ids = tuple(self.ids())
-        return Named((word,)) if word in ids else Named(perhaps=tuple(id for id in ids if word.lower() in id.lower()))
 
     def rows(self) -> Iterable[Row]:
         """Return the tasks' lines in a list.
@@ -60,22 +50,14 @@ class Harbor:
             raise TaskError(f"{directory / FILE}: is missing")
         return loading.load(directory, id=id, benchmark=self.name, settings=settings)
 
-    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
-        """Return the task, which has no ablations. Raises: TaskError if any is requested."""
-        return no_variants(task, variants)
-
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Make the container ready: log directories, skills, the health check. The image has the initial files.
 
         Raises: EnvironmentLost, TaskError.
         """
         assert task.directory is not None
-        harbor = read(loading.source_of(task.directory, task.settings))
+        harbor = read(Source.of(task.directory, task.settings))
         make_ready(harbor, environment, harbor.file.environment.healthcheck)
-        return ()
-
-    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
-        """Return nothing: test scripts install what they need, each in its own way."""
         return ()
 
     def evaluate(

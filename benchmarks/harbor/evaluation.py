@@ -7,37 +7,27 @@ tests are broken, and the verdict is an error.
 
 from __future__ import annotations
 
-import errno
 import tempfile
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harbor import artifacts, rewards
-from benchmarks.harbor.loading import overlay_digest, source_of, variables, verifier_spec
+from benchmarks.harbor.loading import variables, verifier_spec
 from benchmarks.harbor.readiness import make_ready, wait_until_healthy
-from benchmarks.harbor.reading.task_directory import SCRIPT, TESTS, HarborTask, read
+from benchmarks.harbor.reading.task_directory import SCRIPT, TESTS, HarborTask, Source, read
 from benchmarks.harbor.rewards import NoReward
-from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
-from benchmarks.judging.system.opening import Opened, opened
+from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
+from benchmarks.judging.system.evaluating import Facts, Outcome, directory_of, empty_scratch, maker, verdict
+from benchmarks.judging.system.opening import Make, Opened, opened
 from benchmarks.judging.system.running import run_script
 from benchmarks.judging.system.script_run import ScriptRun
 from benchmarks.task import tree
 from benchmarks.task.submission import Submission
-from benchmarks.task.task import Task, TaskError
-from environments.protocol import (
-    DiskFull,
-    Environment,
-    EnvironmentFault,
-    EnvironmentLost,
-    EnvironmentSpec,
-    EnvironmentUnavailable,
-    ImageUnusable,
-    Started,
-)
+from benchmarks.task.task import Task
+from environments.protocol import Environment, ImageUnusable, Started
 from environments.reporting import LogReporter, Reporter
-from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
+from trajectories.record.verdict import Verdict
 
 NAME = "harbor"
 VERSION = "1"
@@ -47,19 +37,6 @@ TESTS_LOG = "test-stdout.txt"
 _TESTS = "/tests"
 _SOLVE_S = 3600.0
 """Time of a solution if its task has no time limit."""
-Make = Callable[[EnvironmentSpec], Environment]
-_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable, DiskFull)
-
-
-@dataclass
-class _Facts:
-    """Facts about an evaluation so far, which a verdict has also after a failure."""
-
-    inputs: dict[str, str]
-    isolation: str = "none: nothing ran"
-    notes: list[str] = field(default_factory=list)
-    processes_kept: bool | None = None
-    exposed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -83,62 +60,26 @@ def evaluate(
     task: Task, submission: Submission, scratch: Path, reporter: Reporter | None = None, make: Make | None = None
 ) -> Verdict:
     """Judge a submission; a failure of the evaluator is a verdict with status "error"."""
-    begun = time.monotonic()
-    facts = _Facts({"task": task.digest})
-    fault: Fault | None = None
-    left: dict[str, float] = {}
-    comparable: bool | None = None
-    status: VerdictCause | None = None
-    error = ""
-    try:
-        evaluation = _evaluation(task, submission, scratch, reporter or LogReporter(), make, facts)
-        comparable = _is_comparable(evaluation, submission)
+    facts = Facts.of(task)
+
+    def judge() -> Outcome:
+        evaluation = _evaluation(task, scratch, reporter or LogReporter(), make, facts)
+        facts.comparable = _is_comparable(evaluation, submission)
         left, fault = _rewards(evaluation, submission, facts)
-    except (EvaluatorFailed, EnvironmentFault, TaskError, OSError) as failure:
-        full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC
-        status = "host" if full or isinstance(failure, _OF_THE_HOST) else "evaluator"
-        error = (str(failure) or type(failure).__name__).splitlines()[0]
-    quality = rewards.quality(left) if left else 0.0
-    return Verdict(
-        status="scored" if status is None else "error",
-        cause=status or (fault.cause if fault else None),
-        passed=quality >= 1 if status is None else None,
-        quality=quality if status is None else None,
-        metrics=left,
-        evaluator=Evaluator(name=NAME, version=VERSION, inputs=facts.inputs),
-        isolation=facts.isolation,
-        seconds=time.monotonic() - begun,
-        error=error,
-        notes=(*facts.notes, *rewards.note(left), *((fault.reason,) if fault else ())),
-        result=task.result,
-        submission=submission.kind,
-        processes_kept=facts.processes_kept,
-        exposed=tuple(facts.exposed) if status is None else (),
-        comparable=comparable if status is None else None,
-    )
+        quality = rewards.quality(left) if left else 0.0
+        notes = (*rewards.note(left), *((fault.reason,) if fault else ()))
+        return Outcome(quality >= 1, quality, metrics=left, notes=notes, fault=fault)
+
+    return verdict(task, submission, (NAME, VERSION), facts, judge)
 
 
-def _evaluation(
-    task: Task, submission: Submission, scratch: Path, reporter: Reporter, make: Make | None, facts: _Facts
-) -> _Evaluation:
-    if task.directory is None:
-        raise EvaluatorFailed(f"{task.id} has no directory, so there are no tests")
-    if submission.kind not in task.submissions:
-        raise EvaluatorFailed(f"{task.id} is judged as {' or '.join(task.submissions)}, not as {submission.kind}")
-    if make is None:
-        from environments.choose import make as make_environment
-
-        make = make_environment
-    harbor = read(source_of(task.directory, task.settings))
-    evaluation = _Evaluation(task, harbor, scratch, make, reporter, variables(harbor)[1])
+def _evaluation(task: Task, scratch: Path, reporter: Reporter, make: Make | None, facts: Facts) -> _Evaluation:
+    harbor = read(Source.of(directory_of(task), task.settings))
+    evaluation = _Evaluation(task, harbor, scratch, maker(make), reporter, variables(harbor)[1])
     facts.inputs["verifier"] = "separate" if harbor.file.verifier.separate else "shared"
     facts.inputs["test_time_limit_s"] = f"{evaluation.deadline_s:g}"
-    facts.inputs |= {f"base_image {name}": image for name, image in task.settings.base_images.items()}
-    if task.settings.overlay is not None:
-        facts.inputs["overlay"] = overlay_digest(harbor.source)
-        facts.notes.append(f"files of the overlay {task.settings.overlay} mend the task")
-    scratch.mkdir(parents=True, exist_ok=True)
-    (scratch / TESTS_LOG).unlink(missing_ok=True)  # of an interrupted evaluation
+    facts.note_overlay(harbor.source)
+    empty_scratch(scratch, (TESTS_LOG,))
     return evaluation
 
 
@@ -152,7 +93,7 @@ def _is_comparable(evaluation: _Evaluation, submission: Submission) -> bool:
     return unchanged and (submission.kind == "live" or (verifier.separate and not verifier.collect))
 
 
-def _rewards(evaluation: _Evaluation, submission: Submission, facts: _Facts) -> tuple[dict[str, float], Fault | None]:
+def _rewards(evaluation: _Evaluation, submission: Submission, facts: Facts) -> tuple[dict[str, float], Fault | None]:
     """Return the rewards of a submission, or its fault.
 
     Raises: EvaluatorFailed, EnvironmentFault, TaskError, OSError.
@@ -169,12 +110,10 @@ def _rewards(evaluation: _Evaluation, submission: Submission, facts: _Facts) -> 
     return {}, fault
 
 
-def _note(opening: Opened, evaluation: _Evaluation, facts: _Facts) -> None:
+def _note(opening: Opened, evaluation: _Evaluation, facts: Facts) -> None:
     separate = evaluation.harbor.file.verifier.separate
     facts.processes_kept = opening.processes_kept and not separate
-    started = opening.started
-    values = {"image": started.image, "image_digest": started.image_digest}
-    facts.inputs |= {key: value for key, value in values.items() if value}
+    facts.note_image(opening)
     if separate:
         facts.isolation = "a container of its own for the tests, fed by the declared artifacts"
         facts.notes.append("the verifier is separate: its container has nothing of the agent's but the artifacts")
@@ -200,7 +139,7 @@ def _exposed(evaluation: _Evaluation, opening: Opened) -> list[str]:
     return lines
 
 
-def _judged(evaluation: _Evaluation, opening: Opened, facts: _Facts) -> dict[str, float]:
+def _judged(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str, float]:
     """Return the rewards that the verifier gives to what is in a container.
 
     Raises: NoReward, SubmissionFailed, EvaluatorFailed, EnvironmentFault, TaskError, OSError.
@@ -220,7 +159,7 @@ def _judged(evaluation: _Evaluation, opening: Opened, facts: _Facts) -> dict[str
         return _apart(evaluation, collected, facts)
 
 
-def _apart(evaluation: _Evaluation, collected: artifacts.Collected, facts: _Facts) -> dict[str, float]:
+def _apart(evaluation: _Evaluation, collected: artifacts.Collected, facts: Facts) -> dict[str, float]:
     """Return the rewards that the verifier gives to artifacts in a container of its own."""
     harbor = evaluation.harbor
     environment = evaluation.make(verifier_spec(harbor, evaluation.task.settings))
@@ -243,7 +182,7 @@ def _started(environment: Environment) -> Started:
         raise EvaluatorFailed(f"the verifier's image: {error}") from None
 
 
-def _run(evaluation: _Evaluation, environment: Environment, started: Started, facts: _Facts) -> dict[str, float]:
+def _run(evaluation: _Evaluation, environment: Environment, started: Started, facts: Facts) -> dict[str, float]:
     """Run the test script and return the rewards that it leaves.
 
     Raises: NoReward, SubmissionFailed, EvaluatorFailed, EnvironmentFault, TaskError, OSError.
@@ -306,7 +245,7 @@ def _check_tests(evaluation: _Evaluation, fault: Fault) -> None:
     solve = evaluation.task.solve
     subject = "the task's own solution" if solve else "the untouched task"
     evaluation.reporter.note(f"evaluation: {fault.reason}; judging {subject} for comparison")
-    facts = _Facts({})
+    facts = Facts.of(evaluation.task)
     environment = evaluation.make(evaluation.task.spec)
     log = evaluation.scratch / TESTS_LOG
     kept = log.read_bytes() if log.is_file() else None

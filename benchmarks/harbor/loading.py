@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +22,7 @@ from benchmarks.harbor.reading.task_directory import (
 )
 from benchmarks.harbor.reading.taskfile import EnvironmentPart, TaskFile
 from benchmarks.harbor.reading.toml_file import read_toml
-from benchmarks.task import taskdir, tree
+from benchmarks.task import taskdir
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.task import Row, Task, TaskError
@@ -38,22 +37,12 @@ _TITLE_CHARACTERS = 60
 _SOLUTION_DIRECTORY = "/solution"
 
 
-def source_of(directory: Path, settings: TaskSettings) -> Source:
-    """Return a task directory with the overlay of the settings.
-
-    Raises: TaskError if the overlay is not a directory.
-    """
-    if settings.overlay is not None and not settings.overlay.is_dir():
-        raise TaskError(f"--overlay {settings.overlay}: is not a directory")
-    return Source(directory.resolve(), settings.overlay.resolve() if settings.overlay is not None else None)
-
-
 def load(directory: Path, *, id: str, benchmark: str, settings: TaskSettings) -> Task:
     """Return the task in a directory.
 
     Raises: TaskError (files, keys, reasons).
     """
-    harbor = read(source_of(directory, settings))
+    harbor = read(Source.of(directory, settings))
     file = harbor.file
     if file.verifier.separate and settings.isolated:
         raise TaskError(f"--isolated-verifier does not apply to {id}, whose verifier is isolated anyway; leave it out")
@@ -63,7 +52,7 @@ def load(directory: Path, *, id: str, benchmark: str, settings: TaskSettings) ->
         benchmark=benchmark,
         title=_title(file, harbor.instruction),
         instruction=harbor.instruction + _skills_line(file.environment),
-        digest=_digest(harbor.source),
+        digest=harbor.source.digest(taskdir.content_digest(harbor.source.directory)),
         kinds=_KINDS,
         spec=agent_spec(harbor, environment, settings),
         limits=Limits(time_s=file.agent.timeout_sec) if file.agent.timeout_sec is not None else Limits(),
@@ -173,11 +162,10 @@ def _spec(
 
 
 def _build(source: Source, folder: str, part: EnvironmentPart, settings: TaskSettings) -> Build:
-    overlay = source.overlay / folder if source.overlay is not None else None
     return Build(
         context=source.directory / folder,
         dockerfile=DOCKERFILE,
-        overlay=overlay if overlay is not None and overlay.is_dir() else None,
+        overlay=source.overlay_folder(folder),
         base_images=settings.base_images,
         timeout_s=part.build_timeout_sec,
     )
@@ -199,27 +187,6 @@ def _skills_line(part: EnvironmentPart) -> str:
         f"\n\nSkills for this task are in {part.skills_dir}: each directory there has a SKILL.md, which says what the "
         "skill is for and how to use it. Read those that may help before you begin.\n"
     )
-
-
-def _digest(source: Source) -> str:
-    """Return the sha256 over the task without its solution, and over the overlay.
-
-    Raises: TaskError.
-    """
-    digest = taskdir.content_digest(source.directory)
-    return (
-        digest
-        if source.overlay is None
-        else hashlib.sha256(f"{digest}\n{overlay_digest(source)}\n".encode()).hexdigest()
-    )
-
-
-def overlay_digest(source: Source) -> str:
-    """Return the sha256 over the files of the overlay, empty without one.
-
-    Raises: TaskError.
-    """
-    return "" if source.overlay is None else tree.digest(tree.scan(source.overlay, taskdir.CACHES))
 
 
 def _title(file: TaskFile, instruction: str) -> str:

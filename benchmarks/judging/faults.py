@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
+from environments.protocol import EnvironmentLost, EnvironmentUnavailable
 from trajectories.record.verdict import VerdictCause
+
+_OF_THE_HOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Error numbers of a machine that failed: its disk is full or broken, or it has no memory or file handles left."""
 
 
 class EvaluatorFailed(Exception):
@@ -29,3 +34,10 @@ class SubmissionFailed(Exception):
     def __init__(self, cause: VerdictCause, reason: str) -> None:
         super().__init__(reason)
         self.fault = Fault(cause, reason)
+
+
+def cause_of(failure: Exception) -> VerdictCause:
+    """Return the cause of a verdict with status "error": the machine, or the evaluator."""
+    if isinstance(failure, OSError) and failure.errno in _OF_THE_HOST:
+        return "host"
+    return "host" if isinstance(failure, HostFailed | EnvironmentLost | EnvironmentUnavailable) else "evaluator"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.judging import junit
 from benchmarks.judging.bundle import PARTS
-from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
+from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed, cause_of
 from benchmarks.judging.suite_run import (
     BUILD_LOG as BUILD_LOG,
     SUITE_LOG as SUITE_LOG,
@@ -27,9 +27,9 @@ from benchmarks.judging.suite_run import (
 )
 from benchmarks.task import taskdir, tree
 from benchmarks.task.task import TASK_FILE, Task, TaskError
-from environments.protocol import Environment, EnvironmentFault, EnvironmentLost, EnvironmentUnavailable, Kind
+from environments.protocol import Environment, EnvironmentFault, Kind
 from environments.reporting import LogReporter, Reporter
-from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
+from trajectories.record.verdict import Evaluator, Verdict
 
 NAME = "pytest-suite"
 VERSION = "1"
@@ -39,8 +39,6 @@ LEFT_BEHIND = (BUILD_LOG, SUITE_LOG, "collected.json", "results.xml")
 
 
 _LOOK_S = 60.0
-_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
-"""Errors whose cause is the machine: its disk, its daemon, or an image that it does not have."""
 
 
 class Judge(Protocol):
@@ -114,10 +112,9 @@ def evaluate(
             cause=judged.fault.cause if judged.fault else None,
         )
     except (EvaluatorFailed, EnvironmentFault, TaskError, OSError, tarfile.TarError) as error:
-        cause: VerdictCause = "host" if isinstance(error, _OF_THE_HOST) else "evaluator"
         return Verdict(
             status="error",
-            cause=cause,
+            cause=cause_of(error),
             evaluator=Evaluator(name=NAME, version=version, inputs=inputs),
             isolation=isolation,
             seconds=time.monotonic() - started,

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.task.feedback import FeedbackContent
+from benchmarks.task.published.folder import TaskFolder
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission
-from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_variants
+from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
 from benchmarks.terminalbench import task_directory
 from benchmarks.terminalbench.compose_file import LOGS
 from environments.protocol import Environment, Kind
@@ -19,23 +20,12 @@ from trajectories.record.verdict import Verdict
 _LOOK_S = 60.0
 
 
-class TerminalBench:
+class TerminalBench(TaskFolder):
     """A benchmark whose tasks are the directories in `root` with a `task.yaml`; the directory's name is the task's."""
-
-    columns: tuple[str, ...] = ("id", "title", "kind", "difficulty")
-
-    def __init__(self, name: str, root: Path) -> None:
-        self.name = name
-        self.root = root
 
     def ids(self) -> Iterable[str]:
         """Return the names of the tasks, sorted."""
         return sorted(path.parent.name for path in self.root.glob(f"*/{TASK_FILE}"))
-
-    def named(self, word: str) -> Named:
-        """Return the task of that name, or those whose name contains the word."""
-        ids = tuple(self.ids())
-        return Named((word,)) if word in ids else Named(perhaps=tuple(id for id in ids if word.lower() in id.lower()))
 
     def rows(self) -> Iterable[Row]:
         """Return the tasks' lines in a list.
@@ -53,20 +43,12 @@ class TerminalBench:
             raise TaskError(f"{self.root / id / TASK_FILE}: is missing")
         return task_directory.load(self.root / id, benchmark=self.name, settings=settings)
 
-    def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
-        """Return the task, which has no ablations. Raises: TaskError if any is requested."""
-        return no_variants(task, variants)
-
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Make the directories for logs that the authors' harness mounts; the image has the task's initial files.
 
         Raises: EnvironmentLost.
         """
         environment.execute(f"mkdir -p {' '.join(LOGS)}", deadline_s=_LOOK_S, cwd="/", as_root=True)
-        return ()
-
-    def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
-        """Return nothing: the test scripts install what they need, each in its own way."""
         return ()
 
     def evaluate(

@@ -7,33 +7,24 @@ that they were solved in, or in its committed image. A script's exit status mean
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.judging.faults import EvaluatorFailed, Fault, HostFailed, SubmissionFailed
-from benchmarks.judging.system.opening import Opened, opened
+from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
+from benchmarks.judging.system.evaluating import Facts, Outcome, directory_of, empty_scratch, maker, verdict
+from benchmarks.judging.system.opening import Make, Opened, opened
 from benchmarks.judging.system.running import run_script
 from benchmarks.judging.system.script_run import ScriptResult, ScriptRun
 from benchmarks.task import tree
 from benchmarks.task.submission import Archive, Submission
-from benchmarks.task.task import TASK_FILE, Task, TaskError
+from benchmarks.task.task import TASK_FILE, Task
 from benchmarks.terminalbench import task_file, test_sets
 from benchmarks.terminalbench.compose_file import LOGS, TEST_DIR
-from benchmarks.terminalbench.scores import NoResult, Score, score, zero
-from benchmarks.terminalbench.task_directory import RUN_TESTS, Source, overlay_digest
+from benchmarks.terminalbench.scores import NoResult, score, zero
+from benchmarks.terminalbench.task_directory import RUN_TESTS, Source
 from benchmarks.terminalbench.task_file import TerminalBenchFile
-from environments.protocol import (
-    Environment,
-    EnvironmentFault,
-    EnvironmentLost,
-    EnvironmentSpec,
-    EnvironmentUnavailable,
-)
 from environments.reporting import LogReporter, Reporter
-from trajectories.record.verdict import Evaluator, Verdict, VerdictCause
-from trajectories.record.words import SubmissionKind
+from trajectories.record.verdict import Verdict
 
 VERSION = "1"
 """Increased when the same submission could get another verdict."""
@@ -41,19 +32,6 @@ TESTS_LOG = "tests.log"
 """Name of the file in `scratch` that gets the output of the test script."""
 _COLUMNS = "160"
 """Width of the terminal in which the authors' harness runs the tests: pytest shortens messages to it."""
-Make = Callable[[EnvironmentSpec], Environment]
-_OF_THE_HOST = (HostFailed, EnvironmentLost, EnvironmentUnavailable)
-
-
-@dataclass
-class _Facts:
-    """Facts about an evaluation so far, which a verdict has also after a failure."""
-
-    inputs: dict[str, str]
-    isolation: str = "none: nothing ran"
-    notes: list[str] = field(default_factory=list)
-    processes_kept: bool | None = None
-    exposed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,55 +55,19 @@ def evaluate(
     task: Task, submission: Submission, scratch: Path, reporter: Reporter | None = None, make: Make | None = None
 ) -> Verdict:
     """Judge a submission; a failure of the evaluator is a verdict with status "error"."""
-    begun = time.monotonic()
-    facts = _Facts(_inputs(task))
+    facts = Facts.of(task)
     name = "longcli-bench" if task.result == "workspace" else "terminal-bench"
-    try:
-        evaluation = _evaluation(task, submission.kind, scratch, reporter or LogReporter(), make)
-        facts.inputs |= {"test_time_limit_s": f"{evaluation.deadline_s:g}"}
-        if task.settings.overlay is not None:
-            facts.inputs["overlay"] = overlay_digest(task.settings.overlay)
-            facts.notes.append(f"files of the overlay {task.settings.overlay} mend the task")
+
+    def judge() -> Outcome:
+        evaluation = _evaluation(task, scratch, reporter or LogReporter(), make)
+        facts.inputs |= {"cpus": str(os.cpu_count()), "test_time_limit_s": f"{evaluation.deadline_s:g}"}
+        facts.note_overlay(evaluation.source)
         if isinstance(submission, Archive):
             facts.inputs["workspace"] = tree.file_sha256(submission.path)
-        result = _score(evaluation, submission, facts)
-    except (EvaluatorFailed, EnvironmentFault, TaskError, OSError) as error:
-        cause: VerdictCause = "host" if isinstance(error, _OF_THE_HOST) else "evaluator"
-        return Verdict(
-            status="error",
-            cause=cause,
-            evaluator=Evaluator(name=name, version=VERSION, inputs=facts.inputs),
-            isolation=facts.isolation,
-            seconds=time.monotonic() - begun,
-            error=(str(error) or type(error).__name__).splitlines()[0],
-            notes=tuple(facts.notes),
-            result=task.result,
-            submission=submission.kind,
-            processes_kept=facts.processes_kept,
-        )
-    return Verdict(
-        status="scored",
-        cause=result.fault.cause if result.fault else None,
-        passed=result.passed,
-        quality=result.quality,
-        cases=result.cases,
-        metrics=dict(result.metrics),
-        evaluator=Evaluator(name=name, version=VERSION, inputs=facts.inputs),
-        isolation=facts.isolation,
-        seconds=time.monotonic() - begun,
-        notes=(*facts.notes, *result.notes),
-        result=task.result,
-        submission=submission.kind,
-        processes_kept=facts.processes_kept,
-        exposed=facts.exposed,
-        comparable=_is_comparable(task, submission),
-    )
+        facts.comparable = _is_comparable(task, submission)
+        return _outcome(evaluation, submission, facts)
 
-
-def _inputs(task: Task) -> dict[str, str]:
-    inputs = {"task": task.digest, "cpus": str(os.cpu_count())}
-    inputs |= {f"base_image {name}": image for name, image in task.settings.base_images.items()}
-    return inputs
+    return verdict(task, submission, (name, VERSION), facts, judge)
 
 
 def _is_comparable(task: Task, submission: Submission) -> bool:
@@ -134,23 +76,13 @@ def _is_comparable(task: Task, submission: Submission) -> bool:
     return unchanged and submission.kind == ("archive" if task.result == "workspace" else "live")
 
 
-def _evaluation(task: Task, kind: SubmissionKind, scratch: Path, reporter: Reporter, make: Make | None) -> Evaluation:
-    if task.directory is None:
-        raise EvaluatorFailed(f"{task.id} has no directory, so there are no tests")
-    if kind not in task.submissions:
-        raise EvaluatorFailed(f"{task.id} is judged as {' or '.join(task.submissions)}, not as {kind}")
-    if make is None:
-        from environments.choose import make as make_environment
-
-        make = make_environment
-    source = Source(task.directory, task.settings.overlay)
-    scratch.mkdir(parents=True, exist_ok=True)
-    for name in (TESTS_LOG, *map(os.path.basename, test_sets.RESULT_FILES)):
-        (scratch / name).unlink(missing_ok=True)  # of an interrupted evaluation
-    return Evaluation(task, task_file.read(source.file(TASK_FILE)), source, scratch, make, reporter)
+def _evaluation(task: Task, scratch: Path, reporter: Reporter, make: Make | None) -> Evaluation:
+    source = Source.of(directory_of(task), task.settings)
+    empty_scratch(scratch, (TESTS_LOG, *map(os.path.basename, test_sets.RESULT_FILES)))
+    return Evaluation(task, task_file.read(source.file(TASK_FILE)), source, scratch, maker(make), reporter)
 
 
-def _score(evaluation: Evaluation, submission: Submission, facts: _Facts) -> Score:
+def _outcome(evaluation: Evaluation, submission: Submission, facts: Facts) -> Outcome:
     """Return the score of a submission.
 
     Raises: EvaluatorFailed, also if the tests have no result without the submission either; EnvironmentFault.
@@ -161,7 +93,7 @@ def _score(evaluation: Evaluation, submission: Submission, facts: _Facts) -> Sco
             if evaluation.file.run_tests_in_same_shell and place.environment.spec.shell != "persistent":
                 facts.notes.append("the tests run in a shell of their own, because the agent's is gone")
             result = _run(evaluation, place)
-        facts.exposed = (*place.exposed, *result.exposed, *_EXPOSED[evaluation.task.result])
+        facts.exposed += (*place.exposed, *result.exposed, *_EXPOSED[evaluation.task.result])
         _keep(evaluation.scratch, result)
         return score(evaluation.file, result, evaluation.deadline_s)
     except SubmissionFailed as failure:
@@ -184,13 +116,9 @@ _EXPOSED = {
 """Weaknesses of the authors' way to judge, by what is judged."""
 
 
-def _note_place(place: Opened, facts: _Facts) -> None:
+def _note_place(place: Opened, facts: Facts) -> None:
     facts.processes_kept = place.processes_kept
-    facts.inputs |= {
-        key: value
-        for key, value in (("image", place.started.image), ("image_digest", place.started.image_digest))
-        if value
-    }
+    facts.note_image(place)
     beside = "beside what the agent left running" if place.processes_kept else "without processes of the agent"
     network = "with" if place.environment.spec.network else "without"
     facts.isolation = f"container {network} network, tests as root, {beside}"

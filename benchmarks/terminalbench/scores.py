@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from statistics import fmean
 
 from benchmarks.judging.faults import Fault, SubmissionFailed
+from benchmarks.judging.system.evaluating import Outcome
 from benchmarks.judging.system.script_run import ScriptResult
 from benchmarks.terminalbench import parsers, test_sets
 from benchmarks.terminalbench.task_file import TerminalBenchFile
@@ -20,20 +19,7 @@ class NoResult(Exception):
     """The tests came to their end and left nothing that can be read. The message is one line."""
 
 
-@dataclass(frozen=True)
-class Score:
-    """The score of a submission."""
-
-    passed: bool
-    quality: float
-    cases: tuple[Case, ...]
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    fault: Fault | None = None
-    """The fault of the submission that decided in place of the tests."""
-
-
-def score(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -> Score:
+def score(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -> Outcome:
     """Return the score of a task by its parser.
 
     Raises: SubmissionFailed if the tests did not come to their end, NoResult.
@@ -46,15 +32,15 @@ def score(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -> S
     return _of_parser(file, bytes(result.execution.output))
 
 
-def zero(file: TerminalBenchFile, fault: Fault) -> Score:
+def zero(file: TerminalBenchFile, fault: Fault) -> Outcome:
     """Return the score of a submission that ended its own tests."""
     groups = {str(name): name.upper() for name in file.sets} or {TESTS: TESTS}
     cases = tuple(Case(id=id, group=group, status="missing", message=fault.reason) for id, group in groups.items())
     metrics = {f"{name}_{value}": 0.0 for name in file.sets for value in ("pass", "step")}
-    return Score(False, 0.0, cases, metrics, (fault.reason,), fault)
+    return Outcome(False, 0.0, cases, metrics, (fault.reason,), fault)
 
 
-def _of_sets(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -> Score:
+def _of_sets(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -> Outcome:
     """Return the score of a task of LongCLI-Bench: all configured sets must pass, and their steps are the quality.
 
     Tests that were ended early still count as far as they left results, as in the authors' harness.
@@ -72,7 +58,7 @@ def _of_sets(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -
         notes += ("the task configures neither F2P nor P2P, so nothing can solve it",)
     if fault is not None:
         notes += (f"{fault.reason}; what they had left by then counts",)
-    return Score(
+    return Outcome(
         passed=bool(sets) and all(of_set.passes for of_set in sets),
         quality=fmean(of_set.quality for of_set in sets) if sets else 0.0,
         cases=tuple(case for of_set in sets for case in of_set.cases),
@@ -81,7 +67,7 @@ def _of_sets(file: TerminalBenchFile, result: ScriptResult, deadline_s: float) -
     )
 
 
-def _of_parser(file: TerminalBenchFile, output: bytes) -> Score:
+def _of_parser(file: TerminalBenchFile, output: bytes) -> Outcome:
     """Return the score of a task of terminal-bench: every test must pass. Raises: NoResult."""
     try:
         results = parsers.PARSERS[file.parser_name](parsers.text_of(output))
@@ -90,7 +76,7 @@ def _of_parser(file: TerminalBenchFile, output: bytes) -> Score:
     if not results:
         raise NoResult("the summary of the tests lists no test")
     passed = sum(result.passes for result in results.values())
-    return Score(
+    return Outcome(
         passed=passed == len(results),
         quality=passed / len(results),
         cases=tuple(result.case(name, TESTS) for name, result in results.items()),

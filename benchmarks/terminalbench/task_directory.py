@@ -5,17 +5,15 @@ An overlay is a directory with the same layout whose files come first, so a brok
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.task import taskdir, tree
 from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
+from benchmarks.task.published.source import TaskSource
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
 from benchmarks.task.yaml_file import text_of
@@ -35,36 +33,19 @@ _TEXT_BYTES = 1 << 20
 _TITLE_CHARACTERS = 60
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(TaskSource):
     """A task directory with the overlay that mends it."""
-
-    directory: Path
-    overlay: Path | None = None
-
-    def file(self, name: str) -> Path:
-        """Return the path of a file, which need not exist."""
-        if self.overlay is not None and (self.overlay / name).is_file():
-            return self.overlay / name
-        return self.directory / name
 
     @contextmanager
     def tests(self) -> Iterator[tree.Tree]:
         """Yield the content of the directory of the tests in the container: `tests/` and the script.
 
-        Raises: TaskError.
+        Raises: TaskError, OSError if the host's disk is full.
         """
         with TemporaryDirectory(prefix="retrace-tests-") as folder:
             content = Path(folder, TESTS)
-            content.mkdir()
-            try:
-                for root in (self.directory, *([self.overlay] if self.overlay else [])):
-                    if (root / TESTS).is_dir():
-                        ignored = shutil.ignore_patterns(*map(os.fsdecode, taskdir.CACHES))
-                        shutil.copytree(root / TESTS, content, symlinks=True, dirs_exist_ok=True, ignore=ignored)
-                shutil.copy2(self.file(RUN_TESTS), content / RUN_TESTS)
-            except (OSError, shutil.Error) as error:
-                raise TaskError(f"{self.directory}: the tests cannot be read: {error}") from None
+            self.copy(TESTS, content)
+            shutil.copy2(self.file(RUN_TESTS), content / RUN_TESTS)
             yield tree.scan(content)
 
 
@@ -73,8 +54,8 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
 
     Raises: TaskError (files, keys, reasons).
     """
-    directory = directory.resolve()
-    source = Source(directory, settings.overlay.resolve() if settings.overlay is not None else None)
+    source = Source.of(directory, settings)
+    directory = source.directory
     file, client, requirement = _read(source)
     id = f"{benchmark}/{directory.name}"
     if file.is_longcli and settings.isolated:
@@ -90,7 +71,7 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
         benchmark=benchmark,
         title=_title(file, requirement),
         instruction=file.instruction,
-        digest=_digest(source),
+        digest=source.digest(tree.digest(tree.scan(directory, taskdir.CACHES))),
         kinds=_KINDS,
         spec=EnvironmentSpec(
             kind="docker",
@@ -172,10 +153,9 @@ def _read(source: Source) -> tuple[TerminalBenchFile, Client, str]:
 
 def _outside(source: Source) -> Iterator[str]:
     """Yield a line for each link that leads outside of the task: it would bring in a file of the host."""
-    roots = [root for root in (source.directory, source.overlay) if root is not None]
     for name in (TASK_FILE, *compose_file.NAMES, RUN_TESTS, REQUIREMENT, TESTS):
         path = source.directory / name if name == TESTS else source.file(name)
-        if path.exists() and not any(path.resolve().is_relative_to(root) for root in roots):
+        if path.exists() and not any(path.resolve().is_relative_to(root) for root in source.roots):
             yield f"{path}: is a link that leads outside of the task"
 
 
@@ -195,35 +175,13 @@ def _build(source: Source, client: Client, settings: TaskSettings) -> Build | No
     context = (source.directory / client.context).resolve()
     if not context.is_relative_to(source.directory):
         raise TaskError(f"{source.directory}: the build context {client.context!r} lies outside of the task")
-    overlay = source.overlay and source.overlay / client.context
     return Build(
         context=context,
         dockerfile=client.dockerfile,
         args=client.args,
-        overlay=overlay if overlay and overlay.is_dir() else None,
+        overlay=source.overlay_folder(client.context),
         base_images=settings.base_images,
     )
-
-
-def _digest(source: Source) -> str:
-    """Return the sha256 over everything in the task's directory, as its build context can hold it, and the overlay.
-
-    Raises: TaskError.
-    """
-    digest = tree.digest(tree.scan(source.directory, taskdir.CACHES))
-    if source.overlay is None:
-        return digest
-    return hashlib.sha256(f"{digest}\n{overlay_digest(source.overlay)}\n".encode()).hexdigest()
-
-
-def overlay_digest(overlay: Path) -> str:
-    """Return the sha256 over the files of an overlay.
-
-    Raises: TaskError.
-    """
-    if not overlay.is_dir():
-        raise TaskError(f"--overlay {overlay}: is not a directory")
-    return tree.digest(tree.scan(overlay, taskdir.CACHES))
 
 
 def _title(file: TerminalBenchFile, requirement: str) -> str:

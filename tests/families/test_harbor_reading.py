@@ -10,7 +10,7 @@ import pytest
 from benchmarks.harbor import rewards
 from benchmarks.harbor.adapter import Harbor
 from benchmarks.harbor.artifacts import is_excluded, stays_inside
-from benchmarks.harbor.loading import source_of, variables, verifier_spec
+from benchmarks.harbor.loading import variables, verifier_spec
 from benchmarks.harbor.reading.task_directory import TESTS, Source, read, stripped
 from benchmarks.harbor.rewards import JSON, TEXT, NoReward
 from benchmarks.task.formats import format_of
@@ -285,7 +285,7 @@ def test_an_overlay_comes_first_and_changes_the_digest(tmp_path: Path) -> None:
     assert plain.digest != mended.digest
     assert mended.spec.build is not None
     assert mended.spec.build.overlay == overlay / "environment"
-    with source_of(tmp_path / "set/sample", settings).tree(TESTS) as tests:
+    with Source.of(tmp_path / "set/sample", settings).tree(TESTS) as tests:
         assert {entry.path for entry in tests.entries} == {b"test.sh", b"more.py"}
 
 

@@ -16,6 +16,7 @@ from benchmarks.harbor.reading.refusals import refusals
 from benchmarks.harbor.reading.taskfile import TaskFile
 from benchmarks.harbor.reading.toml_file import read_toml
 from benchmarks.task import taskdir, tree
+from benchmarks.task.published.source import TaskSource
 from benchmarks.task.task import TaskError
 from benchmarks.task.yaml_file import text_of
 
@@ -32,40 +33,22 @@ _TEXT_BYTES = 1 << 20
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(TaskSource):
     """A task directory with the overlay that mends it."""
-
-    directory: Path
-    overlay: Path | None = None
-
-    def file(self, name: str) -> Path:
-        """Return the path of a file, which need not exist."""
-        if self.overlay is not None and (self.overlay / name).is_file():
-            return self.overlay / name
-        return self.directory / name
 
     @contextmanager
     def tree(self, name: str) -> Iterator[tree.Tree]:
         """Yield the content of a directory of the task, without what `.harborignore` leaves out.
 
-        Raises: TaskError.
+        Raises: TaskError, OSError if the host's disk is full.
         """
-        if self.overlay is None or not (self.overlay / name).is_dir():
+        if self.overlay_folder(name) is None:
             yield _kept(self.directory / name, self.directory)
             return
         with TemporaryDirectory(prefix="retrace-task-") as folder:
-            skipped = shutil.ignore_patterns(*map(os.fsdecode, taskdir.CACHES))
-            try:
-                for root in (self.directory, self.overlay):
-                    if (root / name).is_dir():
-                        shutil.copytree(
-                            root / name, Path(folder, name), symlinks=True, dirs_exist_ok=True, ignore=skipped
-                        )
-                if self.file(ignored.NAME).is_file():
-                    shutil.copy2(self.file(ignored.NAME), folder)
-            except (OSError, shutil.Error) as error:
-                raise TaskError(f"{self.directory / name}: cannot be read: {error}") from None
+            self.copy(name, Path(folder, name))
+            if self.file(ignored.NAME).is_file():
+                shutil.copy2(self.file(ignored.NAME), folder)
             yield _kept(Path(folder, name), Path(folder))
 
 
@@ -150,7 +133,7 @@ def _missing(task: HarborTask) -> list[str]:
 def _links(source: Source) -> list[str]:
     """Return a line for each link in the task's directories that leads outside of them."""
     problems = []
-    for root in filter(None, (source.directory, source.overlay)):
+    for root in source.roots:
         top = root.resolve()
         for entry in tree.scan(root, taskdir.CACHES | {b".git"}).entries:
             link = root / os.fsdecode(entry.path)

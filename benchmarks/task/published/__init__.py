@@ -1,0 +1,1 @@
+"""Common parts of the families that read task directories as others published them."""
