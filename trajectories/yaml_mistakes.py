@@ -14,7 +14,6 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from trajectories.strict_yaml import StrictLoader
-from trajectories.writing import excerpts
 from trajectories.yaml_phrases import in_plain_words
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -149,7 +148,11 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:
         return "a number of thousands of digits"
-    return text if len(text) <= 60 else excerpts.beginning(text, 57) + "..."
+    if len(text) <= 60:
+        return text
+    from trajectories.writing import excerpts  # loads the record's models, which a file without mistakes does not need
+
+    return excerpts.beginning(text, 57) + "..."
 
 
 def kind_of(value: object) -> str:

@@ -38,17 +38,27 @@ class Harbor(TaskFolder):
         tasks = directories(self.root)
         return [loading.row(tasks[id], id=id, benchmark=self.name) for id in sorted(tasks)]
 
+    def row(self, id: str) -> Row:
+        """Return the task's line in a list.
+
+        Raises: TaskError.
+        """
+        return loading.row(self._directory(id), id=id, benchmark=self.name)
+
     def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of that name.
 
         Raises: TaskError.
         """
+        return loading.load(self._directory(id), id=id, benchmark=self.name, settings=settings)
+
+    def _directory(self, id: str) -> Path:
         directory = self.root / id
         if "/" in id or not (directory / FILE).is_file():
             directory = directories(self.root).get(id, directory)
         if not (directory / FILE).is_file():
             raise TaskError(f"{directory / FILE}: is missing")
-        return loading.load(directory, id=id, benchmark=self.name, settings=settings)
+        return directory
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Make the container ready: log directories, skills, the health check. The image has the initial files.

@@ -11,22 +11,18 @@ from benchmarks.harbor.reading.task_directory import (
     DOCKERFILE,
     ENVIRONMENT,
     FILE,
-    INSTRUCTION,
     SOLUTION,
     SOLVE,
     TESTS,
     HarborTask,
     Source,
     read,
-    stripped,
 )
 from benchmarks.harbor.reading.taskfile import EnvironmentPart, TaskFile
-from benchmarks.harbor.reading.toml_file import read_toml
 from benchmarks.task import taskdir
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.task import Row, Task, TaskError
-from benchmarks.task.yaml_file import text_of
 from environments.protocol import Build, EnvironmentSpec, Kind
 from trajectories.record.events import FeedbackForm, Limits
 
@@ -68,14 +64,15 @@ def load(directory: Path, *, id: str, benchmark: str, settings: TaskSettings) ->
 
 
 def row(directory: Path, *, id: str, benchmark: str) -> Row:
-    """Return the line of a task in a list, from its file and its instruction alone.
+    """Return the line of a task in a list, without its digest.
 
-    Raises: TaskError.
+    Raises: TaskError (files, keys, reasons).
     """
-    file = read_toml(directory / FILE, TaskFile).content
+    harbor = read(Source(directory.resolve()))
+    file = harbor.file
     return {
         "id": f"{benchmark}/{id}",
-        "title": _title(file, stripped(text_of(directory / INSTRUCTION, 1 << 20))),
+        "title": _title(file, harbor.instruction),
         "kind": _metadata(file, "category"),
         "language": "",
         "difficulty": _metadata(file, "difficulty"),

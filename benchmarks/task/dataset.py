@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.task import formats
+from benchmarks.task.formats import DirectoryBenchmark
 from benchmarks.task.settings import UNCHANGED, TaskSettings
-from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError, row
+from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError
 from trajectories.cache import read_cache, write_cache
 
 COLUMNS = ("id", "title", "kind", "language", "difficulty", "environments")
 _ROW_FILES = (*formats.TASK_FILES, "instruction.md", "INSTRUCTION.md")
 """Files of a task that its row is made of."""
-_ROWS = 1
+_ROWS = 2
 """Version of the rows in the cache. Increase it when an adapter makes other rows of the same files."""
 
 
@@ -96,9 +97,9 @@ class Dataset:
         )
 
     def _row(self, id: str) -> Row:
-        return row(self.load(id)[1])
+        return self._adapter(id).row(id)
 
-    def _adapter(self, id: str) -> Benchmark:
+    def _adapter(self, id: str) -> DirectoryBenchmark:
         task_format = formats.format_of(self.root / id) if "/" not in id and id not in ("", ".", "..") else None
         if task_format is None:
             self.ids()

@@ -9,7 +9,7 @@ from benchmarks.task import taskdir, tree
 from benchmarks.task.feedback import FeedbackContent, shows_names
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Archive, Submission
-from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_settings, no_variants, row
+from benchmarks.task.task import TASK_FILE, Named, Row, Task, TaskError, no_settings, no_variants
 from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Skipped
@@ -42,7 +42,14 @@ class TaskDirectories:
 
         Raises: TaskError.
         """
-        return [row(self.load(id)) for id in self.ids()]
+        return [self.row(id) for id in self.ids()]
+
+    def row(self, id: str) -> Row:
+        """Return the task's line in a list.
+
+        Raises: TaskError.
+        """
+        return taskdir.row(self.root / id, benchmark=self.name, root=self._within)
 
     def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of that name.

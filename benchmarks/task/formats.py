@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
-from benchmarks.task.task import TASK_FILE, Benchmark, TaskError
+from benchmarks.task.task import TASK_FILE, Benchmark, Row, TaskError
 
 Format = Literal["retrace", "terminal-bench", "harbor"]
 
@@ -35,6 +35,16 @@ _TERMINAL_BENCH_KEYS = frozenset(
 _KEY = re.compile(rb"""^["']?([A-Za-z_]+)["']?[ \t]*:(?=\s|$)""", re.MULTILINE)
 """A key of the outermost mapping: it begins its line, which the text of a longer value cannot."""
 _READ_BYTES = 256 << 10
+
+
+class DirectoryBenchmark(Benchmark, Protocol):
+    """The adapter of a folder of task directories."""
+
+    def row(self, id: str) -> Row:
+        """Return the line of a task in a list, without its digest and without a look at the content of its tests.
+
+        Raises: TaskError.
+        """
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def defects(task_format: Format, directory: Path) -> tuple[Defect, ...]:
     return of_format
 
 
-def adapter(task_format: Format, benchmark: str, root: Path) -> Benchmark:
+def adapter(task_format: Format, benchmark: str, root: Path) -> DirectoryBenchmark:
     """Return the adapter for the tasks of a format in `root`, under the name of a benchmark.
 
     Raises: TaskError for a format that this version does not read.
@@ -80,7 +90,7 @@ def adapter(task_format: Format, benchmark: str, root: Path) -> Benchmark:
     if target is None:
         raise TaskError(f"{root}: tasks in the format {task_format} cannot be read by this version of Retrace")
     module, _, attribute = target.partition(":")
-    made: Benchmark = getattr(import_module(module), attribute)(benchmark, root)
+    made: DirectoryBenchmark = getattr(import_module(module), attribute)(benchmark, root)
     return made
 
 

@@ -18,7 +18,6 @@ from benchmarks.task import formats
 from benchmarks.task.dataset import COLUMNS, Dataset
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError
-from trajectories.writing import excerpts
 
 _LISTED = {"demo": "benchmarks.demos:DEMO", "programbench": "benchmarks.programbench.adapter:ProgramBench"}
 """Benchmarks whose tasks have names, each with its module and attribute."""
@@ -202,6 +201,8 @@ def _exists(path: Path) -> bool:
 
 def _unknown(reference: str, searched: tuple[str, ...], datasets: Mapping[str, Path]) -> str:
     """Return the message for a name that no task has."""
+    from trajectories.writing import excerpts
+
     head, slash, wanted = reference.rpartition("/")
     shown = reference if len(reference) <= 80 else excerpts.beginning(reference, 77) + "..."
     readable = _readable(datasets)

@@ -1,6 +1,7 @@
 """The task, and the protocol of a benchmark's adapter.
 
-Types only. A benchmark knows environments and the record, but neither agents nor models.
+Types only. A benchmark knows environments and the record, but neither agents nor models. Lists of tasks import this
+module, so it loads neither pydantic nor the record (0.1 s).
 """
 
 from __future__ import annotations
@@ -8,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.settings import UNCHANGED, TaskSettings
-from benchmarks.task.solve_script import SolveScript
-from benchmarks.task.submission import Submission
-from environments.protocol import Environment, EnvironmentSpec, Kind, Shell
-from environments.reporting import Reporter
-from trajectories.record.events import FeedbackForm, Limits, Skipped
-from trajectories.record.verdict import Verdict
-from trajectories.record.words import Result, SubmissionKind
+
+if TYPE_CHECKING:
+    from benchmarks.task.feedback import FeedbackContent
+    from benchmarks.task.solve_script import SolveScript
+    from benchmarks.task.submission import Submission
+    from environments.protocol import Environment, EnvironmentSpec, Kind, Shell
+    from environments.reporting import Reporter
+    from trajectories.record.events import FeedbackForm, Limits, Skipped
+    from trajectories.record.verdict import Verdict
+    from trajectories.record.words import Result, SubmissionKind
 
 TASK_FILE = "task.yaml"
 """File that makes a directory a task of our own format."""
@@ -26,6 +29,12 @@ TASK_FILE = "task.yaml"
 
 class TaskError(Exception):
     """A task that cannot be used: unknown, ambiguous or malformed (file, key, reason)."""
+
+
+def _no_limits() -> Limits:
+    from trajectories.record.events import Limits
+
+    return Limits()
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class Task:
     kinds: tuple[Kind, ...]
     """Kinds of environment that the task allows, the preferred one first."""
     spec: EnvironmentSpec
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=_no_limits)
     prompt: str = "default"
     language: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -88,20 +97,6 @@ class Named:
 Row = Mapping[str, str | int | list[str] | None]
 """A task in a list: id, title, kind, language, difficulty (its tier: easy, medium, hard, or empty), environments, tests
 (None if unknown), and more for some benchmarks."""
-
-
-def row(task: Task) -> Row:
-    """Return a task's line in a list."""
-    tests = task.facts.get("tests")
-    return {
-        "id": task.id,
-        "title": task.title,
-        "kind": task.facts.get("kind", ""),
-        "language": task.language,
-        "difficulty": task.facts.get("difficulty", ""),
-        "environments": list(task.kinds),
-        "tests": int(tests) if tests else None,
-    }
 
 
 class Benchmark(Protocol):

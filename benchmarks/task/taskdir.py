@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from benchmarks.task import tree
 from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
-from benchmarks.task.task import TASK_FILE, Task, TaskError
+from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
 from benchmarks.task.taskfile import EvaluationPart, LimitsPart, TaskFile
 from benchmarks.task.yaml_file import read_yaml, text_of
 from environments.protocol import Build, EnvironmentSpec
@@ -120,19 +120,19 @@ def _solution(directory: Path) -> Path | None:
 def _suite(directory: Path, file: TaskFile, solution: Path | None) -> Path | None:
     if file.evaluation is None:
         return None
-    key = _at(directory, ("evaluation", "suite"))
+    key = ("evaluation", "suite")
     suite = _inside(directory, file.evaluation.suite, directory, key)
     if not any(suite.rglob("test_*.py")):
-        raise TaskError(f"{key}: {suite} has no test_*.py")
+        raise _error(directory, key, f"{suite} has no test_*.py")
     if _overlap(suite, solution):
-        raise TaskError(f"{key}: {file.evaluation.suite!r} overlaps with {SOLUTION}")
+        raise _error(directory, key, f"{file.evaluation.suite!r} overlaps with {SOLUTION}")
     return suite
 
 
-def _at(directory: Path, place: Place) -> str:
-    """Return the file, the line and the key of a value, for a message; without a line if the value is a default."""
+def _error(directory: Path, place: Place, reason: str) -> TaskError:
+    """Return the error for a value of the task's file, with the file, the line (if it is no default) and the key."""
     path = directory / TASK_FILE
-    return f"{path}: {located(text_of(path), [Mistake(place, '')])}".removesuffix(": ")
+    return TaskError(f"{path}: {located(text_of(path), [Mistake(place, reason)])}")
 
 
 def load(directory: Path, *, benchmark: str, root: Path | None = None) -> Task:
@@ -182,6 +182,23 @@ def load(directory: Path, *, benchmark: str, root: Path | None = None) -> Task:
     )
 
 
+def row(directory: Path, *, benchmark: str, root: Path | None = None) -> Row:
+    """Return the line of a task in a list.
+
+    Raises: TaskError.
+    """
+    file = read(directory, root).file
+    return {
+        "id": f"{benchmark}/{directory.name}",
+        "title": file.title,
+        "kind": file.kind,
+        "language": file.language,
+        "difficulty": "",
+        "environments": list(file.environments),
+        "tests": file.evaluation.cases if file.evaluation is not None else None,
+    }
+
+
 def _feedback(evaluation: EvaluationPart | None) -> tuple[FeedbackForm, ...]:
     """Return the forms of feedback that a task allows.
 
@@ -228,23 +245,24 @@ def _build(directory: Path, file: TaskFile, root: Path, suite: Path | None, solu
     if file.image is None or file.image.build is None:
         return None
     part = file.image.build
-    context_key = _at(directory, ("image", "build", "context"))
+    context_key = ("image", "build", "context")
     context = _inside(directory, part.context, root, context_key)
     for hidden, title in ((suite, "the hidden suite"), (solution, "the solution")):
         if _overlap(context, hidden):
-            raise TaskError(f"{context_key}: {part.context!r} contains {title}; give the image a directory of its own")
+            reason = f"{part.context!r} contains {title}; give the image a directory of its own"
+            raise _error(directory, context_key, reason)
     dockerfile = (context / part.dockerfile).resolve()
     if not dockerfile.is_file() or not dockerfile.is_relative_to(context):
-        raise TaskError(f"{_at(directory, ('image', 'build', 'dockerfile'))}: {context} has no {part.dockerfile!r}")
+        raise _error(directory, ("image", "build", "dockerfile"), f"{context} has no {part.dockerfile!r}")
     return Build(context=context, dockerfile=part.dockerfile, args=part.args)
 
 
-def _inside(directory: Path, path: str, root: Path, key: str) -> Path:
+def _inside(directory: Path, path: str, root: Path, key: Place) -> Path:
     target = (directory / path).resolve()
     if not target.is_relative_to(root):
-        raise TaskError(f"{key}: {path!r} lies outside of {root}")
+        raise _error(directory, key, f"{path!r} lies outside of {root}")
     if not target.is_dir():
-        raise TaskError(f"{key}: {path!r} is not a directory in {directory}")
+        raise _error(directory, key, f"{path!r} is not a directory in {directory}")
     return target
 
 

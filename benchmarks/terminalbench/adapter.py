@@ -32,7 +32,14 @@ class TerminalBench(TaskFolder):
 
         Raises: TaskError.
         """
-        return [task_directory.row(self.root / id, self.name) for id in self.ids()]
+        return [self.row(id) for id in self.ids()]
+
+    def row(self, id: str) -> Row:
+        """Return the task's line in a list.
+
+        Raises: TaskError.
+        """
+        return task_directory.row(self.root / id, self.name)
 
     def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of that name.

@@ -104,11 +104,13 @@ _LONGCLI_FORMS: tuple[FeedbackForm, ...] = ("paths", *(form for form in FORMS if
 
 
 def row(directory: Path, benchmark: str) -> Row:
-    """Return the line of a task in a list, without a look at most of its files.
+    """Return the line of a task in a list, without a look at its compose file and its tests.
 
     Raises: TaskError.
     """
     source = Source(directory)
+    if not source.file(RUN_TESTS).is_file():
+        raise TaskError(f"{directory / RUN_TESTS}: is missing")
     file = task_file.read(directory / TASK_FILE)
     return {
         "id": f"{benchmark}/{directory.name}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -208,3 +210,19 @@ def test_a_row_is_read_again_when_its_files_change(folder: Path, monkeypatch: py
 
 def test_benchmarks_have_reserved_names() -> None:
     assert set(config.RESERVED) == {*registry._LISTED, *registry._UNLISTED, registry.PATH}
+
+
+def test_a_list_from_the_cache_loads_neither_the_record_nor_an_adapter(folder: Path) -> None:
+    """Both together take longer than the list itself."""
+    add_dataset(folder, "mine")
+    code = (
+        "import sys; from agent.cli.main import app; import typer\n"
+        "typer.main.get_command(app)(['tasks', 'list', '--benchmark', 'mine'], standalone_mode=False)\n"
+        "print(*(name for name in sys.modules if name.startswith(('trajectories.record.', 'benchmarks.'))))"
+    )
+    for _ in range(2):  # the first list makes the cache
+        listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    *lines, modules = listed.splitlines()
+    assert len(lines) == 3
+    assert "benchmarks.task.dataset" in modules
+    assert not {"trajectories.record.events", "benchmarks.task.directory"} & set(modules.split())
