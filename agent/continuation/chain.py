@@ -1,4 +1,6 @@
-"""A chain of turns: one trial after the other in the same environment, each told the result of the one before.
+"""A chain of turns: one trial after the other in the same environment.
+
+Each is told the result of the one before, or works on the next stage of the task.
 
 What comes next follows from the records alone (`next_point`), so a chain that runs and one that is resumed go the same
 way. One lock, on turn 1, covers the chain. Between two turns the environment is paused; whatever ends the chain
@@ -26,6 +28,7 @@ from agent.trial.restoring.standing import standing_of
 from agent.trial.run import begin, claimed, named
 from agent.trial.session import LockedRecord, locked_record
 from agent.trial.turns.keeping import Keeping
+from agent.trial.turns.stages import order_at_stage
 from trajectories.errors import RecordError
 from trajectories.interrupts import interruptible
 from trajectories.reading.lines import complete_lines
@@ -91,7 +94,7 @@ def next_point(first: Path, chain: Chain) -> Point | None:
     _, verdict = standing_evaluation(events)
     if verdict is None:
         return Point("evaluation", number, directory)
-    if number == chain.turns or (chain.until == "passed" and verdict.passed):
+    if not chain.goes_on_after(number, passed=verdict.passed, metrics=verdict.metrics):
         return None
     return Point("next turn", number + 1, first.parent / name_of_turn(first.name, number + 1))
 
@@ -235,6 +238,8 @@ def _begin_turn(
     with interruptible():
         start = first_event(first)
         order = unchanged(first, order_of(first, start, kept=True, **changes), start)
+        if chain.stages:
+            order = order_at_stage(order, point.turn)
         turn = later_turn(order, previous, keeping)
     event = named(turn.first_event(order), point.directory.name, start.attempt)
     _remove_torn_record(record.folder)

@@ -18,6 +18,7 @@ from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
 from agent.trial.restoring.standing import Standing
+from agent.trial.turns.stages import order_at_stage
 from benchmarks.task.adhoc import NAME as ADHOC, recorded_task
 from environments.protocol import EnvironmentSpec
 from prompts import Prompt, parse, with_sha256
@@ -73,6 +74,8 @@ def order_of(
         task = recorded_task(first.task, str(instruction), image=asked.image)
         order = resolve(asked, parsed, task, recorded=True, guided=guided)
     assert order is not None
+    if first.task.stage is not None and order.task.stages[first.task.stage - 1 :]:
+        order = order_at_stage(order, first.task.stage)
     if adhoc:
         order = replace(order, spec=spec_as_recorded(order.spec, first.environment_spec))
     if same_task and order.task.digest != first.task.digest:

@@ -244,8 +244,10 @@ def resolve_resumption(record: LockedRecord, **changes: Unpack[OptionChanges]) -
 
 
 def _opened(standing: Standing) -> bool:
-    """Report if a turn holds its whole opening and its first snapshot; the feedback is the opening's last message."""
-    told = any(message.why == "feedback" for message in standing.own_messages)
+    """Report if a turn holds its opening and its first snapshot; feedback is the opening's last message."""
+    chain = standing.start.chain
+    last = "feedback" if chain is None or chain.feedback is not None else "task"
+    told = any(message.why == last for message in standing.own_messages)
     return standing.called or (told and standing.snapshot is not None)
 
 

@@ -1,4 +1,4 @@
-"""A turn of a chain after the first: the environment of the turn before, with feedback on what came out of it.
+"""A turn of a chain after the first: the environment of the turn before, with what links the two (`links`).
 
 The environment is handed over with everything that runs in it. If there is none, or it died while it was paused, the
 workspace is rebuilt from the last snapshot in a new one, and record and model are told what is lost.
@@ -12,16 +12,16 @@ from pathlib import Path
 
 from agent.continuation.fork import Fork
 from agent.continuation.inheritance import inheritance
+from agent.continuation.links import FeedbackLink, Link, StageLink
 from agent.errors import MachineError
 from agent.loop.instructions import Say
 from agent.trial.order import Order
 from agent.trial.restoring.checkpoints import checkpoint_image, require_system
-from agent.trial.restoring.feedback import directory_of_turn, keep_files, put_files
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.start import Opening, Turn
 from agent.trial.turns.keeping import Keeping
 from agent.trial.workplace import Lease, Workplace, lease_for
-from benchmarks.task.feedback import FeedbackContent, FeedbackError
+from benchmarks.task.feedback import FeedbackError
 from environments.protocol import EnvironmentFault, Pausable
 from environments.reporting import Reporter
 from trajectories.errors import RecordError
@@ -43,17 +43,6 @@ from trajectories.writing.masking import Masker
 
 
 @dataclass(frozen=True)
-class Result:
-    """The result of a turn, as the next one is told."""
-
-    evaluation: int
-    """Number of the evaluation that it comes from."""
-    passed: bool
-    content: FeedbackContent
-    """The feedback, without secrets."""
-
-
-@dataclass(frozen=True)
 class LaterTurn:
     """Implements `Start` for turn 2 and later ones."""
 
@@ -61,7 +50,7 @@ class LaterTurn:
     """Directory of the turn before."""
     standing: Standing
     """The turn before, finished and evaluated."""
-    result: Result
+    link: Link
     keeping: Keeping
     branch: Fork
     """The end of the turn before, from which its environment is rebuilt."""
@@ -88,21 +77,21 @@ class LaterTurn:
 
     def first_event(self, order: Order) -> TrialStarted:
         """See `Start`; what belongs to the chain is that of the turn before."""
-        before = self.standing.start
-        of_chain = ("chain", "tests_revealed", "label", "model")  # a model's file may have been named by another path
-        same = {name: getattr(before, name) for name in of_chain}
-        return order.trial_started().model_copy(update={**same, "turn": self.turn})
+        before, first = self.standing.start, order.trial_started()
+        same = {name: getattr(before, name) for name in ("chain", "tests_revealed", "label")}
+        model = first.model.model_copy(update={"asked": before.model.asked})  # a file may be named by another path now
+        return first.model_copy(update={**same, "model": model, "turn": self.turn})
 
     def inputs(self) -> tuple[bytes, ...]:
         """See `Start`; the files of the feedback are kept with their event."""
         return ()
 
     def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
-        """See `Start`; the environment of the turn before, with the feedback and no longer paused."""
+        """See `Start`; the environment of the turn before, no longer paused."""
         lease = self.keeping.take()
         if lease is not None and isinstance(lease.environment, Pausable):
             try:
-                put_files(lease.environment, self.turn - 1, self.result.content.files)
+                self.link.put(lease.environment)
                 lease.environment.unpause()
                 return lease
             except EnvironmentFault as error:
@@ -111,7 +100,9 @@ class LaterTurn:
             except BaseException:
                 lease.release()
                 raise
-        return lease_for(order, trial, reporter, self.branch.checkpoint.image)
+        lease = lease_for(order, trial, reporter, self.branch.checkpoint.image)
+        lease.prepared = order.task.stage is not None  # by the link, once the state of the stage before is back
+        return lease
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; nothing is lost in an environment that was handed over."""
@@ -119,19 +110,25 @@ class LaterTurn:
             text = f"the environment of turn {self.turn - 1} was lost: {self.keeping.loss}"
             place.recorder.append(Warned(kind="environment_lost", text=text))
             self.keeping.loss = ""
-        lost = () if place.lease.continues is not None else self.restore_parent(place)
+        lost: tuple[str, ...] = ()
+        if place.lease.continues is not None:
+            self.link.begin(place)
+        else:
+            lost = self.restore_parent(place)
         for line in lost:
             place.recorder.append(Warned(kind="not_restored", text=line))
         self.record_feedback(place, ())
         return lost
 
     def restore_parent(self, place: Workplace) -> tuple[str, ...]:
-        """Bring a new environment to the end of the turn before; return one line for each thing that is lost.
+        """Bring a new environment to the beginning of this turn; return one line for each thing that is lost.
 
-        Raises: EnvironmentFault, RecordError.
+        Raises: EnvironmentFault, TaskError, RecordError.
         """
-        put_files(place.environment, self.turn - 1, self.result.content.files)
-        return self.branch.restore_parent(place)
+        self.link.put(place.environment)
+        lost = self.branch.restore_parent(place)
+        self.link.begin(place)
+        return lost
 
     def lost_live_state(self) -> list[str]:
         """List the processes that are gone if the turn begins in a new environment."""
@@ -143,11 +140,7 @@ class LaterTurn:
         Raises: RecordError, RecordFull.
         """
         self.branch.record_feedback(place, recorded)
-        turn = self.turn - 1
-        if turn not in (event.turn for event in recorded):
-            source = FeedbackSource(trial=self.previous.name, evaluation=self.result.evaluation)
-            files = keep_files(place.recorder, self.result.content.files)
-            place.recorder.append(Feedback(turn=turn, form=self.chain.feedback, source=source, files=files))
+        self.link.record(place, recorded)
 
     def catch_up(self, place: Workplace, lost: tuple[str, ...]) -> tuple[BaseEvent, ...]:
         """See `Start`; there is no history."""
@@ -164,26 +157,8 @@ class LaterTurn:
         return inheritance(self.standing, place.order, place.started)
 
     def own_messages(self, place: Workplace, lost: tuple[str, ...]) -> list[Say]:
-        """Return the turn's own messages: the opening of a new conversation, and the feedback.
-
-        A conversation that goes on is told of the expert again, who answers as many questions in each turn.
-        """
-        opening = place.order.opening(place.started)
-        if self.chain.conversation == "same":
-            opening = [say for say in opening if say.why == "guidance"]
-        content = self.result.content
-        text = place.order.texts.feedback(
-            turn=self.turn,
-            turns=self.chain.turns,
-            form=self.chain.feedback,
-            text=content.text,
-            whole=content.whole,
-            files=sorted(content.files),
-            directory=directory_of_turn(self.turn - 1),
-            passed=self.result.passed,
-            lost=lost,
-        )
-        return [*opening, Say("user", text, "feedback")]
+        """Return the turn's own messages, see `Link`."""
+        return self.link.messages(place.order, place.started, lost)
 
 
 def later_turn(order: Order, previous: Path, keeping: Keeping) -> LaterTurn:
@@ -195,20 +170,35 @@ def later_turn(order: Order, previous: Path, keeping: Keeping) -> LaterTurn:
     standing = standing_of(events)
     number, verdict = standing_evaluation(events)
     if standing.exit is None or standing.start.chain is None or verdict is None:
-        raise RecordError(f"{previous}: the turn is not finished and evaluated, so it gives no feedback")
-    form = standing.start.chain.feedback
-    try:
-        content = order.benchmark.feedback(order.task, verdict, TrialFolder(previous).evaluation, form)
-    except (FeedbackError, OSError) as error:
-        raise MachineError(f"{previous}: the feedback {form} cannot be made of its evaluation: {error}") from None
-    masker = Masker.from_environment()
-    files = {path: masker.data(data)[0] for path, data in content.files.items()}
-    content = replace(content, text=masker.text(content.text), files=files)
-    result = Result(number, bool(verdict.passed), content)
+        raise RecordError(f"{previous}: the turn is not finished and evaluated, so no turn follows it")
+    link: Link = StageLink()
+    if not standing.start.chain.stages:
+        link = _feedback(order, previous, standing.start, number, verdict)
     checkpoint = checkpoint_image(standing, order.spec.kind)
     require_system(previous.name, order.task, standing, checkpoint)
     branch = Fork(previous, standing.steps, standing, None, checkpoint)
-    return LaterTurn(previous, standing, result, keeping, branch)
+    return LaterTurn(previous, standing, link, keeping, branch)
+
+
+def _feedback(order: Order, previous: Path, start: TrialStarted, evaluation: int, verdict: Verdict) -> FeedbackLink:
+    """Return the feedback on a turn.
+
+    Raises: MachineError.
+    """
+    chain = start.chain
+    assert chain is not None
+    assert chain.feedback is not None
+    try:
+        content = order.benchmark.feedback(order.task, verdict, TrialFolder(previous).evaluation, chain.feedback)
+    except (FeedbackError, OSError) as error:
+        raise MachineError(
+            f"{previous}: the feedback {chain.feedback} cannot be made of its evaluation: {error}"
+        ) from None
+    masker = Masker.from_environment()
+    files = {path: masker.data(data)[0] for path, data in content.files.items()}
+    content = replace(content, text=masker.text(content.text), files=files)
+    source = FeedbackSource(trial=previous.name, evaluation=evaluation)
+    return FeedbackLink(chain, start.turn or 1, source, bool(verdict.passed), content)
 
 
 def standing_evaluation(events: Iterable[Event]) -> tuple[int, Verdict | None]:

@@ -14,9 +14,20 @@ from agent.models.free.oracle import Solution
 from benchmarks.task import taskdir, tree
 from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.task import Task, TaskError
+from trajectories.record.events import Limits
 
 MOST_BYTES = 64 << 20
 """Largest solution in bytes: its commands are kept in the record, where they are three times as long."""
+
+_SCRIPT_S = 24 * 3600.0
+"""Longest time of a task's own solve script if the task has no time limit."""
+
+
+def oracle_limits(task: Task) -> Limits:
+    """Return the task's limits, with as much time for the one command that runs a script as for the whole trial."""
+    if task.solve is None:
+        return task.limits
+    return task.limits.model_copy(update={"command_s": task.limits.time_s or _SCRIPT_S})
 
 
 def solution_of(task: Task) -> Solution:

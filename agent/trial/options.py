@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 from agent.models.redaction import without_secrets
 from benchmarks.task.settings import TaskSettings
 from environments.protocol import Kind, Shell
+from trajectories.record.events import Limits
 from trajectories.record.interventions import CodeRule, Conversation, FeedbackForm, Until
 
 _OF_CHAINS = ("self_correct", "feedback", "conversation", "until", "reveal_tests")
@@ -81,6 +82,17 @@ class Options:
             timeout_multiplier=self.test_timeout_multiplier or 1.0,
             isolated=bool(self.isolated_verifier),
         )
+
+    def limits(self, defaults: Limits) -> Limits:
+        """Return the limits of a task, replaced by those that are set."""
+        given = {
+            "steps": self.step_limit,
+            "time_s": self.time_limit_s,
+            "tokens": self.token_limit,
+            "cost_usd": self.cost_limit_usd,
+            "command_s": self.command_timeout_s,
+        }
+        return defaults.model_copy(update={name: value for name, value in given.items() if value is not None})
 
     def recorded(self) -> dict[str, Any]:
         """Return the options that are set, as JSON with absolute paths.

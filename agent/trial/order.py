@@ -65,6 +65,7 @@ class Order:
                 digest=self.task.digest,
                 title=self.task.title,
                 language=self.task.language or None,
+                stage=self.task.stage,
             ),
             model=model.ref,
             prompt=self.prompt,

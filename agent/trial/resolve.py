@@ -16,12 +16,12 @@ from agent.models.retries import RetryPolicy
 from agent.option_files import read_text
 from agent.trial.options import Options
 from agent.trial.order import Order
+from agent.trial.turns.chains import chain_of
 from agent.trial.turns.feedback_forms import reveals_tests
-from agent.trial.turns.self_correction import chain_of
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Kind
 from prompts import Prompt
-from trajectories.record.events import Limits, TextRef
+from trajectories.record.events import TextRef
 
 if TYPE_CHECKING:
     from agent.guidance.choose import Recorded
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from agent.models.protocol import Model
     from scoring.pricing.tables import PriceTable
 
-_SCRIPT_S = 24 * 3600.0
-"""Longest time of a task's own solve script if the task has no time limit."""
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
 
 
@@ -50,7 +48,7 @@ def resolve(
 
     Raises: UserError, MachineError.
     """
-    from agent.loop.solution import solution_of
+    from agent.loop.solution import oracle_limits, solution_of
     from agent.models.choose import ORACLE, make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
     from agent.reports.prices import find_prices, price_problem
@@ -70,6 +68,8 @@ def resolve(
             raise UserError(f"--image {options.image!r}: name an image, or leave it out")
         benchmark, task = task_as_recorded or _task(options)
         task = benchmark.vary(task, options.variants)
+        if task.stages:
+            task = task.at_stage(1)
         if options.task is not None:  # a short name may come to mean something else, and a path is from here
             options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)
         model = make_model(
@@ -81,7 +81,7 @@ def resolve(
         )
         prompt = prompt or load_prompt(options.prompt or task.prompt)
         plan = _plan(options, task)
-        limits = _limits(options, _for_oracle(task) if options.model == ORACLE else task.limits)
+        limits = options.limits(oracle_limits(task) if options.model == ORACLE else task.limits)
         prices = find_prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
             problem = price_problem(prices, model.info.ref.name)
@@ -99,7 +99,7 @@ def resolve(
         _check_system(options, task, kind)
         if task.shell is not None and options.shell != task.shell:
             raise UserError(f"the tests of {task.id} run in the agent's own shell; give --shell {task.shell}")
-        chain = chain_of(options, task, kind)
+        chain = None if recorded else chain_of(options, task, kind)
         spec = replace(
             task.spec,
             kind=kind,
@@ -133,7 +133,7 @@ def resolve(
         expert=expert,
         prompt_data=prompt.data,
         chain=chain,
-        tests_revealed=chain is not None and reveals_tests(task, chain.feedback),
+        tests_revealed=chain is not None and chain.feedback is not None and reveals_tests(task, chain.feedback),
     )
 
 
@@ -244,21 +244,3 @@ def _with_found_trial(model: str, runs: Path) -> str:
     from trajectories.reading.runs import find_trial
 
     return f"replay:{find_trial(model.removeprefix('replay:'), runs)}"
-
-
-def _for_oracle(task: Task) -> Limits:
-    """Return the task's limits, with as much time for the one command that runs a script as for the whole trial."""
-    if task.solve is None:
-        return task.limits
-    return task.limits.model_copy(update={"command_s": task.limits.time_s or _SCRIPT_S})
-
-
-def _limits(options: Options, defaults: Limits) -> Limits:
-    given = {
-        "steps": options.step_limit,
-        "time_s": options.time_limit_s,
-        "tokens": options.token_limit,
-        "cost_usd": options.cost_limit_usd,
-        "command_s": options.command_timeout_s,
-    }
-    return defaults.model_copy(update={name: value for name, value in given.items() if value is not None})

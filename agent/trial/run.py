@@ -63,7 +63,7 @@ def claimed(order: Order, start: Start) -> tuple[Path, TrialStarted]:
 
 def named(first: TrialStarted, trial: str, attempt: int) -> TrialStarted:
     """Return event 0 with the trial's name and the number of its attempt, and with what follows from them."""
-    mode = mode_of(chain=first.turn is not None, plan=first.plan is not None, guidance=first.guidance is not None)
+    mode = mode_of(chain=first.self_corrects, plan=first.plan is not None, guidance=first.guidance is not None)
     first = first.model_copy(update={"trial": trial, "attempt": attempt, "mode": mode})
     if first.chain is not None and first.turn == 1:
         first = first.model_copy(update={"chain": first.chain.model_copy(update={"first": trial})})

@@ -34,6 +34,8 @@ class Lease:
     """Makes an environment in place of one that is lost; None if it cannot be replaced."""
     continues: str | None = None
     """Id of the trial that handed over the environment, with its processes."""
+    prepared: bool = False
+    """True if the trial's start puts the task's files into the environment, in place of `start_environment`."""
 
     def replace(self, image: str | None) -> None:
         """Stop the environment, and lease another one that is not started yet.
@@ -44,6 +46,7 @@ class Lease:
             raise EnvironmentLost("the environment of this trial cannot be replaced, because somebody else made it")
         self.release()
         self.environment, self.started, self.continues = self.make_another(image), None, None
+        self.prepared = False
 
     def release(self) -> None:
         """Stop the environment, unless its owner does that."""
@@ -103,9 +106,9 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
             f"{order.task.id} is judged in its container, which has to be paused before that, and this daemon cannot "
             "pause containers; use another one, or --no-evaluate"
         )
-    for skipped in order.benchmark.prepare(order.task, lease.environment):
-        text = f"not copied into the workspace: {skipped.path} ({skipped.why})"
-        recorder.append(Warned(kind="not_copied", text=text))
+    place = Workplace(order, recorder, lease)
+    if not lease.prepared:
+        put_task_files(place)
     lease.started = started
     if order.evaluate and (missing := order.benchmark.lacking(order.task, lease.environment)):
         where = started.image or started.kind
@@ -114,7 +117,17 @@ def start_environment(order: Order, recorder: Recorder, lease: Lease) -> Workpla
             "the image, or use --no-evaluate"
         )
         raise ImageUnusable(text) if started.image else TaskError(text)
-    return Workplace(order, recorder, lease)
+    return place
+
+
+def put_task_files(place: Workplace) -> None:
+    """Put the files of the task, or of its stage, into the environment; files that cannot be copied are recorded.
+
+    Raises: EnvironmentFault, TaskError, RecordFull.
+    """
+    for skipped in place.order.benchmark.prepare(place.order.task, place.environment):
+        text = f"not copied into the workspace: {skipped.path} ({skipped.why})"
+        place.recorder.append(Warned(kind="not_copied", text=text))
 
 
 def _env_started(started: Started, seconds: float) -> EnvStarted:

@@ -7,7 +7,7 @@ module, so it loads neither pydantic nor the record (0.1 s).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,10 +16,12 @@ from benchmarks.task.settings import UNCHANGED, TaskSettings
 if TYPE_CHECKING:
     from benchmarks.task.feedback import FeedbackContent
     from benchmarks.task.solve_script import SolveScript
+    from benchmarks.task.stages import Stage
     from benchmarks.task.submission import Submission
     from environments.protocol import Environment, EnvironmentSpec, Kind, Shell
     from environments.reporting import Reporter
     from trajectories.record.events import FeedbackForm, Limits, Skipped
+    from trajectories.record.interventions import ChainResult
     from trajectories.record.verdict import Verdict
     from trajectories.record.words import Result, SubmissionKind
 
@@ -79,6 +81,24 @@ class Task:
     settings: TaskSettings = UNCHANGED
     shell: Shell | None = None
     """Shell that the agent must have, because its state is judged as well; None if any will do."""
+    stages: tuple[Stage, ...] = ()
+    """Stages that the task consists of; empty for a task with one instruction and one verdict."""
+    stage: int | None = None
+    """Number of the stage that this is the task of, from 1. None for a task without stages, and for a whole task."""
+    result_of_stages: ChainResult = "mean"
+    """Result of all stages together."""
+
+    def at_stage(self, number: int) -> Task:
+        """Return the task of one of its stages."""
+        stage = self.stages[number - 1]
+        return replace(
+            self,
+            instruction=stage.instruction,
+            limits=stage.limits,
+            solution=stage.solution,
+            solve=stage.solve,
+            stage=number,
+        )
 
     @property
     def reference(self) -> Path | None:
@@ -132,6 +152,8 @@ class Benchmark(Protocol):
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Put the task's initial files into a started environment; return the files that cannot be copied.
+
+        For `Task.stage` 2 and later only what that stage adds to the environment, which the stage before has left.
 
         Raises: EnvironmentLost, TaskError.
         """

@@ -164,7 +164,7 @@ def _conditions(start: TrialStarted, harness: str, origin: str) -> dict[str, str
 
 
 def _mode(start: TrialStarted) -> str:
-    return mode_of(chain=start.turn is not None, plan=start.plan is not None, guidance=start.guidance is not None)
+    return mode_of(chain=start.self_corrects, plan=start.plan is not None, guidance=start.guidance is not None)
 
 
 def _policy(start: TrialStarted, base: Mapping[str, object]) -> Policy | None:
@@ -192,7 +192,7 @@ def _interventions(start: TrialStarted) -> dict[str, str]:
         conditions["plan by"] = "plan-by=person"
     if plan is not None and plan.rule == "no-code":
         conditions["plan rule"] = "plan-rule=no-code"
-    if chain is not None:
+    if chain is not None and start.self_corrects:
         conditions |= {"turns": f"turns={chain.turns}", "feedback": f"feedback={chain.feedback}"}
         if chain.conversation != "fresh":
             conditions["conversation"] = f"conversation={chain.conversation}"
@@ -215,7 +215,7 @@ def _interventions(start: TrialStarted) -> dict[str, str]:
 
 
 def _short_interventions(start: TrialStarted) -> list[str]:
-    names = ["self-correction"] if start.chain is not None else []
+    names = ["self-correction"] if start.chain is not None and start.self_corrects else []
     return [*names, "interactive"] if start.guidance is not None else names
 
 

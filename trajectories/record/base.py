@@ -35,6 +35,11 @@ def is_none(value: object) -> bool:
     return value is None
 
 
+def is_empty(value: object) -> bool:
+    """Return True for an empty collection: a list that most events lack is left out of their lines."""
+    return not value
+
+
 def is_false(value: object) -> bool:
     """Return True for False: a mark that most events lack is left out of their lines."""
     return value is False

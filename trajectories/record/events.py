@@ -18,6 +18,7 @@ from trajectories.record.interventions import (
     Answered as Answered,
     Asked as Asked,
     Chain as Chain,
+    ChainStage as ChainStage,
     Feedback as Feedback,
     FeedbackFile as FeedbackFile,
     FeedbackForm as FeedbackForm,
@@ -77,8 +78,8 @@ and of actions (`ended_environment`). 2.0 made room for other agents and other s
 `thread`, requests that are not made of the record's messages, `submission` and `evaluation` of an evaluation, more
 causes of exits and more reasons. Requests to judges became role calls. 2.1 added chains of turns with `feedback`,
 `question` and `answer`, more about plans, and records of role calls without a trial (`role_record_started`). 2.2 added
-what a verdict judged (`result`, `submission`, `processes_kept`, `exposed`, `comparable`), and the image of a live
-submission.
+what a verdict judged (`result`, `submission`, `processes_kept`, `exposed`, `comparable`), the image of a live
+submission, and chains whose turns are the stages of a task.
 """
 
 
@@ -121,7 +122,7 @@ class TrialStarted(BaseEvent):
     variant: str | None = None
     """Variant of the task: a benchmark's own ablation."""
     turn: int | None = None
-    """Number of this trial in a chain of trials with feedback, from 1. null outside of a chain."""
+    """Number of this trial in a chain, from 1. null outside of a chain."""
     chain: Chain | None = Field(default=None, exclude_if=is_none)
     """Chain that the trial belongs to. null outside of a chain."""
     guidance: Guidance | None = Field(default=None, exclude_if=is_none)
@@ -137,6 +138,11 @@ class TrialStarted(BaseEvent):
     """Name that the user gave to the trial, to find it again."""
     imported: Imported | None = None
     """Origin of the trial, if it was imported from another program's file."""
+
+    @property
+    def self_corrects(self) -> bool:
+        """True for a turn of a chain with feedback, and false for a stage of a task."""
+        return self.turn is not None and not (self.chain is not None and self.chain.stages)
 
     @property
     def inherits_work(self) -> bool:

@@ -55,7 +55,7 @@ def _interventions(start: TrialStarted) -> dict[str, Any]:
     """Return what came with schema 2.1, only where it is set, so that older identities stay the same."""
     chain, guidance = start.chain, start.guidance
     parts: dict[str, Any] = {}
-    if chain is not None:
+    if chain is not None and not chain.stages:  # those are part of the task
         parts["chain"] = [chain.turns, chain.feedback, chain.conversation, chain.until]
     if guidance is not None:
         model, prompt, file = guidance.model, guidance.prompt, guidance.file

@@ -6,11 +6,13 @@ first event, and is stored so that readers of the record need not derive it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from trajectories.record.base import BaseEvent, Part, Words, is_none
+from trajectories.record.base import BaseEvent, Part, Words, is_empty, is_none
 from trajectories.record.parts import ModelRef, TextRef
 from trajectories.record.usage import Costs
 
@@ -25,6 +27,9 @@ Conversation = Literal["fresh", "same"]
 
 Until = Literal["fixed", "passed"]
 """End of a chain: after a fixed number of turns, or as soon as a turn passes."""
+
+ChainResult = Literal["mean", "last"]
+"""Result of a task with stages: the mean over the stages that were judged, or the verdict of the last one of them."""
 
 CodeRule = Literal["no-code", "none"]
 """Rule for the texts of plans and answers: they must hold no code, or anything is allowed."""
@@ -58,19 +63,43 @@ class Plan(TextRef):
     """Step after which it was given: 0 before the first call; in a fork, the step of the parent. null before 2.1."""
 
 
+class ChainStage(Part):
+    """A stage of a task that has several."""
+
+    name: Words
+    """Name of the stage."""
+    gate: dict[str, float] = Field(default_factory=dict)
+    """Least values of metrics of the verdict. The chain ends after the stage if one of them is lower or missing."""
+
+
 class Chain(Part):
-    """A chain of turns with feedback in between. Each turn is a trial of its own in the same workspace."""
+    """A chain of trials, its turns, one after the other in the same workspace.
+
+    Either all turns are rounds at the same task, with feedback in between, or each turn is one stage of a task that has
+    several.
+    """
 
     first: str
     """Id of the trial that is turn 1."""
     turns: int
     """Number of turns that the chain may have."""
-    feedback: FeedbackForm
-    """Form of the feedback."""
+    feedback: FeedbackForm | None
+    """Form of the feedback. null for the stages of a task."""
     conversation: Conversation
     """Conversation of later turns."""
     until: Until
     """End of the chain."""
+    stages: tuple[ChainStage, ...] = Field(default=(), exclude_if=is_empty)
+    """Stages of the task, one for each turn. Empty if the turns are rounds with feedback."""
+    result: ChainResult | None = Field(default=None, exclude_if=is_none)
+    """Result of all stages together. null without stages."""
+
+    def goes_on_after(self, turn: int, *, passed: bool | None, metrics: Mapping[str, float]) -> bool:
+        """Return True if another turn follows one with this verdict."""
+        if turn >= self.turns or (self.until == "passed" and passed):
+            return False
+        gates = [stage.gate for stage in self.stages[turn - 1 : turn]]
+        return all(metrics.get(name, -math.inf) >= least for gate in gates for name, least in gate.items())
 
 
 class Guidance(Part):

@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from trajectories.record.base import Json as Json, Part, Words, WordsJson, is_false
+from trajectories.record.base import Json as Json, Part, Words, WordsJson, is_false, is_none
 from trajectories.record.copies import LINE, with_copies, without_copies
 from trajectories.record.words import SubmissionKind
 
@@ -30,6 +30,8 @@ class TaskRef(Part):
 
     null if the benchmark names none, and in records before 1.2.
     """
+    stage: int | None = Field(default=None, exclude_if=is_none)
+    """Number of the stage that the trial works on, from 1. null for a task without stages."""
 
 
 class ModelRef(Part):
