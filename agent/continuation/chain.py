@@ -258,4 +258,4 @@ def _ends_chain(outcome: Outcome) -> bool:
 
 
 def _in_words(turn: int, chain: Chain) -> str:
-    return f"turn {turn} of {chain.turns}"
+    return f"{'stage' if chain.stages else 'turn'} {turn} of {chain.turns}"

@@ -31,6 +31,8 @@ def task_of_trial(directory: Path, start: TrialStarted, task: str | None) -> tup
             judged = benchmark.vary(judged, tuple(start.variant.split("+")))
         except TaskError as error:
             raise UserError(str(error)) from None
+    if ref.stage is not None and judged.stages[ref.stage - 1 :]:
+        judged = judged.at_stage(ref.stage)
     has_own_task = start.imported is None and not start.options.get("instruction")
     if has_own_task and judged.id != ref.id:
         raise UserError(

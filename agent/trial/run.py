@@ -113,6 +113,8 @@ def run_trial(
             releasing.close()
         if order.evaluate and outcome.came_to_its_end:
             evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, start.evaluations)
+            if keeping is not None and order.task.stage is not None and isinstance(submitted.left, Live) and lease:
+                keeping.keep(lease, recorder)  # the next stage goes on in the judged system
     return outcome
 
 

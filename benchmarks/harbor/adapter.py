@@ -9,6 +9,7 @@ from benchmarks.harbor import loading
 from benchmarks.harbor.dataset import directories
 from benchmarks.harbor.readiness import make_ready
 from benchmarks.harbor.reading.task_directory import FILE, Source, read
+from benchmarks.harbor.steps import begin_step
 from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.published.folder import TaskFolder
 from benchmarks.task.settings import UNCHANGED, TaskSettings
@@ -61,13 +62,16 @@ class Harbor(TaskFolder):
         return directory
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
-        """Make the container ready: log directories, skills, the health check. The image has the initial files.
+        """Make the container ready: log directories, skills, health checks, and the files and set-up of a step.
 
         Raises: EnvironmentLost, TaskError.
         """
         assert task.directory is not None
         harbor = read(Source.of(task.directory, task.settings))
-        make_ready(harbor, environment, harbor.file.environment.healthcheck)
+        if task.stage in (None, 1):
+            make_ready(harbor, environment, harbor.file.environment.healthcheck)
+        if task.stage is not None:
+            begin_step(harbor, task.stage, environment)
         return ()
 
     def evaluate(

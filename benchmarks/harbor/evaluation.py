@@ -15,8 +15,9 @@ from pathlib import Path
 from benchmarks.harbor import artifacts, rewards
 from benchmarks.harbor.loading import variables, verifier_spec
 from benchmarks.harbor.readiness import make_ready, wait_until_healthy
-from benchmarks.harbor.reading.task_directory import SCRIPT, TESTS, HarborTask, Source, read
+from benchmarks.harbor.reading.task_directory import SCRIPT, HarborTask, Source, read
 from benchmarks.harbor.rewards import NoReward
+from benchmarks.harbor.steps import at_step, begin_step, tests_of
 from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
 from benchmarks.judging.system.evaluating import Facts, Outcome, directory_of, empty_scratch, maker, verdict
 from benchmarks.judging.system.opening import Make, Opened, opened
@@ -74,8 +75,10 @@ def evaluate(
 
 
 def _evaluation(task: Task, scratch: Path, reporter: Reporter, make: Make | None, facts: Facts) -> _Evaluation:
-    harbor = read(Source.of(directory_of(task), task.settings))
+    harbor = at_step(read(Source.of(directory_of(task), task.settings)), task.stage)
     evaluation = _Evaluation(task, harbor, scratch, maker(make), reporter, variables(harbor)[1])
+    if harbor.step is not None:
+        facts.inputs["step"] = harbor.step
     facts.inputs["verifier"] = "separate" if harbor.file.verifier.separate else "shared"
     facts.inputs["test_time_limit_s"] = f"{evaluation.deadline_s:g}"
     facts.note_overlay(harbor.source)
@@ -192,8 +195,7 @@ def _run(evaluation: _Evaluation, environment: Environment, started: Started, fa
     path = f"{_TESTS}/{SCRIPT}"
     if in_image:
         environment.execute(f"chmod +x {path}", deadline_s=60, cwd="/", as_root=True)
-    folder = evaluation.harbor.source.tree(TESTS)
-    with folder as tests:
+    with tests_of(evaluation.harbor) as tests:
         run = ScriptRun(
             script=f"exec {path}",
             deadline_s=evaluation.deadline_s,
@@ -215,6 +217,13 @@ def _run(evaluation: _Evaluation, environment: Environment, started: Started, fa
     if fault is not None:
         raise SubmissionFailed(fault.cause, fault.reason)
     return rewards.parsed(chosen, result.results[chosen])
+
+
+def _parts(task: Task) -> list[tuple[int | None, Task]]:
+    """Return the task, or its steps up to the one that is judged, with their numbers."""
+    if task.stage is None:
+        return [(None, task)]
+    return [(number, task.at_stage(number)) for number in range(1, task.stage + 1)]
 
 
 def _executable(tests: tree.Tree) -> tree.Tree:
@@ -252,15 +261,18 @@ def _check_tests(evaluation: _Evaluation, fault: Fault) -> None:
     try:
         started = _started(environment)
         make_ready(evaluation.harbor, environment, evaluation.harbor.file.environment.healthcheck)
-        if solve is not None and solve.directory is not None:
-            run = ScriptRun(
-                script=solve.script,
-                deadline_s=evaluation.task.limits.time_s or _SOLVE_S,
-                files={solve.directory: tree.scan(solve.source)},
-                user=evaluation.task.spec.user,
-                env=solve.env,
-            )
-            run_script(environment, started, run, evaluation.reporter)
+        for number, part in _parts(evaluation.task):
+            if number is not None:
+                begin_step(evaluation.harbor, number, environment)
+            if part.solve is not None and part.solve.directory is not None:
+                run = ScriptRun(
+                    script=part.solve.script,
+                    deadline_s=part.limits.time_s or _SOLVE_S,
+                    files={part.solve.directory: tree.scan(part.solve.source)},
+                    user=evaluation.task.spec.user,
+                    env=part.solve.env,
+                )
+                run_script(environment, started, run, evaluation.reporter)
         _judged(evaluation, Opened(environment, started, processes_kept=True), facts)
     except (NoReward, SubmissionFailed) as error:
         raise EvaluatorFailed(f"{fault.reason}; with {subject}: {error}") from None

@@ -13,15 +13,18 @@ from benchmarks.harbor.reading.task_directory import (
     FILE,
     SOLUTION,
     SOLVE,
+    STEPS,
     TESTS,
     HarborTask,
     Source,
     read,
 )
 from benchmarks.harbor.reading.taskfile import EnvironmentPart, TaskFile
+from benchmarks.harbor.steps import at_step, problems_of_steps
 from benchmarks.task import taskdir
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.solve_script import SolveScript
+from benchmarks.task.stages import Stage
 from benchmarks.task.task import Row, Task, TaskError
 from environments.protocol import Build, EnvironmentSpec, Kind
 from trajectories.record.events import FeedbackForm, Limits
@@ -40,13 +43,15 @@ def load(directory: Path, *, id: str, benchmark: str, settings: TaskSettings) ->
     """
     harbor = read(Source.of(directory, settings))
     file = harbor.file
+    if file.steps and (problems := problems_of_steps(harbor)):
+        raise TaskError("; ".join(problems))
     if file.verifier.separate and settings.isolated:
         raise TaskError(f"--isolated-verifier does not apply to {id}, whose verifier is isolated anyway; leave it out")
     environment, _, solution = variables(harbor)
     return Task(
         id=f"{benchmark}/{id}",
         benchmark=benchmark,
-        title=_title(file, harbor.instruction),
+        title=_title(file, _first_instruction(harbor)),
         instruction=harbor.instruction + _skills_line(file.environment),
         digest=harbor.source.digest(taskdir.content_digest(harbor.source.directory)),
         kinds=_KINDS,
@@ -60,7 +65,30 @@ def load(directory: Path, *, id: str, benchmark: str, settings: TaskSettings) ->
         result="system",
         submissions=("image",) if settings.isolated else ("live", "image"),
         settings=settings,
+        stages=_stages(harbor, solution),
+        result_of_stages="last" if file.multi_step_reward_strategy == "final" else "mean",
     )
+
+
+def _stages(harbor: HarborTask, env: Mapping[str, str]) -> tuple[Stage, ...]:
+    """Return the steps of the task.
+
+    Raises: TaskError.
+    """
+    stages = []
+    for number, part in enumerate(harbor.file.steps, start=1):
+        step = at_step(harbor, number)
+        limit = part.agent.timeout_sec
+        stages.append(
+            Stage(
+                name=part.name,
+                instruction=step.instruction + _skills_line(step.file.environment),
+                limits=Limits(time_s=limit) if limit is not None else Limits(),
+                solve=_solve(harbor, env, f"{STEPS}/{part.name}/{SOLUTION}"),
+                gate=part.min_reward or {},
+            )
+        )
+    return tuple(stages)
 
 
 def row(directory: Path, *, id: str, benchmark: str) -> Row:
@@ -72,13 +100,17 @@ def row(directory: Path, *, id: str, benchmark: str) -> Row:
     file = harbor.file
     return {
         "id": f"{benchmark}/{id}",
-        "title": _title(file, harbor.instruction),
+        "title": _title(file, _first_instruction(harbor)),
         "kind": _metadata(file, "category"),
         "language": "",
         "difficulty": _metadata(file, "difficulty"),
         "environments": list(_KINDS),
         "tests": None,
     }
+
+
+def _first_instruction(harbor: HarborTask) -> str:
+    return (at_step(harbor, 1) if harbor.file.steps else harbor).instruction
 
 
 def variables(harbor: HarborTask) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -108,7 +140,12 @@ def agent_spec(harbor: HarborTask, env: Mapping[str, str], settings: TaskSetting
     part = harbor.file.environment
     build = _build(harbor.source, ENVIRONMENT, part, settings) if part.docker_image is None else None
     image = settings.base_images.get(part.docker_image, part.docker_image) if part.docker_image else None
-    return _spec(part, image, build, env, network=agent_network(harbor.file) == "public", user=harbor.file.agent.user)
+    return _spec(part, image, build, env, network=agent_network(harbor.file) == "public", user=_user(harbor))
+
+
+def _user(harbor: HarborTask) -> str | None:
+    """Return the user of the agent, who is the same in all steps."""
+    return (harbor.file.steps[0] if harbor.file.steps else harbor.file).agent.user
 
 
 def verifier_spec(harbor: HarborTask, settings: TaskSettings) -> EnvironmentSpec:
@@ -168,8 +205,8 @@ def _build(source: Source, folder: str, part: EnvironmentPart, settings: TaskSet
     )
 
 
-def _solve(harbor: HarborTask, env: Mapping[str, str]) -> SolveScript | None:
-    directory = harbor.source.directory / SOLUTION
+def _solve(harbor: HarborTask, env: Mapping[str, str], folder: str = SOLUTION) -> SolveScript | None:
+    directory = harbor.source.directory / folder
     if not (directory / SOLVE).is_file():
         return None
     script = f"chmod +x {_SOLUTION_DIRECTORY}/{SOLVE}; {_SOLUTION_DIRECTORY}/{SOLVE}"

@@ -46,6 +46,8 @@ class Attempt:
     def is_whole(self) -> bool:
         """True unless turns are missing at the end: the chain has its number of turns, or was to stop when passed."""
         facts = self.last.interventions
+        if facts.chain_result is not None:
+            return bool(facts.ends_chain)
         return facts.turns is None or max(self.by_turn) >= facts.turns or stops_here(self.last)
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from scoring.choices import CostKind
 from trajectories.reading.summary import Summary
+from trajectories.record.interventions import Chain, ChainResult
 from trajectories.record.usage import Costs
 
 
@@ -23,6 +24,10 @@ class InterventionFacts:
     """Conversation of later turns, `fresh` or `same`."""
     until: str | None = None
     """End of the chain, `fixed` or `passed`."""
+    chain_result: ChainResult | None = None
+    """Result of the stages of a task together. None if the turns are rounds with feedback."""
+    ends_chain: bool | None = None
+    """True if no turn follows this one. None outside of a chain, and without a verdict."""
     tests_revealed: bool = False
     """True if the feedback may show more of hidden tests than the benchmark allows."""
     guidance_by: str | None = None
@@ -66,6 +71,8 @@ def facts_of(summary: Summary, kind: CostKind) -> InterventionFacts:
         feedback=chain.feedback if chain else None,
         conversation=chain.conversation if chain else None,
         until=chain.until if chain else None,
+        chain_result=chain.result if chain else None,
+        ends_chain=_ends(summary, chain) if chain else None,
         tests_revealed=policy.tests_revealed,
         guidance_by=(guidance.model.name if guidance.model else guidance.by) if guidance else None,
         max_interventions=guidance.max if guidance else None,
@@ -79,6 +86,13 @@ def facts_of(summary: Summary, kind: CostKind) -> InterventionFacts:
         plan_costs=plan.costs if plan else None,
     )
     return facts_with_cost(facts, kind)
+
+
+def _ends(summary: Summary, chain: Chain) -> bool | None:
+    verdict = summary.verdict
+    if verdict is None or verdict.status != "scored":
+        return None
+    return not chain.goes_on_after(summary.entry.turn or 1, passed=verdict.passed, metrics=verdict.metrics)
 
 
 def facts_with_cost(facts: InterventionFacts, kind: CostKind) -> InterventionFacts:

@@ -14,6 +14,7 @@ from scoring.choices import AttemptRule, DuplicateRule, InfrastructureRule, Inte
 from scoring.errors import ScoringError
 from scoring.integrity import apply_rule
 from scoring.interventions.chains import results, with_flags_carried_on
+from scoring.interventions.stages import with_stages_together
 from scoring.rows import TrialRow
 from scoring.selecting.naming import configuration_names
 
@@ -59,6 +60,7 @@ def select_trials(
     outside of 0 to 1), two trials that claim the same identity and attempt, no finished trial, or no trial that is not
     flagged if flagged ones are excluded.
     """
+    rows = with_stages_together(tuple(rows))
     ordered = sorted(rows, key=lambda row: (row.task, row.setup, row.attempt, row.turn or 0, row.batch, row.directory))
     if not ordered:
         raise ScoringError("no trials to score")

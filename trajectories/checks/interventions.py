@@ -44,7 +44,8 @@ class Turns:
                 self._feedback.append(event.turn)
             case CallStarted() if not self._called:
                 self._called = True
-                turn = self._start.turn if self._start is not None and self._start.chain is not None else None
+                has_feedback = self._start is not None and self._start.chain is not None and self._start.self_corrects
+                turn = self._start.turn if self._start is not None and has_feedback else None
                 for earlier in range(1, min(turn or 1, 1000)):
                     if earlier not in self._feedback:
                         yield f"turn {turn} begins without the feedback on turn {earlier}"
@@ -60,7 +61,9 @@ class Turns:
         if turn is None:
             yield "the trial is in a chain, but has no turn"
             return
-        if chain.turns < 2:
+        if chain.stages and len(chain.stages) != chain.turns:
+            yield f"the chain has {chain.turns} turns, but {len(chain.stages)} stages"
+        if chain.turns < 2 and not chain.stages:
             yield f"the chain has {chain.turns} turns"
         if turn > chain.turns:
             yield f"the trial is turn {turn} of {chain.turns}"

@@ -84,7 +84,7 @@ class Parentage:
                 if event.turn is not None and event.turn < 1:
                     yield f"the trial is turn {event.turn} of its chain"
                 mode = mode_of(
-                    chain=event.turn is not None, plan=event.plan is not None, guidance=event.guidance is not None
+                    chain=event.self_corrects, plan=event.plan is not None, guidance=event.guidance is not None
                 )
                 if event.mode is not None and event.mode != mode:
                     yield f"the mode is {event.mode[:40]!r}, but plan, turn and guidance make it {mode!r}"

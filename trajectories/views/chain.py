@@ -31,10 +31,19 @@ _COLUMNS = (
 def print_chain(console: Console, chain: ChainReport) -> None:
     """Print the turns of a chain, and what changed from each to the next."""
     end = "" if chain.until == "fixed" else ", until it passes"
-    title = f"chain of {chain.turns} turns{end}; feedback {chain.feedback}, conversation {chain.conversation}"
+    between = f"feedback {chain.feedback}, conversation {chain.conversation}"
+    title = _of_stages(chain) if chain.stages else f"chain of {chain.turns} turns{end}; {between}"
     TextTable(_COLUMNS, [_cells(turn, chain.turn) for turn in chain.members], title).print(console)
     for line, style in _lines(chain):
         console.print(Text(printable(line), style), soft_wrap=True)
+
+
+def _of_stages(chain: ChainReport) -> str:
+    how = "their mean" if chain.result == "mean" else "that of the last one"
+    if chain.quality is None:
+        return f"{quantity(len(chain.stages), 'stage')}; the result is {how}"
+    passed = "passed" if chain.passed else "not passed"
+    return f"{quantity(len(chain.stages), 'stage')}; the result is {how}: {passed}, quality {chain.quality:.3f}"
 
 
 def _cells(turn: TurnReport, shown: int) -> list[str]:

@@ -126,8 +126,11 @@ class TrialView:
         self._note(f"{event.t or 'time unknown'}   prompt {event.prompt.name}   record {event.schema_version}")
         if (chain := event.chain) is not None:
             of = f" of the chain {chain.first}" if event.turn != 1 else ""
+            names = [stage.name for stage in chain.stages[(event.turn or 1) - 1 : event.turn]]
+            between = f"feedback {chain.feedback}, conversation {chain.conversation}"
+            part = f"stage {event.turn} of {chain.turns}{of}: {', '.join(names)}"
             self._note(
-                f"turn {event.turn} of {chain.turns}{of}; feedback {chain.feedback}, conversation {chain.conversation}"
+                (part if chain.stages else f"turn {event.turn} of {chain.turns}{of}; {between}")
                 + (", until it passes" if chain.until == "passed" else "")
                 + (", hidden tests revealed" if event.tests_revealed else "")
             )

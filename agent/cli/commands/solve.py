@@ -225,12 +225,14 @@ def solve(
         _dry_run(options, as_json=json)
         return
     results: list[tuple[Outcome, Summary]] = []
+    is_chain = self_correct is not None
     with held():
         try:
             for _ in range(attempts):
                 with interruptible():
                     order = resolve(options)
-                if order.chain is not None:
+                is_chain = order.chain is not None
+                if is_chain:
                     run_chain(order, partial(progress, quiet=quiet), results)
                 else:
                     with progress(order, quiet=quiet) as observer:
@@ -240,7 +242,7 @@ def solve(
                     break
         finally:
             if results:
-                print_results(results, as_json=json, quiet=quiet, as_list=attempts != 1 or self_correct is not None)
+                print_results(results, as_json=json, quiet=quiet, as_list=attempts != 1 or is_chain)
     exit_with_status([outcome for outcome, _ in results])
 
 

@@ -41,8 +41,6 @@ def _refusals(file: TaskFile) -> Iterator[str]:
             f"verifier.network_mode: a shared verifier has the network of the agent ({agent_network(file)}), and not "
             f'{verifier_network(file)}; environment_mode = "separate" would allow it'
         )
-    if file.steps:
-        yield "steps: tasks of several steps cannot be run by this version"
     for index, hook in enumerate(file.verifier.collect):
         if hook.service != "main":
             yield f"verifier.collect.{index}.service: there is no service {hook.service!r}, only main"

@@ -24,6 +24,7 @@ FILE = "task.toml"
 INSTRUCTION = "instruction.md"
 ENVIRONMENT = "environment"
 TESTS = "tests"
+STEPS = "steps"
 SCRIPT = "test.sh"
 SOLUTION = "solution"
 SOLVE = "solve.sh"
@@ -61,6 +62,8 @@ class HarborTask:
     instruction: str
     unknown: tuple[str, ...] = ()
     """Keys of the file that Harbor does not have and ignores, with their lines."""
+    step: str | None = None
+    """Name of the step that this is the view of; None for the task itself."""
 
     @property
     def tests_in_image(self) -> bool:
@@ -84,9 +87,10 @@ def read(source: Source) -> HarborTask:
     path = source.file(FILE)
     problems: list[str] = []
     instruction = ""
+    has_steps = source.has_folder(STEPS) and not source.file(INSTRUCTION).is_file()
     try:
-        instruction = stripped(text_of(source.file(INSTRUCTION), _TEXT_BYTES))
-        if not instruction.strip():
+        instruction = "" if has_steps else stripped(text_of(source.file(INSTRUCTION), _TEXT_BYTES))
+        if not instruction.strip() and not has_steps:
             problems.append(f"{source.file(INSTRUCTION)}: is empty")
     except TaskError as error:
         problems.append(str(error))
@@ -95,6 +99,8 @@ def read(source: Source) -> HarborTask:
         toml = read_toml(path, TaskFile)
     except TaskError as error:
         raise TaskError("; ".join([str(error), *problems])) from None
+    if has_steps and not toml.content.steps:
+        problems.append(f"{source.file(INSTRUCTION)}: is missing, and {FILE} has no [[steps]]")
     problems = [*(f"{path}: {line}" for line in refusals(toml.content)), *problems]
     task = HarborTask(source, toml.content, instruction, toml.unknown)
     problems += _missing(task)
@@ -125,7 +131,7 @@ def _missing(task: HarborTask) -> list[str]:
         problems.append(
             f"{source.directory / ENVIRONMENT / DOCKERFILE}: is missing, and {FILE} has no environment.docker_image"
         )
-    if not task.tests_in_image and not source.file(f"{TESTS}/{SCRIPT}").is_file():
+    if not file.steps and not task.tests_in_image and not source.file(f"{TESTS}/{SCRIPT}").is_file():
         problems.append(f"{source.directory / TESTS / SCRIPT}: is missing")
     return problems
 

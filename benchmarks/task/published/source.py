@@ -46,6 +46,10 @@ class TaskSource:
             return self.overlay / name
         return self.directory / name
 
+    def has_folder(self, name: str) -> bool:
+        """Report if the task, or the overlay, has this folder."""
+        return any((root / name).is_dir() for root in self.roots)
+
     def overlay_folder(self, name: str) -> Path | None:
         """Return the folder of that name in the overlay, if there is one."""
         folder = self.overlay / name if self.overlay is not None else None

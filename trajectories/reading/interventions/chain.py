@@ -12,10 +12,12 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from trajectories.errors import RecordError
+from trajectories.reading.interventions.stages import StageResult, together
 from trajectories.reading.lines import complete_lines, kind_of
 from trajectories.reading.reader import EventParser, events_file
 from trajectories.reading.runs import Listed, listed
 from trajectories.record.events import Chain, Evaluated, FeedbackForm
+from trajectories.record.interventions import ChainResult
 from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.record.verdict import GroupScore, Verdict, standing_verdict
 
@@ -72,14 +74,22 @@ class ChainReport(BaseModel):
     """Number of the turn that was asked for."""
     turns: int
     """Number of turns that the chain may have."""
-    feedback: FeedbackForm
-    """Form of the feedback."""
+    feedback: FeedbackForm | None
+    """Form of the feedback. None for the stages of a task."""
     conversation: str
     """Conversation of later turns."""
     until: str
     """End of the chain."""
     members: tuple[TurnReport, ...]
     """Turns with a record, in order."""
+    stages: tuple[str, ...] = ()
+    """Names of the task's stages. Empty if the turns are rounds with feedback."""
+    result: ChainResult | None = None
+    """Result of all stages together: their mean, or that of the last one. None without stages."""
+    passed: bool | None = None
+    """True if all stages together passed. None without stages, and if none was judged."""
+    quality: float | None = None
+    """Quality of all stages together. None without stages, and if none was judged."""
 
 
 def read_chain(trial: Path) -> ChainReport | None:
@@ -90,6 +100,9 @@ def read_chain(trial: Path) -> ChainReport | None:
         return None
     turn = summary.entry.turn
     members = [(number, listed(directory)) for number, directory in _directories(trial, turn, chain)]
+    reports = tuple(_reports(members, named=chain.feedback in _NAMING, compare=not chain.stages))
+    scored = [StageResult(bool(report.passed), report.quality, {}) for report in reports if report.quality is not None]
+    score = together(scored, chain.result, chain.turns) if chain.result is not None else None
     return ChainReport(
         first=chain.first,
         turn=turn,
@@ -97,7 +110,11 @@ def read_chain(trial: Path) -> ChainReport | None:
         feedback=chain.feedback,
         conversation=chain.conversation,
         until=chain.until,
-        members=tuple(_reports(members, named=chain.feedback in _NAMING)),
+        members=reports,
+        stages=tuple(stage.name for stage in chain.stages),
+        result=chain.result,
+        passed=None if score is None else score.passed,
+        quality=None if score is None else score.quality,
     )
 
 
@@ -132,14 +149,14 @@ def _turn(digits: str) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) < 10 else None
 
 
-def _reports(members: Sequence[tuple[int, Listed]], *, named: bool) -> Iterable[TurnReport]:
+def _reports(members: Sequence[tuple[int, Listed]], *, named: bool, compare: bool) -> Iterable[TurnReport]:
     before: tuple[int, Verdict] | None = None
     for number, member in members:
         summary = member.summary
         verdict = None if summary is None or summary.verdict is None else _verdict(member.directory)
         scored = verdict if verdict is not None and verdict.status == "scored" else None
         changes = None
-        if scored is not None and before is not None and before[0] == number - 1:
+        if compare and scored is not None and before is not None and before[0] == number - 1:
             changes = compared(before[1], scored, named=named)
         yield TurnReport(
             turn=number,
