@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -92,7 +93,16 @@ def _in_words(example: Mapping[str, object]) -> str:
 
 def compiled(content: Mapping[str, str], keys: Mapping[str, Key]) -> dict[str, jinja2.Template]:
     """Return the templates of a content that was checked."""
-    return {key: _JINJA.from_string(content[key]) for key in keys if key in content}
+    return {key: _template(content[key]) for key in keys if key in content}
+
+
+@functools.lru_cache(maxsize=64)
+def _template(text: str) -> jinja2.Template:
+    """Return the template of a text. Each is needed twice: to be checked, and in the prompt.
+
+    Raises: jinja2.TemplateError, RecursionError.
+    """
+    return _JINJA.from_string(text)
 
 
 def _mistakes_of_template(key: str, value: object, rule: Key) -> Iterator[Mistake]:
@@ -101,7 +111,7 @@ def _mistakes_of_template(key: str, value: object, rule: Key) -> Iterator[Mistak
         return
     try:
         used = jinja2.meta.find_undeclared_variables(_JINJA.parse(value))
-        _JINJA.from_string(value)
+        _template(value)
     except jinja2.TemplateSyntaxError as error:
         yield Mistake((key,), f"is not a valid template, in its line {error.lineno}: {error.message}")
         return

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import Unpack
 
 from agent.errors import UserError
-from agent.guidance.choose import Recorded
 from agent.models.protocol import ModelUnusable
 from agent.reports.prices import require_prices
 from agent.trial.options import OptionChanges, Options
@@ -63,6 +62,8 @@ def order_of(
         raise UserError(f"{name}: the record holds --api-base {asked.api_base} without its keys; give it again")
     guided = None
     if first.guidance is not None and "guidance" not in changes:
+        from agent.guidance.choose import Recorded
+
         guided = Recorded(first.guidance, lambda ref: kept_text(directory, ref))
     try:
         order = resolve(asked, parsed, recorded=True, guided=guided)

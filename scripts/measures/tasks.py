@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 import sys
 import tempfile
@@ -13,18 +15,72 @@ import pytest
 from benchmarks.task.submission import Live
 from scripts.measures.figures import Figure, command, cpu_in_turn, interleaved
 
+_BUILT = "retrace-bench:built"
+_COMMITTED = "retrace-bench:committed"
 _LISTED = 1000
 """Number of tasks in the dataset that is listed."""
 
 
 def measure() -> Iterator[Figure]:
     """Yield all figures."""
+    yield harbor_trial()
     yield terminal_bench_evaluation()
     from tests.families.terminalbench_samples import TASKS, TERMINAL_BENCH
 
     yield listing("harbor", TASKS / "harbor/greeting")
     yield listing("terminal-bench", TERMINAL_BENCH / "count-lines")
     yield listing("retrace", TASKS.parents[1] / "making/tasks/visits")
+
+
+def harbor_trial() -> Figure:
+    """Compare a trial of a Harbor task, solved by its own solution, with the same work in plain Docker calls.
+
+    The container is held while its workspace is copied and it is committed, and only then do the tests come.
+    """
+    from tests.demo_images import demo_image
+    from tests.families.harbor_samples import BASE, HARBOR
+
+    agent = str(Path(sys.executable).with_name("agent"))
+    directory = HARBOR / "greeting"
+    image = str(demo_image("ledger"))
+    trial = ("--task", str(directory), "--model", "oracle", "--base-image", f"{BASE}={image}")
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RETRACE_CONFIG_DIR", f"{folder}/config")
+        patch.setenv("RETRACE_CACHE_DIR", f"{folder}/cache")
+        numbers = itertools.count()
+        context = Path(folder, "context")
+        context.mkdir()
+        (context / "Dockerfile").write_text((directory / "environment/Dockerfile").read_text().replace(BASE, image))
+        command("docker", "build", "-q", "-t", _BUILT, str(context))
+
+        def ours() -> None:
+            command(agent, "solve", *trial, "--runs", f"{folder}/runs")
+
+        def plain() -> None:
+            name = f"retrace-bench-{os.getpid()}-{next(numbers)}"
+            limits = ("--cpus", "1", "--memory", "512m", "--network", "none")
+            command("docker", "run", "-d", "--init", "--name", name, *limits, _BUILT, "sleep", "infinity")
+            try:
+                command("docker", "exec", name, "mkdir", "-p", "/logs/agent", "/logs/verifier", "/logs/artifacts")
+                command("docker", "cp", f"{directory}/solution", f"{name}:/solution")
+                command("docker", "exec", name, "sh", "-c", "bash /solution/solve.sh || true")
+                command("docker", "pause", name)
+                command("docker", "cp", f"{name}:/app", f"{folder}/workspace-{name}")
+                command("docker", "commit", name, _COMMITTED)
+                command("docker", "unpause", name)
+                command("docker", "exec", name, "sh", "-c", "rm -rf /tests /logs/verifier; mkdir /logs/verifier")
+                command("docker", "cp", f"{directory}/tests", f"{name}:/tests")
+                command("docker", "exec", name, "bash", "/tests/test.sh")
+                command("docker", "cp", f"{name}:/logs/verifier/reward.txt", f"{folder}/reward.txt")
+            finally:
+                command("docker", "rm", "-f", name)
+
+        try:
+            seconds, bare = interleaved(ours, plain, runs=5)
+        finally:
+            command("docker", "rmi", "-f", _BUILT, _COMMITTED)
+    detail = f"{seconds * 1000:.0f} ms against {bare * 1000:.0f} ms; commit and workspace included"
+    return Figure("trial of a Harbor task with its oracle, against plain Docker calls", seconds / bare, "", 1.5, detail)
 
 
 def terminal_bench_evaluation() -> Figure:
