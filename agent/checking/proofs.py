@@ -6,7 +6,7 @@ The trials run with the machinery of `agent solve`, in a folder that is removed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.checking.findings import Finding
@@ -87,16 +87,32 @@ def _of_oracle(outcome: Outcome) -> Finding:
 
 
 def _of_sets(verdict: Verdict) -> Iterator[Finding]:
-    """Yield the state of the test sets F2P and P2P at the start, if the task has them."""
-    passing = {name: verdict.metrics.get(f"{name}_pass") for name in ("f2p", "p2p")}
-    if passing["f2p"] is not None:
-        step = verdict.metrics.get("f2p_step")
-        detail = f"step score of the untouched repository: {step}"
-        yield Finding(check="F2P at the start", status="failed" if passing["f2p"] else "passed", detail=detail)
-    if passing["p2p"] is not None:
-        broken = "" if passing["p2p"] else f"; the untouched repository fails {_failing(verdict, 'P2P')}"
-        detail = f"step score of the untouched repository: {verdict.metrics.get('p2p_step')}{broken}"
-        yield Finding(check="P2P at the start", status="passed" if passing["p2p"] else "failed", detail=detail)
+    """Yield the state of the test sets F2P and P2P at the start, if the task has them, as metrics or as groups."""
+    f2p, p2p = _set(verdict, "F2P"), _set(verdict, "P2P")
+    if f2p is not None:
+        detail = f"step score of the untouched repository: {f2p.step}"
+        yield Finding(check="F2P at the start", status="failed" if f2p.passes else "passed", detail=detail)
+    if p2p is not None:
+        broken = "" if p2p.passes else f"; the untouched repository fails {_failing(verdict, 'P2P')}"
+        detail = f"step score of the untouched repository: {p2p.step}{broken}"
+        yield Finding(check="P2P at the start", status="passed" if p2p.passes else "failed", detail=detail)
+
+
+@dataclass(frozen=True)
+class _Set:
+    """The result of a test set."""
+
+    passes: bool
+    step: float | None
+
+
+def _set(verdict: Verdict, name: str) -> _Set | None:
+    """Return the result of a test set; None if the verdict has no such set."""
+    passes = verdict.metrics.get(f"{name.lower()}_pass")
+    if passes is not None:
+        return _Set(bool(passes), verdict.metrics.get(f"{name.lower()}_step"))
+    cases = [case.status == "passed" for case in verdict.cases if case.group == name]
+    return _Set(all(cases), round(sum(cases) / len(cases), 3)) if cases else None
 
 
 def _of_repetition(outcome: Outcome, runs: Path, repeated: Options | None) -> Finding:

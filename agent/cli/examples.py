@@ -92,6 +92,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "tasks new": (
         ("a task in our own format", "agent tasks new my-task"),
         ("a task that Harbor runs as well", "agent tasks new my-harbor-task --format harbor"),
+        ("a program to rebuild", "agent tasks new my-rebuild --kind rebuild"),
     ),
     "tasks export": (("a demo for Harbor", "agent tasks export demo/ledger --format harbor -o ledger-harbor"),),
     "tasks make": (("the kinds of task that can be made", "agent tasks make rebuild --help"),),

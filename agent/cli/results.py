@@ -48,11 +48,11 @@ def print_results(
 def print_next(verb: str, name: str | None, options: Mapping[str, object] | None = None, effect: str = "") -> None:
     """Print the command that a user would most likely give next; a comment of the shell tells its effect.
 
-    Options without a value are left out.
+    The verb may have several words. Options without a value are left out.
     """
     from trajectories.record.texts.text import printable
 
-    words = [verb] if name is None else [verb, name]
+    words = verb.split() if name is None else [*verb.split(), name]
     for option, value in (options or {}).items():
         words += [] if value is None else [option, str(value)]
     typer.echo(printable(f"next: agent {shlex.join(words)}{f'   # {effect}' if effect else ''}"), err=True)

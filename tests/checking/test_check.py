@@ -15,7 +15,7 @@ from agent.cli.main import app
 from agent.errors import UserError
 from agent.trial.options import Options
 from tests.demo_images import demo_image
-from trajectories.record.verdict import Evaluator, Verdict
+from trajectories.record.verdict import Case, Evaluator, Verdict
 
 TASK = "title: Count\nkind: repair\nenvironments: [sandbox, local]\nlimits: {steps: 5}\nevaluation: {timeout: 30}\n"
 TEST = "def test_answer(candidate):\n    assert candidate().stdout.strip() == b'42'\n"
@@ -102,6 +102,23 @@ def test_the_untouched_start_fails_f2p_and_passes_p2p(metrics: dict[str, float],
         isolation="-",
     )
     assert {finding.check: finding.status for finding in _of_sets(verdict)} == expected
+
+
+def test_the_sets_of_our_own_format_are_its_groups_of_that_name() -> None:
+    statuses = {"F2P/a::x": "failed", "P2P/b::y": "passed", "P2P/b::z": "failed", "other/c::z": "failed"}
+    cases = tuple(Case(id=id, group=id.partition("/")[0], status=status) for id, status in statuses.items())
+    verdict = Verdict(
+        status="scored",
+        passed=False,
+        quality=0.25,
+        cases=cases,
+        evaluator=Evaluator(name="e", version="1"),
+        isolation="-",
+    )
+    f2p, p2p = _of_sets(verdict)
+    assert (f2p.check, f2p.status) == ("F2P at the start", "passed")
+    assert (p2p.check, p2p.status) == ("P2P at the start", "failed")
+    assert p2p.detail == "step score of the untouched repository: 0.5; the untouched repository fails P2P/b::z"
 
 
 def test_a_task_that_cannot_be_read_is_a_failed_check_with_all_mistakes(tmp_path: Path) -> None:

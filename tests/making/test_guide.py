@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from pydantic import BaseModel
 
+from agent.making.new import TEMPLATES
 from benchmarks.judging import bundle
 from benchmarks.task.taskfile import TaskFile
 from trajectories.record.parts import Limits
@@ -38,6 +40,15 @@ def keys(model: type[BaseModel], before: str = "") -> Iterator[tuple[str, object
         for part in parts:
             if isinstance(part, type) and issubclass(part, BaseModel):
                 yield from keys(part, f"{before}{name}.")
+
+
+REBUILD = ["cases.in.yaml", "tests/conftest.py", "tests/numbers/test_numbers.py", "task.yaml"]
+SHOWN = ["retrace/task.yaml", "retrace/tests/sums/test_sums.py", *(f"rebuild/{file}" for file in REBUILD)]
+
+
+@pytest.mark.parametrize("file", SHOWN)
+def test_the_guide_shows_the_files_that_tasks_new_writes(file: str) -> None:
+    assert f"\n{(TEMPLATES / file).read_text()}```\n" in GUIDE
 
 
 def test_the_guide_has_every_key_in_order_and_with_its_default() -> None:

@@ -8,8 +8,12 @@ from typing import get_args
 import pytest
 
 from agent.errors import UserError
-from agent.making.new import TEMPLATES, WORKBENCH, new_task
+from agent.making.new import REBUILT, TEMPLATES, WORKBENCH, new_task
+from agent.making.rebuild.cases import read_cases
+from agent.making.rebuild.image import default_tag
+from agent.making.rebuild.suite import _checked_tests
 from benchmarks.task.formats import Format, format_of
+from benchmarks.task.registry import resolve_task
 from tests.solve.command import agent
 
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -28,7 +32,27 @@ def test_a_new_task_has_its_format_and_name(tmp_path: Path, task_format: Format)
 
 
 def test_every_format_has_a_template() -> None:
-    assert sorted(path.name for path in TEMPLATES.iterdir()) == sorted(FORMATS)
+    assert sorted(path.name for path in TEMPLATES.iterdir()) == sorted([*FORMATS, "rebuild", "shared"])
+
+
+def test_a_rebuild_starts_with_all_that_its_suite_is_made_of(tmp_path: Path) -> None:
+    new_task(tmp_path / "own", start="rebuild")
+    with pytest.raises(UserError, match=r"the format retrace; omit --format"):
+        new_task(tmp_path / "other", "harbor", start="rebuild")
+    assert not (tmp_path / "other").exists()
+    groups = read_cases(tmp_path / "own")
+    assert _checked_tests(tmp_path / "own/tests", list(groups)) == tmp_path / "own/tests"
+    _, task = resolve_task(str(tmp_path / "own"))
+    assert task.facts["tests"] == str(sum(map(len, groups.values())))
+    assert task.spec.image == default_tag(*REBUILT)
+
+
+def test_the_solution_of_each_format_is_the_same_program(tmp_path: Path) -> None:
+    for task_format, file in (("terminal-bench", "solution.sh"), ("harbor", "solution/solve.sh")):
+        new_task(tmp_path / task_format, task_format)
+        program = (TEMPLATES / "retrace/solution/total.py").read_text()
+        expected = f"#!/bin/bash\ncat >/workspace/total.py <<'END'\n{program}END\n"
+        assert (tmp_path / task_format / file).read_text() == expected
 
 
 def test_nothing_of_the_user_is_replaced(tmp_path: Path) -> None:

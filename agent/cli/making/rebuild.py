@@ -69,6 +69,7 @@ def make_image(
     An agent can run the program in it, but cannot read it. Prints the name of the image.
     """
     from agent.cli.output import emit_json
+    from agent.cli.results import print_next
     from agent.making.rebuild import image
 
     with _machine_errors():
@@ -77,8 +78,9 @@ def make_image(
         )
     if json:
         emit_json({"image": name})
-    else:
-        typer.echo(name)
+        return
+    typer.echo(name)
+    print_next("tasks make rebuild suite TASK_DIRECTORY", name, effect="writes what the original answers")
 
 
 @rebuild.command("suite", cls=HelpedCommand)

@@ -1,0 +1,3 @@
+def test_numbers(answers):
+    answer, expected = answers
+    assert answer == expected
