@@ -53,7 +53,7 @@ def _of_script(solve: SolveScript) -> Solution:
 
     Raises: TaskError.
     """
-    files = tree.of_file(solve.source) if solve.source.is_file() else tree.scan(solve.source, taskdir.CACHES)
+    files = solve.files()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(solve.env.items()))
     # a shell of its own, so that `exit`, `cd` and the exports have no effect on a persistent shell
     run = f"(\n{exports}{solve.script}\n)"

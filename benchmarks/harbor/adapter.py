@@ -72,6 +72,7 @@ class Harbor(TaskFolder):
             make_ready(harbor, environment, harbor.file.environment.healthcheck)
         if task.stage is not None:
             begin_step(harbor, task.stage, environment)
+        self.place_solution(task, environment)
         return ()
 
     def evaluate(

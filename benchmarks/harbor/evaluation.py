@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harbor import artifacts, rewards
+from benchmarks.harbor import artifacts, ctrf, rewards
 from benchmarks.harbor.loading import variables, verifier_spec
 from benchmarks.harbor.readiness import make_ready, wait_until_healthy
 from benchmarks.harbor.reading.task_directory import SCRIPT, HarborTask, Source, read
@@ -69,7 +69,7 @@ def evaluate(
         left, fault = _rewards(evaluation, submission, facts)
         quality = rewards.quality(left) if left else 0.0
         notes = (*rewards.note(left), *((fault.reason,) if fault else ()))
-        return Outcome(quality >= 1, quality, metrics=left, notes=notes, fault=fault)
+        return Outcome(quality >= 1, quality, facts.cases, metrics=left, notes=notes, fault=fault)
 
     return verdict(task, submission, (NAME, VERSION), facts, judge)
 
@@ -203,6 +203,7 @@ def _run(evaluation: _Evaluation, environment: Environment, started: Started, fa
             user=verifier.user,
             env=evaluation.env,
             results=(rewards.JSON, rewards.TEXT),
+            extras=(ctrf.FILE,),
             private=(rewards.LOGS,),
         )
         result = run_script(environment, started, run, evaluation.reporter)
@@ -216,7 +217,13 @@ def _run(evaluation: _Evaluation, environment: Environment, started: Started, fa
         facts.notes.append("reward.json does not count: no file of the tests names it, so something else wrote it")
     if fault is not None:
         raise SubmissionFailed(fault.cause, fault.reason)
-    return rewards.parsed(chosen, result.results[chosen])
+    left = rewards.parsed(chosen, result.results[chosen])
+    if ctrf.FILE in result.extras:
+        try:
+            facts.cases = ctrf.cases(result.extras[ctrf.FILE])
+        except ctrf.NotCtrf as error:
+            facts.notes.append(f"the single tests are not listed: ctrf.json cannot be used: {error}")
+    return left
 
 
 def _parts(task: Task) -> list[tuple[int | None, Task]]:
@@ -268,7 +275,7 @@ def _check_tests(evaluation: _Evaluation, fault: Fault) -> None:
                 run = ScriptRun(
                     script=part.solve.script,
                     deadline_s=part.limits.time_s or _SOLVE_S,
-                    files={part.solve.directory: tree.scan(part.solve.source)},
+                    files={part.solve.directory: part.solve.files()},
                     user=evaluation.task.spec.user,
                     env=part.solve.env,
                 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from benchmarks.harbor.reading import templates
+from benchmarks.harbor.reading.ignored import Ignored
 from benchmarks.harbor.reading.refusals import agent_network, verifier_network
 from benchmarks.harbor.reading.task_directory import (
     DOCKERFILE,
@@ -21,7 +22,7 @@ from benchmarks.harbor.reading.task_directory import (
 )
 from benchmarks.harbor.reading.taskfile import EnvironmentPart, TaskFile
 from benchmarks.harbor.steps import at_step, problems_of_steps
-from benchmarks.task import taskdir
+from benchmarks.task import taskdir, tree
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.stages import Stage
@@ -210,7 +211,12 @@ def _solve(harbor: HarborTask, env: Mapping[str, str], folder: str = SOLUTION) -
     if not (directory / SOLVE).is_file():
         return None
     script = f"chmod +x {_SOLUTION_DIRECTORY}/{SOLVE}; {_SOLUTION_DIRECTORY}/{SOLVE}"
-    return SolveScript(directory, script, _SOLUTION_DIRECTORY, {"DEBIAN_FRONTEND": "noninteractive", **env})
+    env = {"DEBIAN_FRONTEND": "noninteractive", **env}
+    entries = tree.scan(directory, taskdir.CACHES).entries
+    kept = Ignored(harbor.source.directory).kept(entries, folder)
+    return SolveScript(
+        directory, script, _SOLUTION_DIRECTORY, env, frozenset(entry.path for entry in entries if entry not in kept)
+    )
 
 
 def _skills_line(part: EnvironmentPart) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from benchmarks.task import taskdir, tree
+from benchmarks.task.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -18,3 +21,15 @@ class SolveScript:
     directory: str | None = None
     """Absolute path of the directory in the environment that gets the source first; None if the script needs none."""
     env: Mapping[str, str] = field(default_factory=dict)
+    left_out: frozenset[bytes] = frozenset()
+    """Paths in the source that do not come along."""
+
+    def files(self) -> Tree:
+        """Return the files of the solution.
+
+        Raises: TaskError.
+        """
+        if self.source.is_file():
+            return tree.of_file(self.source)
+        files = tree.scan(self.source, taskdir.CACHES)
+        return replace(files, entries=tuple(entry for entry in files.entries if entry.path not in self.left_out))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.task.feedback import FeedbackContent
-from benchmarks.task.published.folder import TaskFolder
+from benchmarks.task.published.folder import STEP_S, TaskFolder
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission
 from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
@@ -16,8 +16,6 @@ from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Skipped
 from trajectories.record.verdict import Verdict
-
-_LOOK_S = 60.0
 
 
 class TerminalBench(TaskFolder):
@@ -55,7 +53,8 @@ class TerminalBench(TaskFolder):
 
         Raises: EnvironmentLost.
         """
-        environment.execute(f"mkdir -p {' '.join(LOGS)}", deadline_s=_LOOK_S, cwd="/", as_root=True)
+        environment.execute(f"mkdir -p {' '.join(LOGS)}", deadline_s=STEP_S, cwd="/", as_root=True)
+        self.place_solution(task, environment)
         return ()
 
     def evaluate(

@@ -257,19 +257,52 @@ def test_canary_lines_are_left_out_only_at_the_top() -> None:
     assert stripped("\n# Title\n") == "\n# Title\n"
 
 
-def test_ignored_files_are_left_out_of_the_tests_and_deeper_files_decide(tmp_path: Path) -> None:
+def test_ignored_files_come_neither_with_the_tests_nor_with_the_solution(tmp_path: Path) -> None:
     files = {
-        ".harborignore": "*.log\ntests/big/\n",
+        ".harborignore": "*.txt\n",  # has no effect outside of the directories below
+        "environment/skills/.harborignore": "*.md\n",
+        "environment/skills/SKILL.md": "",
+        "tests/.harborignore": "*.log\nbig/\n",
         "tests/a.log": "",
+        "tests/a.txt": "",
+        "tests/big/.harborignore": "!x\n",
         "tests/big/x": "",
         "tests/sub/.harborignore": "!kept.log\n",
         "tests/sub/kept.log": "",
         "tests/sub/b.log": "",
+        "solution/.harborignore": "notes/\n",
+        "solution/solve.sh": "",
+        "solution/notes/plan": "",
+        "solution/b.log": "",
     }
     directory = made(tmp_path, **files)
+    (directory / "tests/link").symlink_to("a.log")
+    (directory / "tests/shortcut").symlink_to("a.txt")
     with Source(directory).tree(TESTS) as tests:
-        names = {entry.path for entry in tests.entries if entry.type == "file"}
-    assert names == {b"test.sh", b"sub/.harborignore", b"sub/kept.log"}
+        names = {entry.path for entry in tests.entries if entry.type != "directory"}
+    assert names == {b"test.sh", b"a.txt", b"shortcut", b"sub/kept.log"}
+    with Source(directory).tree("environment/skills") as skills:
+        assert {entry.path for entry in skills.entries} == {b".harborignore", b"SKILL.md"}
+    solve = Harbor("set", tmp_path).load("sample").solve
+    assert solve is not None
+    assert {entry.path for entry in solve.files().entries} == {b"solve.sh", b"b.log"}
+
+
+def test_a_script_that_is_ignored_is_an_error_with_its_name(tmp_path: Path) -> None:
+    files = {"tests/.harborignore": "*.sh\n", "solution/.harborignore": "solve*\n", "solution/solve.sh": ""}
+    text = problem(tmp_path, "", **files)
+    assert "tests/test.sh: is left out by a .harborignore" in text
+    assert "solution/solve.sh: is left out by a .harborignore" in text
+    text = problem(tmp_path / "other", "", **{"tests/.harborignore": b"\xff".decode("latin-1")}) if False else ""
+
+
+def test_an_overlay_of_a_deeper_folder_is_laid_over_it(tmp_path: Path) -> None:
+    directory = made(tmp_path, **{"environment/skills/a/SKILL.md": "old", "environment/skills/b/SKILL.md": "kept"})
+    (tmp_path / "overlay/environment/skills/a").mkdir(parents=True)
+    (tmp_path / "overlay/environment/skills/a/SKILL.md").write_text("new")
+    with Source(directory, tmp_path / "overlay").tree("environment/skills") as skills:
+        assert (skills.root / "a/SKILL.md").read_text() == "new"
+        assert (skills.root / "b/SKILL.md").read_text() == "kept"
 
 
 def test_an_overlay_comes_first_and_changes_the_digest(tmp_path: Path) -> None:

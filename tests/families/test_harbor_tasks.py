@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from benchmarks.task.task import TaskError
 from environments.docker import daemon
 from environments.protocol import Checkpointing
 from tests.families.harbor_samples import HARBOR, loaded, oracle, varied, verdict_after, verdict_on, worked
+from trajectories.record.verdict import Case
 
 pytestmark = pytest.mark.docker
 ALL = {
@@ -125,6 +127,24 @@ def test_a_verifier_may_run_as_another_user_and_the_agent_as_one_that_cannot_wri
     assert any("of user" in line for line in verdict.exposed)
     assert not any("could write the rewards" in line for line in verdict.exposed)
     assert (tmp_path / "evaluation/test-stdout.txt").read_text().startswith("nobody")
+
+
+def test_a_solution_is_run_by_an_agent_that_is_not_root_and_single_tests_come_from_ctrf(tmp_path: Path) -> None:
+    toml = (HARBOR / "greeting/task.toml").read_text().replace("[agent]", '[agent]\nuser = "agent"')
+    report = {"results": {"tests": [{"name": "is there", "status": "passed", "duration": 20}]}}
+    files = {
+        "task.toml": toml,
+        "solution/solve.sh": "#!/bin/bash\nid -un\ncp /solution/answer /tmp/answer\n",
+        "solution/answer": "42\n",
+        "tests/test.sh": f"""#!/bin/bash
+grep -q 42 /tmp/answer && echo 1 >/logs/verifier/reward.txt || echo 0 >/logs/verifier/reward.txt
+echo '{json.dumps(report)}' >/logs/verifier/ctrf.json
+""",
+    }
+    task = loaded(varied(HARBOR / "greeting", tmp_path, files))
+    verdict = verdict_after(task, tmp_path, *oracle(task))
+    assert (verdict.status, verdict.passed) == ("scored", True), verdict
+    assert verdict.cases == (Case(id="is there", group="tests", status="passed", seconds=0.02),)
 
 
 def test_what_a_root_agent_leaves_running_is_named_as_an_exposure(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.harbor.reading import ignored
+from benchmarks.harbor.reading.ignored import NAME as IGNORE_FILE, Ignored
 from benchmarks.harbor.reading.refusals import refusals
 from benchmarks.harbor.reading.taskfile import TaskFile
 from benchmarks.harbor.reading.toml_file import read_toml
@@ -28,6 +27,7 @@ STEPS = "steps"
 SCRIPT = "test.sh"
 SOLUTION = "solution"
 SOLVE = "solve.sh"
+SCRIPTS = (f"{TESTS}/{SCRIPT}", f"{SOLUTION}/{SOLVE}")
 DOCKERFILE = "Dockerfile"
 COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml")
 _TEXT_BYTES = 1 << 20
@@ -44,13 +44,11 @@ class Source(TaskSource):
         Raises: TaskError, OSError if the host's disk is full.
         """
         if self.overlay_folder(name) is None:
-            yield _kept(self.directory / name, self.directory)
+            yield _kept(name, self.directory)
             return
         with TemporaryDirectory(prefix="retrace-task-") as folder:
             self.copy(name, Path(folder, name))
-            if self.file(ignored.NAME).is_file():
-                shutil.copy2(self.file(ignored.NAME), folder)
-            yield _kept(Path(folder, name), Path(folder))
+            yield _kept(name, Path(folder))
 
 
 @dataclass(frozen=True)
@@ -133,6 +131,15 @@ def _missing(task: HarborTask) -> list[str]:
         )
     if not file.steps and not task.tests_in_image and not source.file(f"{TESTS}/{SCRIPT}").is_file():
         problems.append(f"{source.directory / TESTS / SCRIPT}: is missing")
+    scripts = (
+        f"{folder}{script}" for folder in ("", *(f"{STEPS}/{step.name}/" for step in file.steps)) for script in SCRIPTS
+    )
+    ignored = Ignored(source.directory)
+    for name in scripts:
+        if (source.directory / name).is_file() and ignored.leaves_out(name):
+            problems.append(
+                f"{source.directory / name}: is left out by a {IGNORE_FILE}, but no trial can do without it"
+            )
     return problems
 
 
@@ -155,6 +162,6 @@ def _target(link: Path) -> Path:
         return Path("/")
 
 
-def _kept(folder: Path, top: Path) -> tree.Tree:
-    files = tree.scan(folder, taskdir.CACHES)
-    return replace(files, entries=ignored.kept(files.entries, folder, top))
+def _kept(name: str, top: Path) -> tree.Tree:
+    files = tree.scan(top / name, taskdir.CACHES)
+    return replace(files, entries=Ignored(top).kept(files.entries, name))

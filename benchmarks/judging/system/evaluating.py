@@ -27,6 +27,7 @@ class Facts:
     processes_kept: bool | None = None
     exposed: list[str] = field(default_factory=list)
     comparable: bool | None = None
+    cases: tuple[Case, ...] = ()
 
     @classmethod
     def of(cls, task: Task) -> Facts:

@@ -58,7 +58,8 @@ def run_script(environment: Environment, started: Started, run: ScriptRun, repor
         if execution.ended == "environment_lost":
             environment.execute("true", deadline_s=CLEAR_S, cwd="/", as_root=True)  # raises the reason of the loss
         results = staging.fetched(api, started.container, run.results)
-    return ScriptResult(execution, results)
+        extras = staging.fetched_small(api, started.container, run.extras)
+    return ScriptResult(execution, results, extras)
 
 
 @contextmanager
@@ -126,7 +127,7 @@ def _clear(run: ScriptRun, top: str) -> str:
         ]
     if run.user is not None:
         lines += [f"chown -- {shlex.quote(run.user)} {shlex.quote(place)}" for place in run.private]
-    lines += [f"rm -rf -- {shlex.quote(path)}" for path in run.results]
+    lines += [f"rm -rf -- {shlex.quote(path)}" for path in (*run.results, *run.extras)]
     lines += [f"cp -a {top}/{number}/. {shlex.quote(place)}/" for number, place in enumerate(run.files)]
     return "\n".join(lines)
 

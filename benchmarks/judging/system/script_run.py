@@ -33,6 +33,8 @@ class ScriptRun:
     """Directory that the script starts in; None is that of the workspace."""
     results: tuple[str, ...] = ()
     """Files that the script writes. They are removed before it starts."""
+    extras: tuple[str, ...] = ()
+    """Further files that it may write, which explain the results. They are removed as well; a large one is ignored."""
     private: tuple[str, ...] = ()
     """Directories that are emptied before the script starts, and that then only its user, or root, can write to."""
     output_bytes: int = OUTPUT_BYTES
@@ -47,6 +49,8 @@ class ScriptResult:
     execution: Execution
     results: Mapping[str, bytes]
     """Contents of the result files that exist, as plain files. Decoding them is up to the caller."""
+    extras: Mapping[str, bytes] = field(default_factory=dict)
+    """Contents of the further files, as far as they exist and are not too large."""
     exposed: tuple[str, ...] = ()
     """Ways in which the submission could have tampered with the result, one line each."""
 

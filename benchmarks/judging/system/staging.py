@@ -9,10 +9,10 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import IO, TYPE_CHECKING
 
-from benchmarks.judging.faults import SubmissionFailed
+from benchmarks.judging.faults import HostFailed, SubmissionFailed, cause_of
 from benchmarks.judging.system.script_run import RESULT_BYTES
 from benchmarks.task.task import TaskError
 from benchmarks.task.tree import Tree
@@ -63,6 +63,8 @@ def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, tree: Tree, path: str) -
             file.seek(0)
             tar.addfile(member, file)
     except OSError as error:
+        if cause_of(error) == "host":  # for instance, no space for the archive
+            raise HostFailed(f"packing the tests failed: {error.strerror}") from None
         raise TaskError(f"{tree.root}/{path}: cannot be read: {error.strerror or error}") from None
 
 
@@ -82,6 +84,18 @@ def fetched(api: APIClient, container: str, paths: Iterable[str]) -> Mapping[str
         content = _content(api, container, path)
         if content is not None:
             contents[path] = content
+    return contents
+
+
+def fetched_small(api: APIClient, container: str, paths: Iterable[str]) -> Mapping[str, bytes]:
+    """Return the contents of these files as far as they exist, are plain files, and are not too large.
+
+    Raises: EnvironmentUnavailable.
+    """
+    contents: dict[str, bytes] = {}
+    for path in paths:
+        with suppress(SubmissionFailed):
+            contents.update(fetched(api, container, (path,)))
     return contents
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.task.task import Named, Task, no_variants
 from environments.protocol import Environment
+
+STEP_S = 60.0
+"""Seconds that one step of preparing a container may take."""
 
 
 class TaskFolder(ABC):
@@ -31,6 +35,17 @@ class TaskFolder(ABC):
     def vary(self, task: Task, variants: tuple[str, ...]) -> Task:
         """Return the task, which has no ablations. Raises: TaskError if any is requested."""
         return no_variants(task, variants)
+
+    def place_solution(self, task: Task, environment: Environment) -> None:
+        """Make the directory of the task's own solution if the agent's user cannot: the oracle works as that user.
+
+        Raises: EnvironmentLost.
+        """
+        directory = task.solve.directory if task.solve is not None else None
+        if directory is None or environment.execute("test -w /", deadline_s=STEP_S, cwd="/").exit_code == 0:
+            return
+        place = shlex.quote(directory)
+        environment.execute(f"mkdir -p {place} && chmod 777 {place}", deadline_s=STEP_S, cwd="/", as_root=True)
 
     def lacking(self, task: Task, environment: Environment) -> tuple[str, ...]:
         """Return nothing: test scripts install what they need, each in its own way."""

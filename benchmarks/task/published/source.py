@@ -62,7 +62,7 @@ class TaskSource:
         """
         ignored = shutil.ignore_patterns(*map(os.fsdecode, taskdir.CACHES))
         try:
-            to.mkdir(exist_ok=True)
+            to.mkdir(parents=True, exist_ok=True)
             for root in self.roots:
                 if (root / name).is_dir():
                     shutil.copytree(root / name, to, symlinks=True, dirs_exist_ok=True, ignore=ignored)
