@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +49,22 @@ def check_task(options: Options, *, fast: bool, show: Callable[[Finding], None] 
         with held():
             _in_environments(benchmark, task, options, add)
     return Report(task=task.id, format=task_format or "", findings=tuple(findings))
+
+
+def require_names(references: Sequence[str]) -> None:
+    """Accept only names of tasks that exist, though they may have mistakes, before any of them is checked.
+
+    Raises: UserError with the reasons for all others.
+    """
+    problems = []
+    for reference in references:
+        try:
+            resolve_task(reference, datasets=datasets())
+        except TaskError as error:
+            if not _names_a_task(reference, Path(reference).expanduser()):
+                problems.append(str(error))
+    if problems:
+        raise UserError("; ".join(problems))
 
 
 def _names_a_task(reference: str, directory: Path) -> bool:

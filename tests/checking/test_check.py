@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from agent.checking.check import check_task
-from agent.checking.findings import Report
+from agent.checking.findings import Finding, Report
 from agent.checking.proofs import _of_sets
 from agent.cli.main import app
-from agent.errors import UserError
+from agent.errors import MachineError, UserError
 from agent.trial.options import Options
+from benchmarks.task.task import Benchmark, Task
 from tests.demo_images import demo_image
 from trajectories.record.verdict import Case, Evaluator, Verdict
 
@@ -133,6 +135,31 @@ def test_a_name_that_no_task_has_is_a_usage_error(tmp_path: Path) -> None:
     for name in ("demo/ledgr", str(tmp_path), str(tmp_path / "nothing")):
         with pytest.raises(UserError):
             check_task(Options(model="nop", task=name), fast=True)
+
+
+def test_an_unknown_name_is_refused_before_anything_is_checked(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "good", {})
+    result = CliRunner().invoke(app, ["tasks", "check", str(task), "demo/ledgr", "x/y", "--fast"], prog_name="agent")
+    assert isinstance(result.exception, UserError)
+    assert "unknown task 'demo/ledgr'" in str(result.exception)
+    assert "unknown task 'x/y'" in str(result.exception)
+    assert result.stdout == ""
+
+
+def test_the_results_before_a_failure_of_the_machine_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = [str(make_task(tmp_path / name, {})) for name in ("first", "second")]
+
+    def started(benchmark: Benchmark, task: Task, kind: str) -> Iterator[Finding]:
+        yield Finding(check="programs", status="failed")
+        if task.id == "path/second":
+            raise MachineError("the daemon is gone")
+
+    monkeypatch.setattr("agent.checking.check._started", started)
+    result = CliRunner().invoke(app, ["tasks", "check", *tasks, "--json"], prog_name="agent")
+    assert isinstance(result.exception, MachineError)
+    assert [report["task"] for report in json.loads(result.stdout)["tasks"]] == ["path/first"]
 
 
 @pytest.mark.docker

@@ -42,8 +42,8 @@ def check(
     `oracle` must pass, and three evaluations of one submission must agree. Exit status: 0: no check failed; 1: a check
     failed, or the machine did; 2: usage error.
     """
-    from agent.checking.check import check_task
-    from agent.checking.findings import Finding
+    from agent.checking.check import check_task, require_names
+    from agent.checking.findings import Finding, Report
     from agent.cli.output import emit_json, stdout
     from agent.cli.settings import environment_kind
     from agent.trial.options import Options
@@ -55,17 +55,20 @@ def check(
         detail = f": {finding.detail}" if finding.detail else ""
         console.print(printable(f"  {finding.status:8}{finding.check}{detail}"), soft_wrap=True)
 
-    reports = []
+    require_names(tasks)
+    reports: list[Report] = []
     changes = TaskOptions(overlay, base_image, test_timeout_multiplier).changes()
     common = Options(model="nop", env=environment_kind(env), **changes)
-    for task in tasks:
-        options = replace(common, task=task)
+    try:
+        for task in tasks:
+            options = replace(common, task=task)
+            if json:
+                reports.append(check_task(options, fast=fast))
+                continue
+            console.print(printable(task), soft_wrap=True)
+            reports.append(check_task(options, fast=fast, show=show))
+    finally:  # a failure of the machine, or Ctrl-C, does not take the results of the tasks before it
         if json:
-            reports.append(check_task(options, fast=fast))
-            continue
-        console.print(printable(task), soft_wrap=True)
-        reports.append(check_task(options, fast=fast, show=show))
-    if json:
-        emit_json({"tasks": [{**report.model_dump(), "usable": report.usable} for report in reports]})
+            emit_json({"tasks": [{**report.model_dump(), "usable": report.usable} for report in reports]})
     if not all(report.usable for report in reports):
         raise typer.Exit(1)
