@@ -55,14 +55,10 @@ class Point:
     directory: Path
     """Folder of the turn."""
 
-    def __str__(self) -> str:
-        match self.kind:
-            case "work":
-                return f"in turn {self.turn}"
-            case "evaluation":
-                return f"with the evaluation of turn {self.turn}"
-            case "next turn":
-                return f"with turn {self.turn}"
+    def in_words(self, chain: Chain) -> str:
+        """Return the point in words."""
+        where = {"work": "in", "evaluation": "with the evaluation of", "next turn": "with"}[self.kind]
+        return f"{where} {chain.in_words(self.turn)}"
 
 
 def chain_of(directory: Path) -> tuple[Path, Chain] | None:
@@ -75,7 +71,8 @@ def chain_of(directory: Path) -> tuple[Path, Chain] | None:
         return None
     first = directory.absolute().parent / name_of_turn(start.chain.first, 1)
     if not TrialFolder(first).is_trial():
-        raise UserError(f"{directory.name} is turn {start.turn} of a chain whose turn 1, {first}, is not there")
+        unit = start.chain.unit
+        raise UserError(f"{directory.name} is {unit} {start.turn} of a chain whose {unit} 1, {first}, is not there")
     return (directory if start.turn == 1 else directory.parent / first.name), start.chain
 
 
@@ -116,7 +113,10 @@ def _turns_begun(first: Path, chain: Chain) -> int:
     for number, turn in enumerate(begun, start=1):
         if number != turn:
             missing = first.parent / name_of_turn(first.name, number)
-            raise UserError(f"{missing}: turn {number} of the chain is missing, but turn {turn} is there; restore it")
+            unit = chain.unit
+            raise UserError(
+                f"{missing}: {unit} {number} of the chain is missing, but {unit} {turn} is there; restore it"
+            )
     return len(begun)
 
 
@@ -141,7 +141,7 @@ def run_chain(order: Order, watch: Watch, results: Results) -> None:
     with locked_record(directory) as record, ExitStack() as releasing:
         keeping = Keeping()
         releasing.callback(keeping.release)
-        with watch(order, (), _in_words(1, first.chain)) as observer:
+        with watch(order, (), first.chain.in_words(1)) as observer:
             results.append(begin(record, first, order, Fresh(), LoopWorker(order), observer, keeping))
         changes: OptionChanges = {"api_base": order.options.api_base, "keep": order.options.keep}
         changes["guidance_api_base"] = order.options.guidance_api_base
@@ -165,7 +165,7 @@ def resume_chain(
         releasing.callback(keeping.release)
         point = next_point(first, chain)
         if point is not None:
-            say(f"the chain {first.name} continues {point} of {chain.turns}")
+            say(f"the chain {first.name} continues {point.in_words(chain)}")
             if first_event(first).environment == "docker":
                 _remove_paused(first, chain)
         _go_on(record, chain, keeping, watch, results, changes)
@@ -223,7 +223,7 @@ def _continue_turn(
     with interruptible():
         resumption = resolve_resumption(record, **changes)
     assert resumption.order is not None
-    with watch(resumption.order, resumption.events, _in_words(point.turn, chain)) as observer:
+    with watch(resumption.order, resumption.events, chain.in_words(point.turn)) as observer:
         outcome = resumption.run(observer, keeping)
     assert outcome is not None
     return outcome, resumption.summary
@@ -243,7 +243,7 @@ def _begin_turn(
         turn = later_turn(order, previous, keeping)
     event = named(turn.first_event(order), point.directory.name, start.attempt)
     _remove_torn_record(record.folder)
-    with watch(order, (), _in_words(point.turn, chain)) as observer:
+    with watch(order, (), chain.in_words(point.turn)) as observer:
         return begin(record, event, order, turn, LoopWorker(order), observer, keeping)
 
 
@@ -255,7 +255,3 @@ def _remove_torn_record(folder: TrialFolder) -> None:
 
 def _ends_chain(outcome: Outcome) -> bool:
     return outcome.interrupted or outcome.evaluator_failed or not outcome.came_to_its_end
-
-
-def _in_words(turn: int, chain: Chain) -> str:
-    return f"{'stage' if chain.stages else 'turn'} {turn} of {chain.turns}"

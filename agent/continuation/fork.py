@@ -78,7 +78,9 @@ class Fork:
 
     def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`; the image of the parent's last checkpoint, if there is one."""
-        return lease_for(order, trial, reporter, self.checkpoint.image)
+        lease = lease_for(order, trial, reporter, self.checkpoint.image)
+        lease.prepared = self.checkpoint.has_set_up
+        return lease
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; a parent without workspaces is repeated command by command, which brings back everything."""
@@ -165,7 +167,7 @@ def fork(
     if order.expert is not None:
         order.expert.check()
     order = _with_plan(parent, order, standing)
-    checkpoint = checkpoint_image(standing, order.spec.kind)
+    checkpoint = checkpoint_image(parent, standing, order.spec.kind)
     require_system(f"--at {step}: {parent.name}", order.task, standing, checkpoint)
     return order, Fork(parent, step, standing, text, checkpoint)
 
@@ -196,7 +198,7 @@ def at_step(start: Fork, step: int, order: Order) -> Fork:
     if standing.snapshot is None:
         return replace(start, step=step, standing=standing)
     require_contents(state_at(start.parent, step))
-    checkpoint = checkpoint_image(standing, order.spec.kind)
+    checkpoint = checkpoint_image(start.parent, standing, order.spec.kind)
     require_system(f"--at {step}: {start.parent.name}", order.task, standing, checkpoint)
     return replace(start, step=step, standing=standing, checkpoint=checkpoint)
 

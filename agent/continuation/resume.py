@@ -89,7 +89,11 @@ class Resume:
 
     def environment(self, order: Order, trial: str, reporter: Reporter | None) -> Lease:
         """See `Start`; the image of the last checkpoint, if there is one."""
-        return lease_for(order, trial, reporter, self.checkpoint.image)
+        lease = lease_for(order, trial, reporter, self.checkpoint.image)
+        lease.prepared = self.checkpoint.has_set_up
+        if isinstance(self.unfinished, LaterTurn):  # which puts the files of its stage itself when it begins again
+            lease.prepared = self.snapshot is None and order.task.stage is not None
+        return lease
 
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; the last snapshot's state, or that of the parent for a fork that has no snapshot yet."""
@@ -232,8 +236,9 @@ def resolve_resumption(record: LockedRecord, **changes: Unpack[OptionChanges]) -
         unfinished = later_turn(order, directory.parent / name, Keeping())
     checkpoint = CheckpointImage()
     if not standing.finished and not (unfinished is not None and unfinished.runs_all and standing.snapshot is None):
-        before = unfinished.standing if unfinished else standing
-        checkpoint = checkpoint_image(before, order.spec.kind)
+        origin = unfinished.branch if isinstance(unfinished, LaterTurn) else unfinished
+        place, before = (origin.parent, origin.standing) if origin else (directory, standing)
+        checkpoint = checkpoint_image(place, before, order.spec.kind)
         require_system(directory.name, order.task, before, checkpoint)
     if order.task.result == "system":
         clean_trials([directory.name])  # a killed process may have left it paused

@@ -107,7 +107,7 @@ class LaterTurn:
     def restore(self, place: Workplace) -> tuple[str, ...]:
         """See `Start`; nothing is lost in an environment that was handed over."""
         if self.keeping.loss:
-            text = f"the environment of turn {self.turn - 1} was lost: {self.keeping.loss}"
+            text = f"the environment of {self.chain.unit} {self.turn - 1} was lost: {self.keeping.loss}"
             place.recorder.append(Warned(kind="environment_lost", text=text))
             self.keeping.loss = ""
         lost: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ def later_turn(order: Order, previous: Path, keeping: Keeping) -> LaterTurn:
     link: Link = StageLink()
     if not standing.start.chain.stages:
         link = _feedback(order, previous, standing.start, number, verdict)
-    checkpoint = checkpoint_image(standing, order.spec.kind)
+    checkpoint = checkpoint_image(previous, standing, order.spec.kind)
     require_system(previous.name, order.task, standing, checkpoint)
     branch = Fork(previous, standing.steps, standing, None, checkpoint)
     return LaterTurn(previous, standing, link, keeping, branch)

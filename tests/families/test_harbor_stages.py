@@ -65,7 +65,7 @@ def test_a_stage_below_the_least_reward_ends_the_chain(tmp_path: Path) -> None:
     (only,) = result.json["trials"]
     assert only["verdict"]["quality"] == 0.0
     again = agent(tmp_path, "resume", str(result.folder / only["trial"]))
-    assert "is finished (1 of 2 turns)" in again.err
+    assert "is finished (1 of 2 stages)" in again.err
 
 
 def test_self_correction_is_refused(tmp_path: Path) -> None:

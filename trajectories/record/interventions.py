@@ -94,6 +94,16 @@ class Chain(Part):
     result: ChainResult | None = Field(default=None, exclude_if=is_none)
     """Result of all stages together. null without stages."""
 
+    @property
+    def unit(self) -> Literal["stage", "turn"]:
+        """Word for one of the turns."""
+        return "stage" if self.stages else "turn"
+
+    def in_words(self, turn: int) -> str:
+        """Return a turn in words, with the name of its stage."""
+        names = "".join(f" ({stage.name})" for stage in self.stages[turn - 1 : turn])
+        return f"{self.unit} {turn} of {self.turns}{names}"
+
     def goes_on_after(self, turn: int, *, passed: bool | None, metrics: Mapping[str, float]) -> bool:
         """Return True if another turn follows one with this verdict."""
         if turn >= self.turns or (self.until == "passed" and passed):

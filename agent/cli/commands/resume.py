@@ -82,7 +82,8 @@ def _resume_chain(first: Path, chain: Chain, changes: OptionChanges, *, as_json:
         exit_with_status([outcome for outcome, _ in results])
         return
     turns = turns_of(first, chain)
-    count = f"{len(turns)} of {chain.turns} turns" if len(turns) < chain.turns else f"{chain.turns} turns"
+    units = f"{chain.turns} {chain.unit}s"
+    count = f"{len(turns)} of {units}" if len(turns) < chain.turns else units
     typer.echo(f"the chain {first.name} is finished ({count}); there is nothing to resume", err=True)
     if as_json:
         emit_json({"trials": [current_summary(turn).model_dump(mode="json") for turn in turns]})

@@ -41,7 +41,7 @@ class LineView(ProgressView):
             case TrialStarted():
                 line = f"trial {event.trial}: {event.task.id} by {event.model.asked} in {event.environment}"
                 if event.chain is not None:
-                    line += f", {'stage' if event.chain.stages else 'turn'} {event.turn} of {event.chain.turns}"
+                    line += f", {event.chain.in_words(event.turn or 1)}"
                 self.note(printable(line))
             case EnvStarted():
                 self.note(state.phase)

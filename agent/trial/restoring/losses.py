@@ -44,6 +44,7 @@ def losses_of_earlier_turns(directory: Path, standing: Standing) -> tuple[str, .
             standing = standing_of(read_events(directory))
         except RecordError:
             return (*lost, "processes of earlier turns")
-        of_turn = f"of turn {standing.start.turn}"
+        chain = standing.start.chain
+        of_turn = f"of {'turn' if chain is None else chain.unit} {standing.start.turn}"
         lost += [f"background processes {of_turn}: {n} of {action}" for action, n in standing.left_running.items()]
     return tuple(lost)

@@ -53,8 +53,9 @@ class Recovery:
         directory = recorder.directory
         with interruptible():
             standing = standing_of(read_events(directory))
-            checkpoint = checkpoint_image(standing, order.spec.kind)
+            checkpoint = checkpoint_image(directory, standing, order.spec.kind)
             lease.replace(checkpoint.image)
+            lease.prepared = checkpoint.has_set_up
             start_environment(order, recorder, lease)
             left_out = restore(lease.environment, state_at(directory, standing.snapshot))
             put_feedback(lease.environment, directory, standing.feedback)
