@@ -13,6 +13,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 from environments.kinds import KINDS as KINDS, SHELLS as SHELLS, Kind as Kind, Shell as Shell
 from environments.listing.listing import Listing as Listing
 from environments.promises import Promise as Promise
+from environments.services import Member, Service
 from trajectories.blobs.spooled import Spooled as Spooled
 from trajectories.record.events import Ended, Lowered, Skipped
 
@@ -71,6 +72,10 @@ class EnvironmentSpec:
     labels: Mapping[str, str] = field(default_factory=dict)
     output_bytes: int = 64 << 20
     """The largest output cap that an action of this environment may request."""
+    services: tuple[Service, ...] = ()
+    """Containers beside the one in which actions run, on a private network; docker only."""
+    member: Member = field(default_factory=Member)
+    """Place of the container in which actions run among the services; without services it has no meaning."""
     keep: bool = False
     """Leave the container behind, stopped, for inspection."""
     workspace: Path | None = None
@@ -112,6 +117,8 @@ class Execution:
     left_running: int | None = None
     left_pids: tuple[int, ...] = ()
     """Process ids, as an action sees them, of up to 5 processes that it left running; empty if they are not known."""
+    services_lost: tuple[str, ...] = ()
+    """A line for each service that is noticed after this action to have failed."""
     shell_lost: str | None = None
     """Reason if the state of the persistent shell (directory, variables, functions) is lost after this action."""
 

@@ -269,6 +269,8 @@ class Driver:
             self._recover(run.step)
 
     def _finish(self, run: Run, result: Execution, *, ended_environment: bool = False) -> ActionFinished:
+        for line in result.services_lost:
+            self._recorder.append(Warned(kind="service_lost", text=line))
         stderr = None
         if result.stderr is not None:
             stderr = self._recorder.output(result.stderr, result.stderr_counted, self._texts.cut)

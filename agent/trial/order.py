@@ -17,6 +17,7 @@ from agent.trial.options import Options
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Environment, EnvironmentSpec, Started
 from environments.reporting import Reporter
+from environments.services import Service
 from scoring.pricing.tables import PriceTable
 from trajectories.record.events import Chain, Limits, Plan, TaskRef, TextRef, TrialStarted
 
@@ -129,9 +130,24 @@ def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:
     plain["build"] = (
         None if spec.build is None else {"dockerfile": spec.build.dockerfile, "args": dict(spec.build.args)}
     )
-    for private in ("kind", "labels", "keep", "workspace"):
+    for private in ("kind", "labels", "keep", "workspace", "member", "services"):
         del plain[private]
+    if spec.services:
+        plain["services"] = [_service_json(service) for service in spec.services]
     return plain
+
+
+def _service_json(service: Service) -> dict[str, Any]:
+    """Return a service as the record holds it: without paths of this machine and without the values of variables."""
+    return {
+        "name": service.name,
+        "image": service.image,
+        "build": None if service.build is None else {"dockerfile": service.build.dockerfile},
+        "command": service.command,
+        "env": sorted(service.env),
+        "depends_on": dict(service.member.depends_on),
+        "mounts": [f"{mount.kind} {mount.target}" for mount in service.member.mounts],
+    }
 
 
 def _versions() -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import posixpath
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from environments import limits
 from environments.archives import exporting
-from environments.docker import container_state, control_group, daemon, images, pausing, rescue, watch
+from environments.docker import container_state, control_group, daemon, images, pausing, removal, rescue, watch
+from environments.docker.committing import commit
+from environments.docker.services.group import Group
 from environments.leftovers import owner
 from environments.link import AttachLink, Closing
 from environments.pausing import Pausing
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
 
 RUN = "/run/retrace"
 HOSTNAME = "retrace"
-REMOVE_S = 10.0
-COMMIT_S = 600
-CHECKPOINT = "retrace-checkpoint"
-"""Repository of the images that checkpoints make."""
 APPEAR_S = 1.0
 """Seconds for which a container may still appear if its creation was interrupted."""
 _SUPERVISOR_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
@@ -68,6 +65,7 @@ class DockerEnvironment(Pausing):
         self._name = _new_name()
         """Chosen before the daemon is asked, so that nothing stays behind if its answer never comes."""
         self._asked = False
+        self._group = Group(spec, self._reporter) if spec.services else None
         self._container: str | None = None
         self._image: images.Image | None = None
         self._limits = limits.ContainerLimits()
@@ -102,6 +100,8 @@ class DockerEnvironment(Pausing):
         settings["limited"] = "1" if "mem_limit" in self._limits.options else ""
         text = channel.text(self._settings() | settings)
         self._output_bytes = self._limits.output_bytes
+        if self._group:
+            self._group.start_before_main(api)
         while True:
             try:
                 self._launch(api, image, channel, text)
@@ -113,9 +113,12 @@ class DockerEnvironment(Pausing):
                     self._remove_container(api)
                 self._name = _new_name()
         try:
-            return channel.ready(START_S)
+            ready = channel.ready(START_S)
         except EnvironmentUnavailable as error:  # the supervisor runs, and lacks something in the image
             raise ImageUnusable(str(error)) from None
+        if self._group:
+            self._group.start_after_main(api)
+        return ready
 
     def _launch(self, api: APIClient, image: images.Image, channel: Channel, text: bytes) -> None:
         self._container = None
@@ -132,9 +135,10 @@ class DockerEnvironment(Pausing):
         from docker.types import LogConfig
 
         spec = self.spec
+        network = {"network_mode": "default" if spec.network else "none"}
         host = api.create_host_config(
             auto_remove=not spec.keep,
-            network_mode="default" if spec.network else "none",
+            **(self._group.main_options() if self._group else network),
             cap_drop=list(spec.cap_drop),
             cap_add=list(_SUPERVISOR_CAPS) if "ALL" in map(str.upper, spec.cap_drop) else None,
             security_opt=["no-new-privileges:true"],
@@ -153,16 +157,24 @@ class DockerEnvironment(Pausing):
                 entrypoint=["bash"],
                 user="0",
                 working_dir="/",
-                hostname=HOSTNAME,
+                hostname=spec.member.hostname or HOSTNAME,
                 environment={k: v for k, v in spec.env_defaults.items() if k not in image.env} | dict(spec.env),
                 stdin_open=True,
                 stop_signal="SIGKILL",
                 healthcheck={"test": ["NONE"]},
-                labels={**spec.labels, **owner.this_process().labels(), **({owner.KEEP: "1"} if spec.keep else {})},
+                labels=self._labels(),
                 platform=spec.platform,
                 host_config=host,
+                networking_config=self._group.main_endpoint(api) if self._group else None,
             )
+        if self._group:
+            self._group.join_others(api, "main", str(made["Id"]), spec.member)
         return str(made["Id"])
+
+    def _labels(self) -> dict[str, str]:
+        if self._group:
+            return self._group.labels
+        return {**self.spec.labels, **owner.this_process().labels(), **({owner.KEEP: "1"} if self.spec.keep else {})}
 
     def _started(self, ready: Ready) -> Started:
         assert self._image is not None
@@ -176,8 +188,10 @@ class DockerEnvironment(Pausing):
             promises.append(Promise.OOM_REPORTED)
         if "storage_opt" in self._limits.options:
             promises.append(Promise.DISK_LIMIT)
-        if not self.spec.network:
+        if not self.spec.network and self._group is None:
             promises.append(Promise.NETWORK_OFF)
+        elif not self.spec.network:
+            lost.append("network-off: the container has a private network, on which only its services are")
         if pausing.can_pause(daemon.facts(self._api)):
             promises.append(Promise.PAUSE)
         if ready.dropped:
@@ -216,22 +230,9 @@ class DockerEnvironment(Pausing):
             lost.append("oom-reported, peak-memory: the container has no control group of its own that shows them")
 
     def checkpoint(self, name: str) -> str:
-        api, image = self._api, self._image
-        if api is None or image is None or self._container is None:
+        if self._api is None or self._image is None or self._container is None:
             raise EnvironmentLost("the environment was not started")
-        changes = [f"USER {image.user or 'root'}", f"WORKDIR {image.workdir or '/'}", "ENTRYPOINT []"]
-        if not self._is_paused:
-            self._heard.expect_pause()  # a commit pauses the container, unless it is paused already
-        try:
-            with (
-                daemon.reported(f"keeping container {self._container[:12]} as an image"),
-                daemon.patience(api, COMMIT_S),
-            ):
-                api.commit(self._container, CHECKPOINT, name.lower(), changes=changes)
-        finally:
-            if not self._is_paused:
-                self._heard.end_pause()
-        return f"{CHECKPOINT}:{name.lower()}"
+        return commit(self._api, self._container, self._image, name, None if self._is_paused else self._heard)
 
     def _judged(self, execution: Execution, channel: Channel) -> Execution:
         """Use the daemon's `oom` event if the supervisor cannot see the kernel's count of processes killed for memory.
@@ -240,6 +241,8 @@ class DockerEnvironment(Pausing):
         charged to a later action. The event is only waited for if something was killed.
         """
         assert self._ready is not None
+        if self._group and self._api and (lines := self._group.losses(self._api)):
+            execution = replace(execution, services_lost=lines)
         if not self._own_group:  # these are facts about a group that others share
             ended: Ended = "exited" if execution.ended == "oom" else execution.ended
             execution = replace(execution, ended=ended, peak_memory_bytes=None)
@@ -281,8 +284,16 @@ class DockerEnvironment(Pausing):
 
     def _hold(self) -> None:
         pausing.hold(*self._running(), self._heard, self.trouble)
+        if self._group:
+            try:
+                self._group.hold(self._running()[0])
+            except BaseException:
+                pausing.let_go(*self._running(), self._heard, self.trouble)
+                raise
 
     def _let_go(self) -> None:
+        if self._group:
+            self._group.let_go(self._running()[0])
         pausing.let_go(*self._running(), self._heard, self.trouble)
 
     def _archive_paused(self) -> exporting.Archive:
@@ -314,6 +325,8 @@ class DockerEnvironment(Pausing):
     def _remove(self) -> None:
         if self._api is not None:
             self._remove_container(self._api)
+            if self._group:
+                self._group.remove(self._api)
             self._close_exec()
             self._api.close()
 
@@ -322,25 +335,7 @@ class DockerEnvironment(Pausing):
             return
         if self._container is not None:
             watch.forget(api, self._container)
-        until = time.monotonic() + REMOVE_S
-        appears = time.monotonic() + (APPEAR_S if self._container is None else 0)
-        while time.monotonic() < until:
-            try:
-                with daemon.patience(api, daemon.QUICK_S):
-                    if self.spec.keep:
-                        api.kill(self._name)
-                    else:
-                        api.remove_container(self._name, force=True, v=True)
-                return
-            except daemon.not_found():
-                if time.monotonic() > appears:
-                    return
-                time.sleep(0.05)
-            except OSError as error:
-                if self.spec.keep and daemon.is_conflict(error):
-                    return  # it does not run
-                time.sleep(0.01)  # it is being removed at this very moment, or the daemon is slow
-        _log.warning("container %s could not be removed in %g s; agent clean will find it", self._name, REMOVE_S)
+        removal.remove(api, self._name, keep=self.spec.keep, appear_s=APPEAR_S if self._container is None else 0)
 
 
 def _new_name() -> str:

@@ -1,8 +1,8 @@
 """Remove what dead harness processes left on this machine, and nothing else.
 
-Containers and scratch images are recognized by their labels, temporary directories by their names, lock files by the
-fact that nobody holds them. Other images stay unless their removal is asked for. A build that was interrupted leaves
-no container; its layers carry no labels and speed up the next build.
+Containers, networks, volumes and scratch images are recognized by their labels, temporary directories by their names,
+lock files by the fact that nobody holds them. Other images stay unless their removal is asked for. A build that was
+interrupted leaves no container; its layers carry no labels and speed up the next build.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from environments.docker import daemon
-from environments.leftovers import containers, images, temporary_files
+from environments.leftovers import containers, images, networks, temporary_files
 from environments.leftovers.leftover import Leftover as Leftover
 from environments.protocol import EnvironmentUnavailable
 
@@ -71,14 +71,15 @@ def clean(*, dry_run: bool = False, kept: bool = False, images_older_s: float | 
 
 
 def clean_trials(trials: Collection[str]) -> int:
-    """Remove the containers of these trials whose owner is dead, and return their number.
+    """Remove the containers of these trials whose owner is dead, with networks and volumes; return their number.
 
     A container that was paused cannot see that its harness died. Without a daemon nothing is done.
     """
     with suppress(EnvironmentUnavailable):
         api = daemon.connect(timeout_s=daemon.QUICK_S)
         try:
-            dead = [each for each in containers.leftovers(api) if each.fate == "dead" and each.trial in trials]
+            left = [*containers.leftovers(api), *networks.leftovers(api)]
+            dead = [each for each in left if each.fate == "dead" and each.trial in trials]
             return sum(_remove(leftover, api) is None for leftover in dead)
         finally:
             api.close()
@@ -98,7 +99,8 @@ def count() -> int:
 
 
 def _at_the_daemon(api: APIClient) -> list[Leftover]:
-    return [*containers.leftovers(api), *images.leftovers(api)]  # in this order: a container holds its image
+    # In this order: a container holds its networks, its volumes and its image.
+    return [*containers.leftovers(api), *networks.leftovers(api), *images.leftovers(api)]
 
 
 def _remove(leftover: Leftover, api: APIClient | None) -> str | None:
@@ -106,6 +108,8 @@ def _remove(leftover: Leftover, api: APIClient | None) -> str | None:
     try:
         if leftover.id is not None:
             assert api is not None
+            if leftover.kind in ("network", "volume"):
+                return networks.remove(api, leftover.kind, leftover.id)
             remove = images.remove if leftover.kind == "image" else containers.remove
             return remove(api, leftover.id)
         if leftover.kind == "lock":

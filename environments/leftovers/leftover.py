@@ -13,9 +13,9 @@ Fate = Literal["dead", "kept", "unknown"]
 
 @dataclass(frozen=True)
 class Leftover:
-    """A container, image, directory or lock file whose owner is not alive."""
+    """A container, network, volume, image, directory or lock file whose owner is not alive."""
 
-    kind: Literal["container", "image", "directory", "lock"]
+    kind: Literal["container", "network", "volume", "image", "directory", "lock"]
     name: str
     """A container's name, an image's reference, or a path."""
     fate: Fate
@@ -25,6 +25,6 @@ class Leftover:
     age_s: float
     bytes: int | None = None
     id: str | None = None
-    """The daemon's id of a container or an image."""
+    """The daemon's id of a container or an image, or the name of a network or a volume."""
     trial: str | None = None
     """Name of the trial that a container was made for."""

@@ -12,7 +12,7 @@ from agent.errors import UserError
 from agent.trial.judging.submitting import Submitted, submitted_image
 from agent.trial.restoring.standing import Standing, standing_of
 from benchmarks.task.task import Task
-from environments.docker.environment import CHECKPOINT
+from environments.docker.committing import CHECKPOINT
 from environments.protocol import EnvironmentUnavailable, Kind
 from trajectories.errors import RecordError
 from trajectories.reading.family import directory_of_parent

@@ -1,0 +1,1 @@
+"""Services beside a container: their private networks, volumes and containers, from the start to the removal."""
