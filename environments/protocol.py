@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol, runtime_checkable
 
+from environments.build import Build as Build
 from environments.kinds import KINDS as KINDS, SHELLS as SHELLS, Kind as Kind, Shell as Shell
 from environments.listing.listing import Listing as Listing
 from environments.promises import Promise as Promise
@@ -23,21 +24,6 @@ WORKSPACE = PurePosixPath("/workspace")
 """Directory of the workspace unless something else is named."""
 PROTECTED = PurePosixPath("/feedback")
 """Directory of the files that the harness shows to actions and protects from them (`Environment.put` as root)."""
-
-
-@dataclass(frozen=True)
-class Build:
-    """An image to be built from a Dockerfile."""
-
-    context: Path
-    dockerfile: str = "Dockerfile"
-    args: Mapping[str, str] = field(default_factory=dict)
-    overlay: Path | None = None
-    """Directory whose files are added to those of the context, or replace them."""
-    base_images: Mapping[str, str] = field(default_factory=dict)
-    """Images to start from, by the names of those that the Dockerfile starts from."""
-    timeout_s: float = 3600.0
-    """Time that the build may take; not part of what the image depends on."""
 
 
 @dataclass(frozen=True)

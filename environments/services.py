@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from environments.protocol import Build
+from environments.build import Build
 
 Condition = Literal["started", "healthy", "completed"]
 """State of a service that another member waits for; `completed` is an end with exit status 0."""
