@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from environments.docker import daemon
-from environments.docker.environment import CHECKPOINT
+from environments.docker.committing import CHECKPOINT
 from environments.docker.images import BUILT
 from environments.leftovers.leftover import Fate, Leftover
 from environments.leftovers.owner import Owner, State, boot_time
