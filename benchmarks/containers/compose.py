@@ -25,7 +25,7 @@ from trajectories.yaml_mistakes import Mistake, Mistakes, Place, of_validation, 
 
 IGNORED = frozenset(
     {
-        *("attach", "annotations", "container_name", "expose", "labels", "logging", "ports", "profiles"),
+        *("attach", "annotations", "container_name", "expose", "labels", "logging", "ports"),
         *("pull_policy", "stdin_open", "stop_grace_period", "tty"),
     }
 )
@@ -78,7 +78,7 @@ def read(path: Path, rules: Rules, context: Path, settings: TaskSettings) -> Con
         raise TaskError(f"{path}: {error}") from None
 
 
-def context_of(part: ServicePart, context: Path, settings: TaskSettings, overlay: Path | None = None) -> Build | None:
+def build_of(part: ServicePart, context: Path, settings: TaskSettings, overlay: Path | None = None) -> Build | None:
     """Return how the image of a service is built; None if it is pulled."""
     if part.build is None:
         return None
@@ -265,7 +265,7 @@ def _service(
     name: str, part: ServicePart, file: ComposeFile, rules: Rules, context: Path, settings: TaskSettings
 ) -> Service:
     limits = part.deploy.resources.limits
-    build = context_of(part, context, settings)
+    build = build_of(part, context, settings)
     return Service(
         name=name,
         member=_member(part, file, rules, context),

@@ -104,7 +104,7 @@ def _depends_on(value: Any) -> Any:
         raise ValueError("must be a list or a mapping of services")
     conditions = {}
     for name, part in (value or {}).items():
-        condition = (part or {}).get("condition", "service_started") if isinstance(part, dict | None) else None
+        condition = str((part or {}).get("condition", "service_started")) if isinstance(part, dict | None) else ""
         if condition not in _CONDITIONS:
             raise ValueError(f"{name}: condition must be {', '.join(_CONDITIONS)}")
         conditions[str(name)] = _CONDITIONS[condition]
@@ -137,6 +137,11 @@ def _volume(value: Any) -> Any:
         raise ValueError(f"the mount {shown(value)} is not provided")
     kind = "bind" if source.startswith((".", "/", "~")) else "volume"
     return {"type": kind, "source": source, "target": target, "read_only": "ro" in options}
+
+
+def _restart(value: Any) -> Any:
+    """Return when a service starts again; `no` without quotes is false, and a number of tries does not count."""
+    return "no" if value is False else value.partition(":")[0] if isinstance(value, str) else value
 
 
 def _tmpfs(value: Any) -> Any:
@@ -227,7 +232,7 @@ class ServicePart(_Part):
     tmpfs: Annotated[tuple[str, ...], BeforeValidator(_tmpfs)] = ()
     user: Annotated[str | None, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)] = None
     working_dir: str | None = None
-    restart: Annotated[Restart, BeforeValidator(lambda value: "no" if value is False else value)] = "no"
+    restart: Annotated[Restart, BeforeValidator(_restart)] = "no"
     init: bool = False
     stop_signal: str | None = None
     cpus: Positive | None = None

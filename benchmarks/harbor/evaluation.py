@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harbor import artifacts, ctrf, rewards
-from benchmarks.harbor.loading import variables, verifier_spec
+from benchmarks.harbor.places import variables, verifier_spec
 from benchmarks.harbor.readiness import make_ready, wait_until_healthy
 from benchmarks.harbor.reading.task_directory import SCRIPT, HarborTask, Source, read
 from benchmarks.harbor.rewards import NoReward

@@ -1,25 +1,14 @@
-"""From a task directory to a Task: its environment, limits, solution and forms of a submission."""
+"""From a task directory to a Task: its limits, stages, solution and forms of a submission."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from benchmarks.harbor.reading import templates
+from benchmarks.harbor.places import agent_spec, variables
 from benchmarks.harbor.reading.ignored import Ignored
-from benchmarks.harbor.reading.refusals import agent_network, verifier_network
-from benchmarks.harbor.reading.task_directory import (
-    DOCKERFILE,
-    ENVIRONMENT,
-    FILE,
-    SOLUTION,
-    SOLVE,
-    STEPS,
-    TESTS,
-    HarborTask,
-    Source,
-    read,
-)
+from benchmarks.harbor.reading.refusals import agent_network
+from benchmarks.harbor.reading.task_directory import SOLUTION, SOLVE, STEPS, HarborTask, Source, read
 from benchmarks.harbor.reading.taskfile import EnvironmentPart, TaskFile
 from benchmarks.harbor.steps import at_step, problems_of_steps
 from benchmarks.task import taskdir, tree
@@ -27,7 +16,7 @@ from benchmarks.task.settings import TaskSettings
 from benchmarks.task.solve_script import SolveScript
 from benchmarks.task.stages import Stage
 from benchmarks.task.task import Row, Task, TaskError
-from environments.protocol import Build, EnvironmentSpec, Kind
+from environments.protocol import Kind
 from trajectories.record.events import FeedbackForm, Limits
 
 _KINDS: tuple[Kind, ...] = ("docker",)
@@ -112,98 +101,6 @@ def row(directory: Path, *, id: str, benchmark: str) -> Row:
 
 def _first_instruction(harbor: HarborTask) -> str:
     return (at_step(harbor, 1) if harbor.file.steps else harbor).instruction
-
-
-def variables(harbor: HarborTask) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the variables of the environment, of the verifier and of the solution, resolved on this host.
-
-    Raises: TaskError naming all variables that are not set.
-    """
-    file = harbor.file
-    tables = (
-        (file.environment.env, "environment.env"),
-        (file.verifier.env, "verifier.env"),
-        (file.solution.env, "solution.env"),
-    )
-    results, problems = [], []
-    for table, key in tables:
-        try:
-            results.append(templates.resolved(table, key))
-        except templates.UnsetVariables as error:
-            problems.append(str(error))
-    if problems:
-        raise TaskError(f"{harbor.source.file(FILE)}: {'; '.join(problems)}")
-    return results[0], results[1], results[2]
-
-
-def agent_spec(harbor: HarborTask, env: Mapping[str, str], settings: TaskSettings) -> EnvironmentSpec:
-    """Return the environment that the agent works in."""
-    part = harbor.file.environment
-    build = _build(harbor.source, ENVIRONMENT, part, settings) if part.docker_image is None else None
-    image = settings.base_images.get(part.docker_image, part.docker_image) if part.docker_image else None
-    return _spec(part, image, build, env, network=agent_network(harbor.file) == "public", user=_user(harbor))
-
-
-def _user(harbor: HarborTask) -> str | None:
-    """Return the user of the agent, who is the same in all steps."""
-    return (harbor.file.steps[0] if harbor.file.steps else harbor.file).agent.user
-
-
-def verifier_spec(harbor: HarborTask, settings: TaskSettings) -> EnvironmentSpec:
-    """Return the container of a separate verifier.
-
-    Raises: TaskError if a variable is not set.
-    """
-    file = harbor.file
-    part = file.verifier.environment or file.environment
-    try:
-        env = templates.resolved(part.env, "verifier.environment.env")
-    except templates.UnsetVariables as error:
-        raise TaskError(f"{harbor.source.file(FILE)}: {error}") from None
-    image, build = None, None
-    if file.verifier.environment is not None and part.docker_image is not None:
-        image = part.docker_image
-    elif harbor.verifier_dockerfile:
-        build = _build(harbor.source, TESTS, part, settings)
-    elif file.environment.docker_image is not None:
-        image = file.environment.docker_image
-    else:
-        build = _build(harbor.source, ENVIRONMENT, part, settings)
-    image = settings.base_images.get(image, image) if image is not None else None
-    return _spec(part, image, build, env, network=verifier_network(file) == "public", user=None)
-
-
-def _spec(
-    part: EnvironmentPart,
-    image: str | None,
-    build: Build | None,
-    env: Mapping[str, str],
-    *,
-    network: bool,
-    user: str | None,
-) -> EnvironmentSpec:
-    return EnvironmentSpec(
-        kind="docker",
-        image=image,
-        build=build,
-        workdir=PurePosixPath(part.workdir) if part.workdir is not None else None,
-        user=user,
-        env=env,
-        network=network,
-        cpus=part.cpus,
-        memory_bytes=part.memory_bytes,
-        disk_bytes=part.storage_bytes,
-    )
-
-
-def _build(source: Source, folder: str, part: EnvironmentPart, settings: TaskSettings) -> Build:
-    return Build(
-        context=source.directory / folder,
-        dockerfile=DOCKERFILE,
-        overlay=source.overlay_folder(folder),
-        base_images=settings.base_images,
-        timeout_s=part.build_timeout_sec,
-    )
 
 
 def _solve(harbor: HarborTask, env: Mapping[str, str], folder: str = SOLUTION) -> SolveScript | None:

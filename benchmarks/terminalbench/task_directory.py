@@ -8,9 +8,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from benchmarks.containers.compose import Containers, build_of
+from benchmarks.containers.compose_file import ServicePart
 from benchmarks.task import taskdir, tree
 from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
 from benchmarks.task.published.source import TaskSource
@@ -18,7 +20,6 @@ from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
 from benchmarks.task.yaml_file import text_of
 from benchmarks.terminalbench import compose_file, task_file
-from benchmarks.terminalbench.compose_file import Client
 from benchmarks.terminalbench.solution import solve_script
 from benchmarks.terminalbench.task_file import TerminalBenchFile
 from environments.protocol import Build, EnvironmentSpec, Kind
@@ -56,7 +57,8 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
     """
     source = Source.of(directory, settings)
     directory = source.directory
-    file, client, requirement = _read(source)
+    file, containers, requirement = _read(source, settings)
+    client = containers.main
     id = f"{benchmark}/{directory.name}"
     if file.is_longcli and settings.isolated:
         raise TaskError(f"--isolated-verifier does not apply to {id}, whose workspace is judged; leave it out")
@@ -75,15 +77,18 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
         kinds=_KINDS,
         spec=EnvironmentSpec(
             kind="docker",
-            image=client.image,
+            image=_image(client, settings),
             build=_build(source, client, settings),
             platform=client.platform,
-            workdir=None,
-            env=client.env,
-            network=client.network,
-            cpus=client.cpus,
+            workdir=None if client.working_dir is None else PurePosixPath(client.working_dir),
+            user=client.user,
+            env={"TEST_DIR": compose_file.TEST_DIR, **client.environment},
+            network=containers.network,
+            cpus=client.cpus or client.deploy.resources.limits.cpus,
             memory_bytes=client.memory_bytes,
-            shm_bytes=client.shm_bytes,
+            shm_bytes=client.shm_size,
+            services=containers.services,
+            member=containers.member,
         ),
         limits=Limits(time_s=file.max_agent_timeout_sec),
         facts=_facts(file, requirement),
@@ -123,23 +128,23 @@ def row(directory: Path, benchmark: str) -> Row:
     }
 
 
-def _read(source: Source) -> tuple[TerminalBenchFile, Client, str]:
-    """Return task.yaml, the client of the compose file, and the requirement (empty if there is no such file).
+def _read(source: Source, settings: TaskSettings) -> tuple[TerminalBenchFile, Containers, str]:
+    """Return task.yaml, the containers of the compose file, and the requirement (empty if there is no such file).
 
     Raises: TaskError with the mistakes of all files.
     """
     problems = [*_outside(source)]
-    file, client, requirement = None, None, ""
+    file, containers, requirement = None, None, ""
     try:
         file = task_file.read(source.file(TASK_FILE))
     except TaskError as error:
         problems.append(str(error))
     try:
-        client = compose_file.read(source.file)
+        containers = compose_file.read(source.file, source.directory, settings)
     except TaskError as error:
         problems.append(str(error))
-    if client is not None and client.image is None:
-        dockerfile = str(Path(client.context, client.dockerfile))
+    if containers is not None and (build := containers.main.build) is not None:
+        dockerfile = str(Path(build.context, build.dockerfile))
         if not source.file(dockerfile).is_file():
             problems.append(f"{source.directory / dockerfile}: is missing")
     if not source.file(RUN_TESTS).is_file():
@@ -148,9 +153,9 @@ def _read(source: Source) -> tuple[TerminalBenchFile, Client, str]:
         requirement = _requirement(source)
     except TaskError as error:
         problems.append(str(error))
-    if problems or file is None or client is None:
+    if problems or file is None or containers is None:
         raise TaskError("; ".join(problems))
-    return file, client, requirement
+    return file, containers, requirement
 
 
 def _outside(source: Source) -> Iterator[str]:
@@ -167,23 +172,18 @@ def _requirement(source: Source) -> str:
     return text_of(path, _TEXT_BYTES) if path.is_file() else ""
 
 
-def _build(source: Source, client: Client, settings: TaskSettings) -> Build | None:
-    """Return the build of the client's image; the overlay counts as far as it lies in the build context.
-
-    Raises: TaskError.
-    """
-    if client.image is not None:
+def _image(client: ServicePart, settings: TaskSettings) -> str | None:
+    """Return the image of the client if it is pulled."""
+    if client.build is not None or client.image is None:
         return None
-    context = (source.directory / client.context).resolve()
-    if not context.is_relative_to(source.directory):
-        raise TaskError(f"{source.directory}: the build context {client.context!r} lies outside of the task")
-    return Build(
-        context=context,
-        dockerfile=client.dockerfile,
-        args=client.args,
-        overlay=source.overlay_folder(client.context),
-        base_images=settings.base_images,
-    )
+    return settings.base_images.get(client.image, client.image)
+
+
+def _build(source: Source, client: ServicePart, settings: TaskSettings) -> Build | None:
+    """Return the build of the client's image; the overlay counts as far as it lies in the build context."""
+    if client.build is None:
+        return None
+    return build_of(client, source.directory, settings, source.overlay_folder(client.build.context))
 
 
 def _title(file: TerminalBenchFile, requirement: str) -> str:

@@ -65,7 +65,7 @@ class DockerEnvironment(Pausing):
         self._name = _new_name()
         """Chosen before the daemon is asked, so that nothing stays behind if its answer never comes."""
         self._asked = False
-        self._group = Group(spec, self._reporter) if spec.services else None
+        self._group = Group(spec, self._reporter) if spec.services or spec.member.mounts else None
         self._container: str | None = None
         self._image: images.Image | None = None
         self._limits = limits.ContainerLimits()

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.harbor import rewards
 from benchmarks.harbor.adapter import Harbor
 from benchmarks.harbor.artifacts import is_excluded, stays_inside
-from benchmarks.harbor.loading import variables, verifier_spec
+from benchmarks.harbor.places import variables, verifier_spec
 from benchmarks.harbor.reading.task_directory import TESTS, Source, read, stripped
 from benchmarks.harbor.rewards import JSON, TEXT, NoReward
 from benchmarks.task.formats import format_of
@@ -203,8 +203,8 @@ def test_a_mistake_names_its_reason(toml: str, reason: str, tmp_path: Path) -> N
             "mcp_servers: MCP servers cannot be provided",
         ),
         ('[verifier]\nnetwork_mode = "no-network"', "a shared verifier has the network of the agent (public)"),
-        ('[[verifier.collect]]\ncommand = "x"\nservice = "db"', "there is no service 'db'"),
-        ('artifacts = [{source = "/x", service = "db"}]', "there is no service 'db'"),
+        ('[[verifier.collect]]\ncommand = "x"\nservice = "db"', "only, not in 'db'"),
+        ('artifacts = [{source = "/x", service = "db"}]', "only, not from 'db'"),
     ],
 )
 def test_what_cannot_be_provided_is_refused_by_name(toml: str, name: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from trajectories.record.verdict import Case
 pytestmark = pytest.mark.docker
 ALL = {
     "greeting": {"reward": 1.0},
+    "orders": {"reward": 1.0},
     "report": {"reward": 1.0, "rows": 2.0, "details": 1.0},
     "inventory": {"total": 1.0, "unit": 1.5, "running": 1.0},
 }
@@ -30,14 +31,19 @@ def test_the_oracle_passes_and_the_verdict_tells_the_mode(id: str, tmp_path: Pat
         verdict = verdict_on(task, Live(environment, started, "unused"), tmp_path)
     assert (verdict.status, verdict.passed, verdict.quality) == ("scored", True, 1.0), verdict
     assert verdict.metrics == ALL[id]
-    separate = id != "greeting"
+    separate = id not in ("greeting", "orders")
     assert verdict.evaluator.inputs["verifier"] == ("separate" if separate else "shared")
     assert (verdict.result, verdict.submission, verdict.comparable) == ("system", "live", True)
     assert (verdict.processes_kept, bool(verdict.exposed)) == (not separate, not separate)
     assert not {b"tests", b"test.sh", b"expected.csv"} & set(bytes(listed.output).replace(b"/", b"\n").split())
 
 
+_SUM = """python3 -c "
+import json, urllib.request
+orders = json.load(urllib.request.urlopen('http://store:8000/orders'))
+print(sum(order['amount'] for order in orders))" >/app/total.txt"""
 PARTS = {
+    "orders": (("true", 0.0), (_SUM, 0.5)),
     "greeting": (
         ("true", 0.0),
         ("printf '#!/bin/sh\\necho hello $1' >/usr/local/bin/greet; chmod +x /usr/local/bin/*", 0.5),

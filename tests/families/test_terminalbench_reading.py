@@ -14,6 +14,7 @@ from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import Task, TaskError
 from benchmarks.terminalbench.adapter import TerminalBench
 from benchmarks.terminalbench.task_file import unknown_keys
+from environments.services import Healthcheck, Mount
 from tests.families.terminalbench_samples import LONGCLI, TERMINAL_BENCH
 
 TASK = "instruction: Do it.\ndifficulty: easy\n"
@@ -158,10 +159,17 @@ def test_what_a_compose_file_asks_for_is_provided_or_refused_by_name(
         load(directory)
 
 
-def test_more_services_are_refused_by_name(made: Callable[..., Path]) -> None:
-    text = mistakes(made(compose=COMPOSE + "  db: {image: postgres}\nvolumes: {data: {}}\n"))
-    assert "services.db: a second service is not provided" in text
-    assert "volumes: is not provided" in text
+def test_more_services_become_services_of_the_environment(made: Callable[..., Path]) -> None:
+    db = "  db: {image: 'postgres:16', healthcheck: {test: pg_isready, interval: 1m30s}, volumes: ['data:/var/db']}\n"
+    spec = load(made(compose=f"{COMPOSE}    depends_on: [db]\n{db}volumes: {{data: {{}}}}\n")).spec
+    (service,) = spec.services
+    assert (service.name, service.image, dict(spec.member.depends_on)) == ("db", "postgres:16", {"db": "started"})
+    assert service.healthcheck == Healthcheck(("/bin/sh", "-c", "pg_isready"), interval_s=90)
+    assert service.member.mounts == (Mount("volume", "/var/db", "data"),)
+    assert spec.member.aliases == ("client",)
+
+
+def test_a_compose_file_without_the_client_is_refused(made: Callable[..., Path]) -> None:
     assert "must have the service client" in mistakes(made(compose="services: {main: {}}\n"))
 
 

@@ -43,10 +43,10 @@ def _refusals(file: TaskFile) -> Iterator[str]:
         )
     for index, hook in enumerate(file.verifier.collect):
         if hook.service != "main":
-            yield f"verifier.collect.{index}.service: there is no service {hook.service!r}, only main"
+            yield f"verifier.collect.{index}.service: commands can be run in main only, not in {hook.service!r}"
     for index, artifact in enumerate(file.artifacts):
         if artifact.service not in (None, "main"):
-            yield f"artifacts.{index}.service: there is no service {artifact.service!r}, only main"
+            yield f"artifacts.{index}.service: artifacts can be collected from main only, not from {artifact.service!r}"
 
 
 def _of_container(part: EnvironmentPart, key: str) -> Iterator[str]:

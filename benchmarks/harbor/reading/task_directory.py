@@ -121,11 +121,18 @@ def stripped(instruction: str) -> str:
 def _missing(task: HarborTask) -> list[str]:
     source, file = task.source, task.file
     problems = []
-    for folder in (ENVIRONMENT, TESTS):
-        for name in COMPOSE_FILES:
-            if source.file(f"{folder}/{name}").is_file():
-                problems.append(f"{source.file(f'{folder}/{name}')}: compose files cannot be run by this version")
-    if file.environment.docker_image is None and not source.file(f"{ENVIRONMENT}/{DOCKERFILE}").is_file():
+    composed = any(source.file(f"{ENVIRONMENT}/{name}").is_file() for name in COMPOSE_FILES)
+    for name in COMPOSE_FILES:
+        if source.file(f"{TESTS}/{name}").is_file():
+            problems.append(f"{source.file(f'{TESTS}/{name}')}: services of a verifier cannot be provided")
+    own_image = file.verifier.environment is not None and file.verifier.environment.docker_image is not None
+    if composed and file.verifier.separate and not own_image and not task.verifier_dockerfile:
+        problems.append(
+            f"{source.directory / TESTS / DOCKERFILE}: is missing; a separate verifier made of environment/ and its "
+            "services cannot be provided"
+        )
+    has_image = composed or file.environment.docker_image is not None
+    if not has_image and not source.file(f"{ENVIRONMENT}/{DOCKERFILE}").is_file():
         problems.append(
             f"{source.directory / ENVIRONMENT / DOCKERFILE}: is missing, and {FILE} has no environment.docker_image"
         )

@@ -45,10 +45,14 @@ class Facts:
             self.notes.append(f"files of the overlay {source.overlay} mend the task")
 
     def note_image(self, opening: Opened) -> None:
-        """Note the image of the container that is judged."""
+        """Note the image of the container that is judged, and what it could not bring along."""
         started = opening.started
         values = {"image": started.image, "image_digest": started.image_digest}
         self.inputs |= {key: value for key, value in values.items() if value}
+        services = opening.environment.spec.services
+        if services and not opening.processes_kept:
+            names = ", ".join(service.name for service in services)
+            self.notes.append(f"services were started anew, without what they held after the trial: {names}")
 
 
 @dataclass(frozen=True)
