@@ -91,7 +91,10 @@ class TrialRow:
     passed: bool | None = None
     quality: float | None = None
     judged_as: str | None = None
-    """What was judged, in which form, and if the score cannot be compared. None without a score."""
+    """What was judged, in which form and with which settings, and if the score cannot be compared.
+
+    None without a score.
+    """
     metrics: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, GroupScore] = field(default_factory=dict)
     evidence: Evidence = _NO_EVIDENCE
@@ -218,7 +221,13 @@ def repriced(
 def _judged_as(verdict: VerdictSummary) -> str:
     """Return how a score came about; before schema 2.2 it was always that of an exported workspace."""
     words = [verdict.result or "workspace", verdict.submission or "archive"]
-    return "-".join(words + ["not-comparable"] * (verdict.comparable is False))
+    way = "-".join(words + ["not-comparable"] * (verdict.comparable is False))
+    settings = sorted((verdict.settings or {}).items())
+    return " ".join([way, *(_setting(name, value) for name, value in settings)])
+
+
+def _setting(name: str, value: str) -> str:
+    return f"{name.replace(' ', ':')}={value[:12] if name == 'overlay' else value}"
 
 
 def _cost(row: TrialRow, kind: CostKind) -> float | None:

@@ -48,13 +48,14 @@ def print_results(
 def print_next(verb: str, name: str | None, options: Mapping[str, object] | None = None, effect: str = "") -> None:
     """Print the command that a user would most likely give next; a comment of the shell tells its effect.
 
-    The verb may have several words. Options without a value are left out.
+    The verb may have several words. Options without a value are left out, and those with a list of values are repeated.
     """
     from trajectories.record.texts.text import printable
 
     words = verb.split() if name is None else [*verb.split(), name]
     for option, value in (options or {}).items():
-        words += [] if value is None else [option, str(value)]
+        for each in value if isinstance(value, list) else [value]:
+            words += [] if each is None else [option, str(each)]
     typer.echo(printable(f"next: agent {shlex.join(words)}{f'   # {effect}' if effect else ''}"), err=True)
 
 

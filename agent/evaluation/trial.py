@@ -11,10 +11,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from agent.errors import UserError
-from agent.evaluation.judged import kind_for, task_of_trial
+from agent.evaluation.judged import NO_CHANGES, kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.judging.submitting import Submitted, submitted_archive
-from agent.trial.judging.verdict import evaluate
+from agent.trial.judging.verdict import changed_settings, evaluate
+from agent.trial.options import TaskChanges
 from agent.trial.outcome import Outcome
 from agent.trial.restoring.checkpoints import committed_system
 from agent.trial.restoring.final_workspace import exported_again, require_export
@@ -30,9 +31,16 @@ from trajectories.writing.recorder import Observer
 
 
 def evaluate_trial(
-    directory: Path, *, task: str | None = None, env: Kind | None = None, observer: Observer | None = None
+    directory: Path,
+    *,
+    task: str | None = None,
+    env: Kind | None = None,
+    changes: TaskChanges = NO_CHANGES,
+    observer: Observer | None = None,
 ) -> EvaluationResult:
     """Evaluate a trial by its task; `task` names it on purpose, as it is now.
+
+    `changes` are settings of the task that replace those of the trial.
 
     An evaluation that failed or was cut off finds what it left behind; after a score it begins anew.
 
@@ -44,7 +52,7 @@ def evaluate_trial(
         if standing.exit is None:
             raise UserError(_not_ended(directory, events))
         with interruptible():
-            benchmark, judged = task_of_trial(directory, standing.start, task)
+            benchmark, judged = task_of_trial(directory, standing.start, task, changes)
             recorded = standing.start.environment
             kind = kind_for(judged, env or (None if recorded == "unknown" else recorded))
             if judged.result == "system":
@@ -62,7 +70,7 @@ def evaluate_trial(
             if submitted.left is None:
                 with interruptible():
                     submitted = submitted_archive(directory, exported_again(directory, recorder))
-            continues = not changed and _continues(events, submitted)
+            continues = not changed and _continues(events, submitted, changed_settings(judged))
             with nullcontext() if continues else _anew(record.folder, outcome, keep=_scored(events)):
                 event = evaluate(benchmark, judged, kind, recorder, submitted, outcome, standing.evaluations)
     folder = record.folder
@@ -117,10 +125,11 @@ def _anew(folder: TrialFolder, outcome: Outcome, *, keep: bool) -> Iterator[None
             before.rename(current)
 
 
-def _continues(events: Sequence[BaseEvent], submitted: Submitted) -> bool:
-    """Report if the last evaluation was of this submission, and none has come to a score."""
+def _continues(events: Sequence[BaseEvent], submitted: Submitted, settings: dict[str, str]) -> bool:
+    """Report if the last evaluation was of this submission with these settings, and none has come to a score."""
     last = next((event for event in reversed(events) if isinstance(event, EvaluationStarted)), None)
-    return last is not None and last.submission == submitted.recorded and not _scored(events)
+    same = last is not None and (last.submission, last.settings) == (submitted.recorded, settings)
+    return same and not _scored(events)
 
 
 def _scored(events: Sequence[BaseEvent]) -> bool:

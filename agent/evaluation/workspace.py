@@ -10,6 +10,7 @@ from agent.evaluation.archives import as_workspace_archive
 from agent.evaluation.judged import kind_for, resolved_task
 from agent.evaluation.result import EvaluationResult, evaluated
 from agent.trial.judging.verdict import verdict_on
+from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Archive
 from environments.leftovers.removal import remove_tree
 from environments.protocol import Kind
@@ -19,7 +20,13 @@ from trajectories.record.layout import EVALUATION, VERDICT, WORKSPACE
 
 
 def evaluate_workspace(
-    workspace: Path, task: str, *, env: Kind | None = None, output: Path | None = None, reporter: Reporter | None = None
+    workspace: Path,
+    task: str,
+    *,
+    env: Kind | None = None,
+    output: Path | None = None,
+    settings: TaskSettings = UNCHANGED,
+    reporter: Reporter | None = None,
 ) -> EvaluationResult:
     """Evaluate a directory or an archive (tar, tar.gz, tar.zst); write the verdict and the logs to `output`, if given.
 
@@ -33,7 +40,7 @@ def evaluate_workspace(
         base = Path(tempfile.mkdtemp(prefix=f"{this_process().prefix}evaluate-"))
         try:
             with interruptible():
-                benchmark, judged = resolved_task(task)
+                benchmark, judged = resolved_task(task, settings)
                 kind = kind_for(judged, env)
                 if "archive" not in judged.submissions:
                     raise UserError(

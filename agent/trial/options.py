@@ -157,7 +157,7 @@ class TaskChanges(TypedDict, total=False):
     isolated_verifier: bool | None
 
 
-class OptionChanges(LimitChanges, GuidanceChanges, total=False):
+class OptionChanges(LimitChanges, GuidanceChanges, TaskChanges, total=False):
     """Options that replace those of a record; see `Options`. An absent key changes nothing."""
 
     model: str

@@ -61,6 +61,7 @@ def record(
     exit_code: int = 0,
     votes: Sequence[Sequence[Kind] | None] | None = None,
     tampered: bool | None = None,
+    evaluated_with: Mapping[str, str] | None = None,
     **first: Any,
 ) -> Path:
     """Write a trial whose first call cost all of `cost`.
@@ -125,6 +126,7 @@ def record(
                     metrics=dict(metrics or {}),
                     evaluator=Evaluator(name="made", version="1"),
                     isolation="none",
+                    settings=dict(evaluated_with or {}),
                     tampered=None if tampered is None else (_SYSTEM_CHANGE,) * tampered,
                 )
             )

@@ -52,3 +52,14 @@ def test_a_record_before_2_2_was_judged_by_its_archive(tmp_path: Path) -> None:
     record(tmp_path, quality=1.0)
     record(tmp_path, "b", quality=None)
     assert [row.judged_as for row in read_rows([tmp_path])] == [ARCHIVE, None]
+
+
+def test_evaluations_with_different_settings_are_never_in_one_line(tmp_path: Path) -> None:
+    settings = ({}, {"test_timeout_multiplier": "2"}, {"overlay": "a" * 64}, {"overlay": "b" * 64})
+    images = tuple({"base_image python:3": f"registry.example/python:{tag}"} for tag in ("3.12", "3.13"))
+    folders = []
+    for number, changed in enumerate((*settings, *images)):
+        folders.append(tmp_path / str(number))
+        record(folders[-1], f"trial{number}", quality=1.0, evaluated_with=changed)
+    report = score(read_rows(folders), replicates=10)
+    assert [line.trials for line in report.configurations] == [1] * 6

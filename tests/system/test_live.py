@@ -77,10 +77,19 @@ def test_the_system_is_judged_live_and_again_from_its_commit(work: Path) -> None
     again = agent(work, "evaluate", str(first.trial), "--json")
     # the commit has the file, never the tests, and no process
     assert facts(again.json["verdict"]) == (pytest.approx(2 / 3), "system", "image", False, False)
+    (work / "mended").mkdir()
+    given = ("--overlay", "mended", "--test-timeout-multiplier", "2")
+    changed = agent(work, "evaluate", str(first.trial), *given, "--json").json["verdict"]["settings"]
+    assert (sorted(changed), changed["test_timeout_multiplier"]) == (["overlay", "test_timeout_multiplier"], "2")
     (image,) = commits(work)
     assert again.json["image"] == image
-    judged = [event.submission for event in first.events if isinstance(event, EvaluationStarted)]
-    assert [(submission.kind, submission.image) for submission in judged] == [("live", image), ("image", image)]
+    begun = [event for event in first.events if isinstance(event, EvaluationStarted)]
+    assert [event.submission.kind for event in begun] == ["live", "image", "image"]
+    assert {event.submission.image for event in begun} == {image}
+    assert [event.settings for event in begun] == [{}, {}, changed]
+    refused = agent(work, "evaluate", str(first.trial), "--base-image", "a=b")
+    assert (refused.status, len(refused.err.splitlines())) == (2, 1)
+    assert f"--base-image does not apply to {first.trial.name}" in refused.err
     child = agent(work, "fork", str(first.trial), "--at", "3", "--model", script(work, SUBMIT), "--json")
     assert facts(child.json["verdict"])[:3] == (pytest.approx(2 / 3), "system", "live")
     subprocess.run(["docker", "rmi", "-f", image], check=True, capture_output=True)
@@ -206,6 +215,23 @@ def test_an_evaluation_that_was_cut_off_is_made_from_the_commit(work: Path) -> N
 )
 def test_an_unusable_option_is_refused_by_name(tmp_path: Path, options: tuple[str, ...], reason: str) -> None:
     refused = agent(tmp_path, "solve", *options, "--model", "nop", "--dry-run")
+    assert (refused.status, len(refused.err.splitlines())) == (2, 1), refused.err
+    assert reason in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--overlay", "."), "--overlay does not apply to ledger"),
+        (("--base-image", "a=b"), "--base-image does not apply to ledger"),
+        (("--test-timeout-multiplier", "2"), "--test-timeout-multiplier does not apply to ledger"),
+        (("--overlay", "absent"), "--overlay absent: no such directory"),
+    ],
+)
+def test_a_setting_without_a_meaning_is_refused_by_an_evaluation(
+    tmp_path: Path, options: tuple[str, ...], reason: str
+) -> None:
+    refused = agent(tmp_path, "evaluate", ".", "--task", "demo/ledger", *options)
     assert (refused.status, len(refused.err.splitlines())) == (2, 1), refused.err
     assert reason in refused.err
 

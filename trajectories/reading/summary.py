@@ -36,7 +36,7 @@ class ExitSummary(BaseModel):
         return cls(reason=exit.reason, cause=exit.cause, detail=exit.detail)
 
 
-_ADDED = ("cause", "changed", "tampered", "result", "submission", "processes_kept", "exposed", "comparable")
+_ADDED = ("cause", "changed", "tampered", "result", "submission", "processes_kept", "exposed", "comparable", "settings")
 """Fields that later versions of the schema added."""
 
 
@@ -67,6 +67,8 @@ class VerdictSummary(BaseModel):
     """What the submission could have tampered with; None if there is nothing."""
     comparable: bool | None = None
     """True if the score can be compared with published numbers. None if the benchmark has none."""
+    settings: dict[str, str] | None = None
+    """Settings that changed the task for its evaluation; None if there are none."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> VerdictSummary:
@@ -86,6 +88,7 @@ class VerdictSummary(BaseModel):
             submission=verdict.submission,
             processes_kept=verdict.processes_kept,
             exposed=verdict.exposed or None,
+            settings=verdict.settings or None,
             comparable=verdict.comparable,
         )
 

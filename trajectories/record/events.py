@@ -256,6 +256,8 @@ class EvaluationStarted(BaseEvent):
     """Name of the evaluator."""
     submission: Submission
     """The submission that is evaluated."""
+    settings: dict[str, str] = Field(default_factory=dict)
+    """Settings that change the task for this evaluation, as in its verdict. Empty before 2.2."""
 
 
 class Evaluated(BaseEvent):

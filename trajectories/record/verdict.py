@@ -135,6 +135,10 @@ class Verdict(BaseModel):
     """What the submission could have tampered with, one line each: weaknesses of the benchmark's own way to judge."""
     comparable: bool | None = None
     """True if the score can be compared with published numbers. null if the benchmark has none, and before 2.2."""
+    settings: dict[str, str] = Field(default_factory=dict)
+    """Settings that changed the task for this evaluation: `overlay` (its digest), `test_timeout_multiplier`, and
+    `base_image NAME` for each image that stood for another one. Empty before 2.2.
+    """
 
     @model_validator(mode="after")
     def _score_or_error(self) -> Self:

@@ -85,6 +85,8 @@ def _print_judged(console: Console, verdict: Verdict) -> None:
         system = {"live": "the system itself", "image": "the committed system"}
         judged = system.get(verdict.submission or "", "the system")
         console.print(Text(f"judged: {judged}, {kept}"))
+    for name, value in verdict.settings.items():
+        console.print(Text(printable(f"evaluated with {name.replace('_', ' ')}: {value}"), "yellow"), soft_wrap=True)
     if verdict.comparable is not None:
         text = "yes" if verdict.comparable else "no"
         console.print(Text(f"comparable with published scores: {text}", "" if verdict.comparable else "yellow"))

@@ -9,6 +9,7 @@ import typer
 
 from agent.cli import completion
 from agent.cli.options import OUTPUT, JsonOption, QuietOption, RunsOption, env_option, task_option
+from agent.cli.task_options import BaseImageOption, OverlayOption, TaskOptions, TestTimeoutMultiplierOption
 
 
 def evaluate(
@@ -22,6 +23,9 @@ def evaluate(
     ],
     task: Annotated[str | None, task_option("Task to evaluate with [the trial's own, if it has not changed].")] = None,
     env: Annotated[str | None, env_option("the trial's own")] = None,
+    overlay: OverlayOption = None,
+    base_image: BaseImageOption = None,
+    test_timeout_multiplier: TestTimeoutMultiplierOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -37,7 +41,9 @@ def evaluate(
 ) -> None:
     """Evaluate the workspace of a trial, or any workspace.
 
-    The verdict on a trial is added to its record.
+    The verdict on a trial is added to its record. Options of the task that the trial was solved with hold here as
+    well, unless others are given; agent score shows verdicts with different ones apart. A trial whose whole system is
+    judged is always evaluated from its commit, without any process of the agent.
     """
     from agent.cli.output import emit_json, stdout
     from agent.cli.progress import progress_of_evaluation
@@ -49,9 +55,21 @@ def evaluate(
     from trajectories.record.texts.text import printable
     from trajectories.views.verdict import print_verdict
 
+    given = {
+        "--overlay": overlay,
+        "--base-image": base_image,
+        "--test-timeout-multiplier": test_timeout_multiplier,
+    }
+    changes = TaskOptions(overlay, base_image, test_timeout_multiplier).changes()
     with progress_of_evaluation(source, quiet=quiet) as observer:
         evaluation, verdict = evaluate_any(
-            source, runs_dir(runs), task=task, env=environment_kind(env), output=output, observer=observer
+            source,
+            runs_dir(runs),
+            task=task,
+            env=environment_kind(env),
+            output=output,
+            changes=changes,
+            observer=observer,
         )
     if json:
         emit_json(evaluation)
@@ -62,6 +80,6 @@ def evaluate(
         typer.echo(printable(f"no verdict: {evaluation.why_none}"))
     if status := exit_status(evaluation):
         if not quiet:
-            options = {"--task": task, "--env": env, "--runs": runs}
+            options = {"--task": task, "--env": env, **given, "--runs": runs}
             print_next("evaluate", source, options, effect=EVALUATES_AGAIN)
         raise typer.Exit(status)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from agent.trial.judging.submitting import Submitted
 from agent.trial.outcome import INTERRUPTED, Outcome
+from benchmarks.task.published.source import recorded
 from benchmarks.task.submission import Live, Submission as Left
-from benchmarks.task.task import Benchmark, Task
+from benchmarks.task.task import Benchmark, Task, TaskError
 from environments.protocol import Kind
 from environments.reporting import Reporter
 from trajectories.interrupts import interruptible
@@ -35,7 +36,12 @@ def evaluate(
     """
     reason = submitted.reason
     if submitted.left is not None and submitted.recorded is not None:
-        started = EvaluationStarted(evaluation=evaluations + 1, evaluator=benchmark.name, submission=submitted.recorded)
+        started = EvaluationStarted(
+            evaluation=evaluations + 1,
+            evaluator=benchmark.name,
+            submission=submitted.recorded,
+            settings=changed_settings(task),
+        )
         recorder.append(started)
         recorder.sync()
         scratch = TrialFolder(recorder.directory).evaluation
@@ -66,9 +72,21 @@ def verdict_on(
         return None, f"the evaluator failed: {error!r}"
 
 
+def changed_settings(task: Task) -> dict[str, str]:
+    """Return the settings that change a task for its evaluation, as the record has them; none of an unreadable one."""
+    try:
+        return recorded(task.settings)
+    except TaskError:  # the evaluation fails with that reason
+        return {}
+
+
 def _marked(verdict: Verdict, task: Task, left: Left) -> Verdict:
     """Return the verdict with what was judged. A benchmark that stops the agent's processes tells that itself."""
-    facts: dict[str, object] = {"result": task.result, "submission": left.kind}
+    facts: dict[str, object] = {
+        "result": task.result,
+        "submission": left.kind,
+        "settings": recorded(task.settings),
+    }
     if verdict.processes_kept is None:
         facts["processes_kept"] = isinstance(left, Live)
     if task.settings.isolated:

@@ -15,6 +15,25 @@ from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import TaskError
 
 
+def recorded(settings: TaskSettings) -> dict[str, str]:
+    """Return the settings that change a task, as a verdict names them; an overlay by its digest.
+
+    That a verifier is isolated is told by the submission that it judges.
+
+    Raises: TaskError for an overlay that cannot be read.
+    """
+    changes = {f"base_image {name}": image for name, image in sorted(settings.base_images.items())}
+    if settings.overlay is not None:
+        changes["overlay"] = _digest(settings.overlay)
+    if settings.timeout_multiplier != 1.0:
+        changes["test_timeout_multiplier"] = f"{settings.timeout_multiplier:g}"
+    return changes
+
+
+def _digest(overlay: Path) -> str:
+    return tree.digest(tree.scan(overlay, taskdir.CACHES))
+
+
 @dataclass(frozen=True)
 class TaskSource:
     """A task directory and its overlay, a directory with the same layout whose files come first.
@@ -76,7 +95,7 @@ class TaskSource:
 
         Raises: TaskError.
         """
-        return "" if self.overlay is None else tree.digest(tree.scan(self.overlay, taskdir.CACHES))
+        return "" if self.overlay is None else _digest(self.overlay)
 
     def digest(self, of_directory: str) -> str:
         """Return the task's digest: that of its directory, and with an overlay the sha256 over both.
