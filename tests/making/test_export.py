@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from agent.making.export.harbor import export
 from agent.making.export.inside import judge
 from agent.making.new import new_task
 from benchmarks.task.registry import resolve_task
+from environments.leftovers.owner import this_process
 from tests.solve.command import agent
 
 
@@ -73,6 +76,27 @@ def test_only_a_task_of_our_own_goes_into_an_empty_directory(task: Path, tmp_pat
     (tmp_path / "mine" / "notes").touch()
     with pytest.raises(UserError, match="mine: is not an empty directory"):
         export(resolve_task(str(task))[1], tmp_path / "mine")
+
+
+def test_a_failed_export_leaves_nothing_and_the_next_one_removes_what_a_killed_one_left(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(source: Path, to: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    resolved = resolve_task(str(task))[1]
+    with monkeypatch.context() as patch:
+        patch.setattr("agent.making.export.dockerfile.write_context", fail)
+        with pytest.raises(OSError, match="No space"):
+            export(resolved, tmp_path / "folder" / "out")
+    assert list((tmp_path / "folder").iterdir()) == []
+    with subprocess.Popen(["true"]) as ended:
+        killed = replace(this_process(), pid=ended.pid, start=1)
+    for owner in (killed, this_process()):
+        (tmp_path / "folder" / f".export-{owner.prefix}x" / "tests").mkdir(parents=True)
+    export(resolved, tmp_path / "folder" / "out")
+    left = {path.name for path in (tmp_path / "folder").iterdir()}
+    assert left == {"out", f".export-{this_process().prefix}x"}
 
 
 def test_build_arguments_become_defaults_with_every_character() -> None:

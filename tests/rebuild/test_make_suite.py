@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -194,7 +195,11 @@ def test_an_observe_that_fails_or_proves_nothing_is_named(
 def test_an_instance_without_a_test_is_refused(number_image: str, task: Path, cases: str | None, message: str) -> None:
     if cases is not None:
         (task / "tests" / "numbers" / "cases.json").write_text(cases)
-    result = make_rebuild("programbench", str(task), number_image, "-o", "own", folder=task.parent)
+    organization = f"retrace-test-refused-{os.getpid()}"
+    options = ("-o", "own", "--organization", organization)
+    result = make_rebuild("programbench", str(task), number_image, *options, folder=task.parent)
+    listed = ["docker", "images", "-q", "--filter", f"reference={organization}/*"]
+    assert subprocess.run(listed, capture_output=True, text=True, check=True).stdout == ""
     assert (result.status, result.out) == (2, "")
     assert message in result.err
     assert result.err.count("\n") == 1

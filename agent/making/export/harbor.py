@@ -24,11 +24,15 @@ from benchmarks.task.formats import format_of
 from benchmarks.task.task import TASK_FILE, Task
 from benchmarks.task.taskdir import TaskDirectory
 from benchmarks.task.taskfile import EvaluationPart, LimitsPart, ResourcesPart
+from environments.leftovers.owner import Owner, State, this_process
+from environments.leftovers.removal import remove_tree
 from trajectories.record.parts import Limits
 
 JUDGE = Path(__file__).with_name("inside") / "judge.py"
 SUBMISSION = "/retrace-workspace.tar"
 """The packed workspace, in a directory in which only root can write."""
+_STAGING = ".export-"
+"""Beginning of the name of the directory in which a task is written before it gets its own name."""
 _GRACE_S = 300.0
 """Seconds that the verifier may take beside the build and the suite."""
 
@@ -44,12 +48,23 @@ def export(task: Task, to: Path) -> tuple[str, ...]:
         raise UserError(f"{to}: is not an empty directory; name a new one")
     source = taskdir.read(task.directory, Path("/"))  # loading the task checked where its parts may lie
     evaluation = _checked(source)
-    to.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=to.resolve().parent) as staging:
+    beside = to.resolve().parent
+    beside.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(beside)
+    with tempfile.TemporaryDirectory(prefix=_STAGING + this_process().prefix, dir=beside) as staging:
         _write(source, evaluation, Path(staging))
+        to.mkdir(exist_ok=True)
         for part in sorted(Path(staging).iterdir()):
             part.rename(to / part.name)
     return _left_out(source)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what exports into this folder have left whose process was killed."""
+    for staging in folder.glob(f"{_STAGING}*"):
+        owner = Owner.of_directory(staging.name.removeprefix(_STAGING))
+        if owner is not None and owner.judged()[0] is State.DEAD:
+            remove_tree(staging)
 
 
 def _write(source: TaskDirectory, evaluation: EvaluationPart, to: Path) -> None:

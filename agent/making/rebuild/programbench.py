@@ -15,7 +15,8 @@ import json
 import re
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,15 +85,15 @@ def make(
     content = _digest_of_program(base)
     id = f"{owner}__{name}.{content[:7]}"
     reference = f"{organization}/{owner}_1776_{name}.{content[:7]}:{IMAGE_TAG}"
-    _make_image(base, reference, reporter)
-
-    branches = {hashlib.sha256(group.encode()).hexdigest()[:12]: _branch(reference, task, group) for group in groups}
-    ignored = tuple(f"{name}/{test}" for name, branch in branches.items() for test in branch.failed)
-    tests = sum(len(branch.tests) for branch in branches.values()) - len(ignored)
-    if not tests:
-        failures = [f"{test}: {line}" for branch in branches.values() for test, line in branch.failed.items()]
-        reason = f"the original passes none of {len(failures)}; {failures[0]}" if failures else "its suite has none"
-        raise UserError(f"{task}: an instance with 0 tests proves nothing: {reason}")
+    with _image(base, reference, reporter):
+        digests = {group: hashlib.sha256(group.encode()).hexdigest()[:12] for group in groups}
+        branches = {digests[group]: _branch(reference, task, group) for group in groups}
+        ignored = tuple(f"{name}/{test}" for name, branch in branches.items() for test in branch.failed)
+        tests = sum(len(branch.tests) for branch in branches.values()) - len(ignored)
+        if not tests:
+            failures = [f"{test}: {line}" for branch in branches.values() for test, line in branch.failed.items()]
+            reason = f"the original passes none of {len(failures)}; {failures[0]}" if failures else "its suite has none"
+            raise UserError(f"{task}: an instance with 0 tests proves nothing: {reason}")
     archives = to / "blobs" / id / "tests"
     shutil.rmtree(archives, ignore_errors=True)
     archives.mkdir(parents=True)
@@ -148,13 +149,26 @@ def _digest_of_program(image: str) -> str:
     return execution.output.decode().split()[0]
 
 
-def _make_image(base: str, reference: str, reporter: Reporter) -> None:
+@contextmanager
+def _image(base: str, reference: str, reporter: Reporter) -> Iterator[None]:
+    """Make the image of the instance. If no instance comes of it, an image that was not there before is removed.
+
+    Raises: EnvironmentFault.
+    """
     from environments.docker import daemon, images
+    from environments.leftovers.images import remove
 
     api = daemon.connect()
     try:
+        existed = images.look_up(api, reference) is not None
         spec = EnvironmentSpec(kind="docker", image=reference, build=Build(CLEANROOM, args={"BASE": base}))
         images.make_available(api, spec, reporter)
+        try:
+            yield
+        except BaseException:
+            if not existed:
+                remove(api, reference)
+            raise
     finally:
         api.close()
 
