@@ -36,6 +36,7 @@ VERSION = "1"
 TESTS_LOG = "test-stdout.txt"
 """Name of the file in `scratch` that gets the output of the test script."""
 _TESTS = "/tests"
+_PROGRAMS = "the tests run with the programs of the system, and the agent could have replaced these"
 _SOLVE_S = 3600.0
 """Time of a solution if its task has no time limit."""
 
@@ -125,21 +126,7 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: Facts) -> None:
         facts.isolation = (
             f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
         )
-        facts.exposed += [*opening.exposed, *_exposed(evaluation, opening)]
-
-
-def _exposed(evaluation: _Evaluation, opening: Opened) -> list[str]:
-    """Return what an agent could tamper with in a shared verifier, a line each."""
-    verifier = evaluation.harbor.file.verifier
-    lines = ["the tests run with the programs of the system, and the agent could have replaced these"]
-    if not opening.processes_kept:
-        return lines
-    agent = opening.started.user or "root"
-    if agent.partition(":")[0] in ("root", "0", verifier.user):
-        lines.append(f"what the agent left running has the rights of {agent}, so it could write the rewards")
-        if verifier.env:
-            lines.append(f"it could also read variables of the verifier: {', '.join(sorted(verifier.env))}")
-    return lines
+        facts.exposed += [*opening.exposed, _PROGRAMS]
 
 
 def _judged(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str, float]:
@@ -153,7 +140,7 @@ def _judged(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str,
         if outcome.execution.exit_code != 0:
             facts.notes.append(f"the command that collects {hook.command[:100]!r} failed: {outcome.execution.ended}")
     if not evaluation.harbor.file.verifier.separate:
-        return _run(evaluation, opening.environment, opening.started, facts)
+        return _run(evaluation, opening, facts)
     with tempfile.TemporaryFile(dir=evaluation.scratch) as archive:
         collected = artifacts.collect(opening.started, evaluation.harbor.file.artifacts, archive)
         facts.notes += [f"artifact {source}: does not exist" for source in collected.missing]
@@ -173,7 +160,7 @@ def _apart(evaluation: _Evaluation, collected: artifacts.Collected, facts: Facts
             wait_until_healthy(harbor, environment, part.healthcheck)
         facts.inputs |= {"verifier_image": started.image or ""}
         artifacts.place(started, collected)
-        return _run(evaluation, environment, started, facts)
+        return _run(evaluation, Opened(environment, started, processes_kept=False), facts)
     finally:
         environment.stop()
 
@@ -185,7 +172,7 @@ def _started(environment: Environment) -> Started:
         raise EvaluatorFailed(f"the verifier's image: {error}") from None
 
 
-def _run(evaluation: _Evaluation, environment: Environment, started: Started, facts: Facts) -> dict[str, float]:
+def _run(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str, float]:
     """Run the test script and return the rewards that it leaves.
 
     Raises: NoReward, SubmissionFailed, EvaluatorFailed, EnvironmentFault, TaskError, OSError.
@@ -194,7 +181,7 @@ def _run(evaluation: _Evaluation, environment: Environment, started: Started, fa
     in_image = evaluation.harbor.tests_in_image
     path = f"{_TESTS}/{SCRIPT}"
     if in_image:
-        environment.execute(f"chmod +x {path}", deadline_s=60, cwd="/", as_root=True)
+        opening.environment.execute(f"chmod +x {path}", deadline_s=60, cwd="/", as_root=True)
     with tests_of(evaluation.harbor) as tests:
         run = ScriptRun(
             script=f"exec {path}",
@@ -205,8 +192,9 @@ def _run(evaluation: _Evaluation, environment: Environment, started: Started, fa
             results=(rewards.JSON, rewards.TEXT),
             extras=(ctrf.FILE,),
             private=(rewards.LOGS,),
+            shielded=opening.needs_shield(verifier.user),
         )
-        result = run_script(environment, started, run, evaluation.reporter)
+        result = run_script(opening.environment, opening.started, run, evaluation.reporter)
         facts.exposed += [line for line in result.exposed if line not in facts.exposed]
         (evaluation.scratch / TESTS_LOG).write_bytes(bytes(result.execution.output))
         fault = result.ended_by(evaluation.deadline_s)

@@ -136,6 +136,7 @@ def _run(evaluation: Evaluation, place: Opened) -> ScriptResult:
             env={"TEST_DIR": TEST_DIR} if of_sets else {"TEST_DIR": TEST_DIR, "COLUMNS": _COLUMNS},
             results=test_sets.RESULT_FILES if of_sets else (),
             private=(test_sets.DIRECTORY,) if of_sets else (),
+            shielded=place.needs_shield(),
             agent_shell=evaluation.file.run_tests_in_same_shell and place.environment.spec.shell == "persistent",
         )
         return run_script(place.environment, place.started, run, evaluation.reporter)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.judging.system.shield import container
 from benchmarks.task.submission import Image, Live
 from benchmarks.task.task import TaskError
 from environments.docker import daemon
@@ -131,7 +132,7 @@ def test_a_verifier_may_run_as_another_user_and_the_agent_as_one_that_cannot_wri
     verdict = verdict_after(task, tmp_path, write)
     assert (verdict.status, verdict.quality) == ("scored", 0.0), verdict
     assert any("of user" in line for line in verdict.exposed)
-    assert not any("could write the rewards" in line for line in verdict.exposed)
+    assert not any("write their results" in line for line in verdict.exposed)
     assert (tmp_path / "evaluation/test-stdout.txt").read_text().startswith("nobody")
 
 
@@ -153,9 +154,11 @@ echo '{json.dumps(report)}' >/logs/verifier/ctrf.json
     assert verdict.cases == (Case(id="is there", group="tests", status="passed", seconds=0.02),)
 
 
-def test_what_a_root_agent_leaves_running_is_named_as_an_exposure(tmp_path: Path) -> None:
-    toml = (HARBOR / "greeting/task.toml").read_text() + '[verifier.env]\nJUDGE_KEY = "secret"\n'
-    task = loaded(varied(HARBOR / "greeting", tmp_path, {"task.toml": toml}))
-    verdict = verdict_after(task, tmp_path, "true")
-    assert any("could write the rewards" in line for line in verdict.exposed)
-    assert any("JUDGE_KEY" in line and "secret" not in line for line in verdict.exposed)
+@pytest.mark.parametrize("refused", [False, True])
+def test_rewards_within_reach_of_a_root_agent_are_named_as_an_exposure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    if refused:
+        monkeypatch.setattr(container, "_ARCHITECTURES", ())
+    verdict = verdict_after(loaded(HARBOR / "greeting"), tmp_path, "true")
+    assert any("write their results" in line for line in verdict.exposed) is refused

@@ -13,7 +13,7 @@ from trajectories.writing import excerpts
 _MOST = 10
 """Number of processes that are listed one by one."""
 _COMMAND_CHARACTERS = 120
-_ROOT = ("root", "0")
+ROOT = ("root", "0")
 _OWN = "/cat"
 """End of the name of the supervisor's own helpers, which have no arguments."""
 
@@ -21,7 +21,7 @@ _OWN = "/cat"
 def of_live(submission: Live) -> tuple[str, ...]:
     """Return the lines about an environment in which the agent worked."""
     lines = _of_processes(submission.started.container or "")
-    if submission.started.user in _ROOT:
+    if submission.started.user in ROOT:
         return ("the agent was root, so it could have changed every program that the tests use", *lines)
     return lines
 

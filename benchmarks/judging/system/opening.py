@@ -38,6 +38,11 @@ class Opened:
     exposed: tuple[str, ...] = ()
     """What the agent could have tampered with in this environment, one line each."""
 
+    def needs_shield(self, user: str | None = None) -> bool:
+        """Return True if what the agent left running could write the results of tests that run as this user."""
+        agent = (self.started.user or "root").partition(":")[0]
+        return self.processes_kept and agent in (*exposure.ROOT, user)
+
 
 @contextmanager
 def opened(submission: Submission, task: Task, make: Make, reporter: Reporter) -> Iterator[Opened]:

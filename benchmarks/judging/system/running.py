@@ -7,13 +7,17 @@ import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from benchmarks.judging.faults import EvaluatorFailed, HostFailed, SubmissionFailed
 from benchmarks.judging.system import staging
 from benchmarks.judging.system.script_run import ScriptResult, ScriptRun
+from benchmarks.judging.system.shield import container
+from benchmarks.judging.system.shield.outcome import Unshielded
 from environments.docker import daemon
+from environments.docker.environment import HOSTNAME
 from environments.protocol import (
     DiskFull,
     Environment,
@@ -30,6 +34,13 @@ if TYPE_CHECKING:
 
 CLEAR_S = 120.0
 """Seconds that putting the tests in place may take."""
+_OF_ROOT = {
+    "HOME": "/root",
+    "USER": "root",
+    "LOGNAME": "root",
+    "HOSTNAME": HOSTNAME,
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
 
 
 def run_script(environment: Environment, started: Started, run: ScriptRun, reporter: Reporter) -> ScriptResult:
@@ -41,25 +52,70 @@ def run_script(environment: Environment, started: Started, run: ScriptRun, repor
         raise EvaluatorFailed(f"tests of the whole system need a container, which {started.kind} is not")
     with _faults(), _client() as api:
         variables = _variables(api, started.container)
-        _place(api, environment, started.container, run)
-        reporter.note(f"evaluation: running the tests, at most {run.deadline_s:g} s")
-        if run.agent_shell:
-            script = f"(exec bash -c {shlex.quote(run.script)}) </dev/null"
-            execution = environment.execute(script, deadline_s=run.deadline_s, output_bytes=run.output_bytes)
-        else:
-            execution = environment.execute(
-                _script(run),
-                deadline_s=run.deadline_s,
-                output_bytes=run.output_bytes,
-                cwd=run.cwd or started.workdir,
-                env={**variables, **run.env},
-                as_root=True,
-            )
-        if execution.ended == "environment_lost":
-            environment.execute("true", deadline_s=CLEAR_S, cwd="/", as_root=True)  # raises the reason of the loss
-        results = staging.fetched(api, started.container, run.results)
-        extras = staging.fetched_small(api, started.container, run.extras)
-    return ScriptResult(execution, results, extras)
+        if not run.shielded:
+            return _run(api, environment, started, run, variables, reporter)
+        try:
+            return _shielded(api, environment, started, run, variables, reporter)
+        except Unshielded as reason:
+            exposed = f"what the agent left running could read the tests and write their results: {reason}"
+        return replace(_run(api, environment, started, run, variables, reporter), exposed=(exposed,))
+
+
+def _shielded(
+    api: APIClient,
+    environment: Environment,
+    started: Started,
+    run: ScriptRun,
+    variables: Mapping[str, str],
+    reporter: Reporter,
+) -> ScriptResult:
+    """Run a test script out of reach of what the agent left running.
+
+    Raises: Unshielded, SubmissionFailed, EvaluatorFailed, TaskError, EnvironmentFault.
+    """
+    if run.agent_shell:
+        raise Unshielded("the tests run in the agent's own shell")
+    if run.user not in (None, "root", "0"):
+        raise Unshielded(f"the tests run as user {run.user}")
+    env = {**_OF_ROOT, **variables, **run.env}
+    result = container.run(api, str(started.container), run, run.cwd or started.workdir, env, reporter)
+    execution = result.execution
+    if execution.ended != "oom" and execution.signal is not None:
+        environment.execute("true", deadline_s=CLEAR_S, cwd="/", as_root=True)  # raises the reason if all of it is lost
+        raise SubmissionFailed("processes", "the tests were killed from outside, by what the agent left running")
+    return result
+
+
+def _run(
+    api: APIClient,
+    environment: Environment,
+    started: Started,
+    run: ScriptRun,
+    variables: Mapping[str, str],
+    reporter: Reporter,
+) -> ScriptResult:
+    """Run a test script with the files of the container, as its other processes see them.
+
+    Raises: SubmissionFailed, EvaluatorFailed, TaskError, EnvironmentFault.
+    """
+    _place(api, environment, str(started.container), run)
+    reporter.note(f"evaluation: running the tests, at most {run.deadline_s:g} s")
+    if run.agent_shell:
+        script = f"(exec bash -c {shlex.quote(run.script)}) </dev/null"
+        execution = environment.execute(script, deadline_s=run.deadline_s, output_bytes=run.output_bytes)
+    else:
+        execution = environment.execute(
+            _script(run),
+            deadline_s=run.deadline_s,
+            output_bytes=run.output_bytes,
+            cwd=run.cwd or started.workdir,
+            env={**variables, **run.env},
+            as_root=True,
+        )
+    if execution.ended == "environment_lost":
+        environment.execute("true", deadline_s=CLEAR_S, cwd="/", as_root=True)  # raises the reason of the loss
+    results = staging.fetched(api, str(started.container), run.results)
+    return ScriptResult(execution, results, staging.fetched_small(api, str(started.container), run.extras))
 
 
 @contextmanager

@@ -37,6 +37,8 @@ class ScriptRun:
     """Further files that it may write, which explain the results. They are removed as well; a large one is ignored."""
     private: tuple[str, ...] = ()
     """Directories that are emptied before the script starts, and that then only its user, or root, can write to."""
+    shielded: bool = False
+    """Keep the tests, their results and their output out of reach of processes in the container, also those of root."""
     output_bytes: int = OUTPUT_BYTES
     agent_shell: bool = False
     """Run the script in the agent's own persistent shell, as its user, where it works now, with its variables."""
