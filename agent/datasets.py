@@ -16,7 +16,7 @@ import yaml
 
 from agent.config import DATASETS, config_path, dataset_name_problem, datasets
 from agent.errors import UserError
-from benchmarks.task.dataset import Dataset, task_folders_below
+from benchmarks.task.datasets.dataset import Dataset
 from benchmarks.task.task import TaskError
 
 
@@ -58,18 +58,16 @@ def remove_dataset(name: str) -> Path:
 def _require_tasks(dataset: Dataset) -> None:
     if not dataset.root.is_dir():
         raise UserError(f"{dataset.root}: no such directory")
-    try:
-        if dataset.ids():
-            return
-        below = [folder.name for folder in task_folders_below(dataset.root)]
-    except TaskError as error:
-        raise UserError(str(error)) from None
     if (dataset.root / "task.yaml").is_file() or (dataset.root / "task.toml").is_file():
         raise UserError(
             f"{dataset.root}: is a task itself; use its path as TASK, or register the folder {dataset.root.parent}"
         )
-    hint = f"; did you mean {dataset.root / below[0]}?" if below else ""
-    raise UserError(f"{dataset.root}: holds no task directory (with a task.yaml or task.toml){hint}")
+    try:
+        if dataset.ids():
+            return
+    except TaskError as error:
+        raise UserError(str(error)) from None
+    raise UserError(f"{dataset.root}: holds no task directory (with a task.yaml or task.toml)")
 
 
 @contextmanager

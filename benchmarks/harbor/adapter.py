@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.harbor import loading
-from benchmarks.harbor.dataset import directories
 from benchmarks.harbor.readiness import make_ready
 from benchmarks.harbor.reading.task_directory import FILE, Source, read
 from benchmarks.harbor.steps import begin_step
@@ -14,7 +12,7 @@ from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.published.folder import TaskFolder
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission
-from benchmarks.task.task import Row, Task, TaskError
+from benchmarks.task.task import Row, Task
 from environments.protocol import Environment, Kind
 from environments.reporting import Reporter
 from trajectories.record.events import FeedbackForm, Skipped
@@ -22,44 +20,23 @@ from trajectories.record.verdict import Verdict
 
 
 class Harbor(TaskFolder):
-    """A benchmark whose tasks are the directories in `root`, at any depth, with a `task.toml`.
+    """A benchmark whose tasks are the directories in `root` with a `task.toml`; the directory's name is the task's."""
 
-    The directory's name is the task's, or its path with `__` in place of slashes if several have that name.
-    """
-
-    def ids(self) -> Iterable[str]:
-        """Return the names of the tasks, sorted."""
-        return sorted(directories(self.root))
-
-    def rows(self) -> Iterable[Row]:
-        """Return the tasks' lines in a list.
-
-        Raises: TaskError.
-        """
-        tasks = directories(self.root)
-        return [loading.row(tasks[id], id=id, benchmark=self.name) for id in sorted(tasks)]
+    file = FILE
 
     def row(self, id: str) -> Row:
         """Return the task's line in a list.
 
         Raises: TaskError.
         """
-        return loading.row(self._directory(id), id=id, benchmark=self.name)
+        return loading.row(self.directory(id), id=id, benchmark=self.name)
 
     def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of that name.
 
         Raises: TaskError.
         """
-        return loading.load(self._directory(id), id=id, benchmark=self.name, settings=settings)
-
-    def _directory(self, id: str) -> Path:
-        directory = self.root / id
-        if "/" in id or not (directory / FILE).is_file():
-            directory = directories(self.root).get(id, directory)
-        if not (directory / FILE).is_file():
-            raise TaskError(f"{directory / FILE}: is missing")
-        return directory
+        return loading.load(self.directory(id), id=id, benchmark=self.name, settings=settings)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Make the container ready: log directories, skills, health checks, and the files and set-up of a step.

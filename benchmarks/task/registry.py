@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchmarks.task import formats
-from benchmarks.task.dataset import COLUMNS, Dataset
+from benchmarks.task.datasets.dataset import COLUMNS, Dataset
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError
 

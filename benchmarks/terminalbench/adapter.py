@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.task.feedback import FeedbackContent
 from benchmarks.task.published.folder import STEP_S, TaskFolder
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.submission import Submission
-from benchmarks.task.task import TASK_FILE, Row, Task, TaskError
+from benchmarks.task.task import TASK_FILE, Row, Task
 from benchmarks.terminalbench import task_directory
 from benchmarks.terminalbench.compose_file import LOGS
 from environments.protocol import Environment, Kind
@@ -21,32 +20,21 @@ from trajectories.record.verdict import Verdict
 class TerminalBench(TaskFolder):
     """A benchmark whose tasks are the directories in `root` with a `task.yaml`; the directory's name is the task's."""
 
-    def ids(self) -> Iterable[str]:
-        """Return the names of the tasks, sorted."""
-        return sorted(path.parent.name for path in self.root.glob(f"*/{TASK_FILE}"))
-
-    def rows(self) -> Iterable[Row]:
-        """Return the tasks' lines in a list.
-
-        Raises: TaskError.
-        """
-        return [self.row(id) for id in self.ids()]
+    file = TASK_FILE
 
     def row(self, id: str) -> Row:
         """Return the task's line in a list.
 
         Raises: TaskError.
         """
-        return task_directory.row(self.root / id, self.name)
+        return task_directory.row(self.directory(id), self.name)
 
     def load(self, id: str, settings: TaskSettings = UNCHANGED) -> Task:
         """Return the task of that name.
 
         Raises: TaskError.
         """
-        if "/" in id or not (self.root / id / TASK_FILE).is_file():
-            raise TaskError(f"{self.root / id / TASK_FILE}: is missing")
-        return task_directory.load(self.root / id, benchmark=self.name, settings=settings)
+        return task_directory.load(self.directory(id), benchmark=self.name, settings=settings)
 
     def prepare(self, task: Task, environment: Environment) -> tuple[Skipped, ...]:
         """Make the directories for logs that the authors' harness mounts; the image has the task's initial files.

@@ -322,40 +322,6 @@ def test_an_overlay_comes_first_and_changes_the_digest(tmp_path: Path) -> None:
         assert {entry.path for entry in tests.entries} == {b"test.sh", b"more.py"}
 
 
-def test_nested_directories_are_tasks_and_equal_names_get_their_paths(tmp_path: Path) -> None:
-    for folder in ("one", "two/deep"):
-        made(tmp_path / folder)
-    (tmp_path / "one/sample").rename(tmp_path / "one/other")
-    made(tmp_path / "one")
-    made(tmp_path / ".git")
-    adapter = Harbor("set", tmp_path)
-    assert list(adapter.ids()) == ["one__sample", "other", "two__deep__sample"]
-    assert adapter.load("two__deep__sample").id == "set/two__deep__sample"
-
-
-@pytest.mark.parametrize(
-    ("data", "left"),
-    [
-        (b' {"a": 1, "b": 0.5, "c": true}', {"a": 1.0, "b": 0.5, "c": 1.0}),
-        (b"{}", "no key"),
-        (b" \n", "is empty"),
-        (b"1", "not an object"),
-        (b'{"a": {"b": 1}}', "'a' is not a number"),
-        (b'{"a": NaN}', "finite"),
-        (b'{"a": 1e999}', "finite"),
-        (b'{"a": "1"}', "not a number"),
-        (b"\xff", "not UTF-8"),
-        (b"[" * 100_000, "not JSON"),
-    ],
-)
-def test_a_reward_file_is_read_as_harbor_reads_it(data: bytes, left: dict[str, float] | str) -> None:
-    if isinstance(left, dict):
-        assert rewards.parsed(JSON, data) == left
-        return
-    with pytest.raises(NoReward, match=left):
-        rewards.parsed(JSON, data)
-
-
 def test_a_text_is_one_finite_number() -> None:
     assert rewards.parsed(TEXT, b" 0.25\n") == {"reward": 0.25}
     for data in (b"", b"nan", b"1 2", b"inf", b"yes"):

@@ -6,8 +6,9 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
-from benchmarks.task.task import Named, Task, no_variants
+from benchmarks.task.task import Named, Row, Task, TaskError, no_variants
 from environments.protocol import Environment
 
 STEP_S = 60.0
@@ -23,9 +24,35 @@ class TaskFolder(ABC):
         self.name = name
         self.root = root
 
+    file: ClassVar[str]
+    """File that makes a directory a task of this format."""
+
     @abstractmethod
+    def row(self, id: str) -> Row:
+        """Return the task's line in a list.
+
+        Raises: TaskError.
+        """
+
     def ids(self) -> Iterable[str]:
         """Return the names of the tasks, sorted."""
+        return sorted(path.parent.name for path in self.root.glob(f"*/{self.file}"))
+
+    def rows(self) -> Iterable[Row]:
+        """Return the tasks' lines in a list.
+
+        Raises: TaskError.
+        """
+        return [self.row(id) for id in self.ids()]
+
+    def directory(self, id: str) -> Path:
+        """Return the directory of a task.
+
+        Raises: TaskError if there is none.
+        """
+        if "/" in id or not (self.root / id / self.file).is_file():
+            raise TaskError(f"{self.root / id / self.file}: is missing")
+        return self.root / id
 
     def named(self, word: str) -> Named:
         """Return the task of that name, or those whose name contains the word."""

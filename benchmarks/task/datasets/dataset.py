@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
 from benchmarks.task import formats
+from benchmarks.task.datasets.places import REGISTRY, Places, places
 from benchmarks.task.formats import DirectoryBenchmark
 from benchmarks.task.settings import UNCHANGED, TaskSettings
 from benchmarks.task.task import Benchmark, Named, Row, Task, TaskError
@@ -44,13 +45,9 @@ class Dataset:
     def ids(self) -> list[str]:
         """Return the names of the task directories, sorted.
 
-        Raises: TaskError if the folder is missing or cannot be read.
+        Raises: TaskError if the folder is missing or cannot be read, or its registry does not fit.
         """
-        try:
-            with os.scandir(self.root) as entries:
-                return sorted(entry.name for entry in entries if _holds_task(entry))
-        except OSError as error:
-            raise TaskError(f"{self._missing(error)}") from None
+        return list(self._places.tasks)
 
     def named(self, word: str) -> Named:
         """Return the task of that name, or else those whose names contain it.
@@ -69,8 +66,9 @@ class Dataset:
 
         Raises: TaskError.
         """
-        adapter = self._adapter(id)
-        return adapter, adapter.load(id, settings)
+        adapter, place = self._at(id)
+        task = adapter.load(place.name, settings)
+        return adapter, task if place.name == id else replace(task, id=f"{self.name}/{id}")
 
     def rows(self) -> DatasetRows:
         """Return the rows of all tasks, from the cache where their files have not changed.
@@ -78,9 +76,9 @@ class Dataset:
         Raises: TaskError if the folder is missing or cannot be read.
         """
         cache = f"tasks-{hashlib.sha256(os.fsencode(self.root.absolute())).hexdigest()[:16]}.json"
-        cached, entries, broken = read_cache(cache), dict[str, object](), list[str]()
-        for id in self.ids():
-            key = self._state(id)
+        cached, entries, broken = read_cache(cache), dict[str, object](), list(self._places.absent)
+        for id, place in self._places.tasks.items():
+            key = _state(place)
             entry = cached.get(id)
             if isinstance(entry, dict) and entry.get("state") == key and isinstance(entry.get("row"), dict):
                 entries[id] = entry
@@ -96,27 +94,31 @@ class Dataset:
             tuple({**line, "id": f"{self.name}/{id}"} for id, line in zip(entries, rows, strict=True)), tuple(broken)
         )
 
+    @cached_property
+    def _places(self) -> Places:
+        try:
+            return places(self.name, self.root)
+        except OSError as error:
+            raise TaskError(self._missing(error)) from None
+
     def _row(self, id: str) -> Row:
-        return self._adapter(id).row(id)
+        adapter, place = self._at(id)
+        return adapter.row(place.name)
 
-    def _adapter(self, id: str) -> DirectoryBenchmark:
-        task_format = formats.format_of(self.root / id) if "/" not in id and id not in ("", ".", "..") else None
+    def _at(self, id: str) -> tuple[DirectoryBenchmark, Path]:
+        """Return a task's directory and its adapter. One that lies right in the folder is found without the others.
+
+        Raises: TaskError.
+        """
+        place: Path | None = self.root / id
+        direct = "/" not in id and id not in ("", ".", "..") and not (self.root / REGISTRY).exists()
+        task_format = formats.format_of(self.root / id) if direct else None
         if task_format is None:
-            self.ids()
+            place = self._places.tasks.get(id)
+            task_format = formats.format_of(place) if place is not None else None
+        if place is None or task_format is None:
             raise TaskError(f"{self.name}/{id}: the dataset in {self.root} has no such task")
-        return formats.adapter(task_format, self.name, self.root)
-
-    def _state(self, id: str) -> list[object]:
-        """Return what a row depends on: its version, and size and time of the task's files."""
-        state: list[object] = [_ROWS]
-        for name in _ROW_FILES:
-            try:
-                status = os.stat(f"{self.root}/{id}/{name}")
-            except OSError:
-                state.append(None)
-            else:
-                state.append([status.st_size, status.st_mtime_ns])
-        return state
+        return formats.adapter(task_format, self.name, place.parent), place
 
     def _missing(self, error: OSError) -> str:
         return (
@@ -125,12 +127,14 @@ class Dataset:
         )
 
 
-def task_folders_below(folder: Path) -> Iterator[Path]:
-    """Yield the folders directly below this one that hold task directories."""
-    for below in sorted(folder.iterdir()):
-        if below.is_dir() and Dataset("", below).ids():
-            yield below
-
-
-def _holds_task(entry: os.DirEntry[str]) -> bool:
-    return any(os.path.isfile(f"{entry.path}/{name}") for name in formats.TASK_FILES)
+def _state(place: Path) -> list[object]:
+    """Return what a row depends on: its version, and size and time of the task's files."""
+    state: list[object] = [_ROWS]
+    for name in _ROW_FILES:
+        try:
+            status = os.stat(f"{place}/{name}")
+        except OSError:
+            state.append(None)
+        else:
+            state.append([status.st_size, status.st_mtime_ns])
+    return state

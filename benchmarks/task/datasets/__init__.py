@@ -1,0 +1,1 @@
+"""Folders of task directories that a user has given names."""
