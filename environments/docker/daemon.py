@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,6 +115,16 @@ def is_local(api: APIClient | None) -> bool:
     if api is None or not api.base_url.startswith("http+docker://"):
         return False
     return Path(facts(api)["DockerRootDir"]).exists()
+
+
+def free_bytes(api: APIClient) -> int | None:
+    """Return the space that is left for images and containers; None if the daemon's files are not on this machine."""
+    if not is_local(api):
+        return None
+    try:
+        return shutil.disk_usage(facts(api)["DockerRootDir"]).free
+    except OSError:  # only root may look there
+        return None
 
 
 def is_on_this_kernel(api: APIClient) -> bool:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 SCRATCH = "retrace.scratch"
 """Label of a scratch image; its value is the image's name."""
 _UNTAGGED = "<none>:<none>"
+NO_SIZES: Mapping[str, int] = {}
+"""No size of an image is known."""
 
 
 def leftovers(api: APIClient) -> list[Leftover]:
@@ -63,19 +65,25 @@ def kept_images(api: APIClient, older_s: float) -> list[Leftover]:
     Raises: EnvironmentUnavailable.
     """
     with daemon.reported("listing images"):
-        listed = api.images()
-    return [leftover for facts in listed for leftover in kept(facts) if leftover.age_s >= older_s]
+        listed = api.images(all=True)
+    sizes = {str(facts["Id"]): int(facts.get("Size") or 0) for facts in listed}
+    return [leftover for facts in listed for leftover in kept(facts, sizes) if leftover.age_s >= older_s]
 
 
-def kept(facts: Mapping[str, Any]) -> list[Leftover]:
-    """Return the names that Retrace gave to an image that it keeps, by the image's entry in the daemon's list."""
+def kept(facts: Mapping[str, Any], sizes: Mapping[str, int] = NO_SIZES) -> list[Leftover]:
+    """Return the names that Retrace gave to an image that it keeps, by the image's entry in the daemon's list.
+
+    The size of a commit is what it adds to the image of its container, if `sizes` has that image.
+    """
+    size = facts.get("Size")
     purposes = {
         f"{CHECKPOINT}:": "commit of a trial: resume, fork and agent evaluate need it",
         f"{BUILT}:": "built from a task's Dockerfile: it is built again when it is needed",
     }
     age_s = max(0.0, time.time() - facts["Created"])
+    own = None if size is None else max(0, size - sizes.get(str(facts.get("ParentId")), 0))
     return [
-        Leftover("image", name, "kept", purpose, None, age_s, facts.get("Size"), name)
+        Leftover("image", name, "kept", purpose, None, age_s, own if prefix == f"{CHECKPOINT}:" else size, name)
         for name in facts.get("RepoTags") or []
         for prefix, purpose in purposes.items()
         if name.removeprefix("localhost/").startswith(prefix)  # Podman puts its own host before a plain name

@@ -51,6 +51,7 @@ EXEMPT = {
     "Case.group": COMPARED,
     "Case.id": COMPARED,
     "Chain.first": OURS,
+    "ChainStage.gate": OURS,
     "Change.sha256": HASH,
     "Checkpoint.image": LOOKED_UP,
     "EnvStarted.container": OURS,

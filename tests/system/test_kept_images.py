@@ -23,6 +23,13 @@ def test_only_names_that_retrace_gave_count() -> None:
     assert images.kept({**facts, "RepoTags": None}) == []
 
 
+def test_a_commit_is_as_large_as_what_it_adds() -> None:
+    facts = {"Id": "sha256:2", "ParentId": "sha256:1", "Created": 0, "Size": 700, "RepoTags": ["retrace-checkpoint:a"]}
+    sizes = {"sha256:1": 400, "sha256:2": 700}
+    assert [each.bytes for each in images.kept(facts, sizes)] == [300]
+    assert [each.bytes for each in images.kept({**facts, "RepoTags": ["retrace-build:a"]}, sizes)] == [700]
+
+
 @pytest.mark.docker
 def test_old_images_are_listed_and_removed_on_request(tmp_path: Path) -> None:
     api = daemon.connect()

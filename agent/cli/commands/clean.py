@@ -119,6 +119,9 @@ def _print(cleaned: Cleaned, dry_run: bool) -> None:
         for leftover, outcome in rows
     ]
     print_table(TextTable(columns, cells))
+    images = [leftover for leftover, _ in rows if leftover.kind == "image"]
+    if len(images) > 1:
+        stdout().print(f"{len(images)} images: {_size(sum(leftover.bytes or 0 for leftover in images))}")
     for leftover in cleaned.unknown:
         stdout().print(f"{leftover.name}: {leftover.why}", soft_wrap=True)
 
@@ -126,6 +129,8 @@ def _print(cleaned: Cleaned, dry_run: bool) -> None:
 def _size(count: int | None) -> str:
     if count is None:
         return ""
+    if count >= 1 << 30:
+        return f"{count / 2**30:.1f} GiB"
     return f"{count / 2**20:.1f} MiB" if count >= 1 << 20 else f"{count / 2**10:.0f} KiB"
 
 

@@ -22,6 +22,8 @@ from trajectories.errors import RecordFull
 from trajectories.record.events import Submission, Warned, WorkspaceExported
 from trajectories.writing.recorder import Recorder
 
+LOW_DISK_BYTES = 10 << 30
+"""Space at the daemon below which a record warns."""
 NO_WORKSPACE = "there is no workspace to evaluate"
 NO_SYSTEM = "there is no system to evaluate"
 _NOTHING_LEFT = ("environment_lost", "image_unusable", "disk_full")
@@ -78,6 +80,7 @@ def _system(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome) ->
             raise trouble
         recorder.note("committing the container")
         image = commit(environment, recorder, outcome.steps)
+        _warn_of_disk(recorder)
     except KeyboardInterrupt:
         outcome.interrupted = True
         return _not_committed(recorder, INTERRUPTED)
@@ -93,6 +96,33 @@ def _system(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome) ->
         recorder.append(Warned(kind="environment_lost", text=text))
         return submitted_image(image, processes_ended=True)
     return Submitted(Live(environment, started, image), Submission(kind="live", image=image))
+
+
+def _warn_of_disk(recorder: Recorder) -> None:
+    """Warn if the commits of further trials may fill the daemon's disk: without a commit there is no verdict."""
+    free = _space_for_images()
+    if free is not None and free < LOW_DISK_BYTES:
+        text = (
+            f"the Docker daemon's disk has {free / 2**30:.1f} GiB left, and each trial of this kind leaves a commit "
+            "there: agent clean --images --dry-run lists old ones with their sizes"
+        )
+        recorder.append(Warned(kind="low_disk", text=text))
+
+
+def _space_for_images() -> int | None:
+    """Return the bytes that are left at the daemon; None if that cannot be seen."""
+    from environments.docker import daemon
+
+    try:
+        api = daemon.connect()
+    except EnvironmentUnavailable:
+        return None
+    try:
+        return daemon.free_bytes(api)
+    except EnvironmentFault:
+        return None
+    finally:
+        api.close()
 
 
 def _hold(lease: Lease) -> EnvironmentFault | None:
