@@ -49,7 +49,7 @@ def problem(root: Path, toml: str, **files: str) -> str:
 
 def test_the_samples_are_recognized_and_listed() -> None:
     adapter = Harbor("set", SAMPLES)
-    assert list(adapter.ids()) == ["greeting", "inventory", "pipeline", "report"]
+    assert list(adapter.ids()) == ["greeting", "inventory", "orders", "pipeline", "report"]
     assert {format_of(SAMPLES / id) for id in adapter.ids()} == {"harbor"}
     rows = {str(row["id"]): row for row in adapter.rows()}
     assert rows["set/report"]["title"] == "Count the orders of each customer"
