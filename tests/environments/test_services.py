@@ -7,12 +7,13 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from environments.conformance.place import in_child, wait_for
 from environments.docker import daemon
-from environments.docker.services import network
+from environments.docker.services import container, network
 from environments.docker.services.removal import GROUP, remove_group
 from environments.leftovers import cleaning, containers, networks
 from environments.protocol import EnvironmentUnavailable
@@ -106,6 +107,15 @@ def test_a_service_that_fails_is_named_with_its_last_lines_and_leaves_nothing(im
     ):
         made.start()
     assert left_of(made._group._name) == []  # type: ignore[attr-defined]
+
+
+def test_a_service_that_never_completes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = SimpleNamespace(
+        inspect_container=lambda id: {"State": {"Running": True}}, logs=lambda id, tail: b"waiting for a key\n"
+    )
+    monkeypatch.setattr(container, "COMPLETED_S", 0.0)
+    with pytest.raises(EnvironmentUnavailable, match=r"init has not ended after 0 s.*last lines: waiting for a key"):
+        container.wait_completed(api, "init", "id")  # type: ignore[arg-type]
 
 
 @pytest.mark.docker

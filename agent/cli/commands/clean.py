@@ -29,9 +29,9 @@ def clean(
 ) -> int:
     """Remove what ended processes of Retrace left behind.
 
-    This removes containers, temporary directories and lock files. Other images stay unless --images is given: a trial
-    whose commit is gone can neither be continued in it nor evaluated again, and a built image is built again. List
-    them with --images --dry-run.
+    This removes containers, their networks and volumes, temporary directories and lock files. Other images stay unless
+    --images is given: a trial whose commit is gone can neither be continued in it nor evaluated again, and a built
+    image is built again. List them with --images --dry-run.
     """
     from agent.cli.output import emit_json, stderr
     from agent.errors import UserError

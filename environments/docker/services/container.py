@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LOG_BYTES = "1m"
 """Most that the daemon keeps of a service's output, so that it cannot fill the host's disk."""
+COMPLETED_S = 600.0
+"""Seconds within which a service has to end if others wait for its end. A compose file cannot name a time for that."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 1.0
 _LAST_LINES = 3
 _NANO = 1e9
@@ -157,8 +159,11 @@ def wait_completed(api: APIClient, service: str, container: str) -> None:
 
     Raises: EnvironmentUnavailable.
     """
-    wait_s = 0.02
+    until, wait_s = time.monotonic() + COMPLETED_S, 0.02
     while (status := exit_status(api, service, container)) is None:
+        if time.monotonic() > until:
+            text = f"service {service} has not ended after {COMPLETED_S:g} s, and others wait for its end"
+            raise EnvironmentUnavailable(f"{text}{last_lines(api, container)}")
         time.sleep(wait_s)
         wait_s = min(2 * wait_s, 0.5)
     if status != 0:
