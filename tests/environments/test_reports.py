@@ -7,7 +7,7 @@ import subprocess
 from importlib import resources
 from pathlib import Path
 
-COUNT = 4000
+COUNT = 1000
 READS = r"""
 mkfifo "$1" && exec 25<>"$1" 20<>"$1.nap"
 nap() { read -r -t "$1" -N 1 -u 20; }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from shutil import copytree
+
+import pytest
 
 from agent.loop.solution import solution_of
 from agent.models.free.oracle import commands
@@ -14,6 +16,8 @@ from benchmarks.task.settings import TaskSettings
 from benchmarks.task.submission import Image, Live
 from benchmarks.task.task import Task
 from environments.choose import make
+from environments.docker import daemon
+from environments.docker.services import network
 from environments.protocol import Environment, Started
 from tests.demo_images import demo_image
 from trajectories.record.verdict import Verdict
@@ -45,9 +49,18 @@ def oracle(task: Task) -> list[str]:
     return [*commands(solution.archive, directory=solution.directory), f"{solution.run} || true"]
 
 
+def need_networks() -> None:
+    """Skip the test if the daemon can make no network for services."""
+    with closing(daemon.connect()) as api:
+        if trouble := network.obstacle(api):
+            pytest.skip(trouble)
+
+
 @contextmanager
 def worked(task: Task, *scripts: str) -> Iterator[tuple[Environment, Started]]:
     """A container of the task in which an agent has run these commands."""
+    if task.spec.services:
+        need_networks()
     environment = make(task.spec)
     try:
         started = environment.start()

@@ -199,7 +199,7 @@ def test_a_trial_that_is_interrupted_with_a_huge_sparse_file_exports_its_hole(tm
     """The export of a lost container would write out every zero."""
     from tests.solve.test_interrupts import begin, wait_for
 
-    model = script(tmp_path, MAKE, "sleep 15", SUBMIT)  # it runs again, whole, when the trial is resumed
+    model = script(tmp_path, MAKE, "sleep 5", SUBMIT)  # it runs again, whole, when the trial is resumed
     process = begin(tmp_path, "solve", *place_of(tmp_path, label), "--model", model, "--no-evaluate")
     trial = wait_for(tmp_path / "runs", '"action":"2.1"').parent
     os.kill(process.pid, signal.SIGINT)
