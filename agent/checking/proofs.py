@@ -5,21 +5,26 @@ The trials run with the machinery of `agent solve`, in a folder that is removed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.checking.findings import Finding
+from agent.continuation.chain import Results, run_chain
 from agent.evaluation.evaluate import evaluate_any
 from agent.loop.worker import LoopWorker
 from agent.models.choose import NOP, ORACLE
 from agent.trial.fresh import Fresh
 from agent.trial.options import Options
+from agent.trial.order import Order
 from agent.trial.outcome import Outcome
 from agent.trial.resolve import resolve
 from agent.trial.run import run_new
 from benchmarks.task.task import Task
 from trajectories.interrupts import interruptible
+from trajectories.reading.interventions.stages import StageResult, together
+from trajectories.record.events import Chain, Event
 from trajectories.record.verdict import Verdict
 
 RUNS = 3
@@ -38,7 +43,7 @@ def proofs(task: Task, options: Options, runs: Path) -> Iterator[Finding]:
     if verdict is not None and verdict.status == "scored":
         yield from _of_sets(verdict)
     last, model = nop, NOP
-    if task.solution is None and task.solve is None:
+    if not all(part.reference is not None for part in task.stages or (task,)):
         yield Finding(check="oracle", status="skipped", detail=task.solve_problem or "the task has no solution")
     else:
         last, model = _trial(replace(options, model=ORACLE, runs=runs)), ORACLE
@@ -52,10 +57,39 @@ def _trial(options: Options) -> Outcome:
     """Run one trial. Raises: UserError, MachineError, KeyboardInterrupt."""
     with interruptible():
         order = resolve(options)
-    outcome, _ = run_new(order, Fresh(), LoopWorker(order))
+    if order.chain is not None:
+        results: Results = []
+        run_chain(order, _unwatched, results)
+        outcome = _of_stages([outcome for outcome, _ in results], order.chain)
+    else:
+        outcome, _ = run_new(order, Fresh(), LoopWorker(order))
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome
+
+
+@contextmanager
+def _unwatched(order: Order, before: Sequence[Event], part: str) -> Iterator[None]:
+    """Show no progress of a stage."""
+    yield
+
+
+def _of_stages(outcomes: Sequence[Outcome], chain: Chain) -> Outcome:
+    """Return the outcome of a task with stages: the last one, with the verdict on all of them."""
+    last, verdicts = outcomes[-1], [outcome.verdict for outcome in outcomes if outcome.verdict is not None]
+    assert chain.result is not None
+    if len(verdicts) < len(outcomes) or any(verdict.status != "scored" for verdict in verdicts):
+        return last
+    stages = [StageResult(bool(each.passed), each.quality or 0.0, each.metrics) for each in verdicts]
+    result = together(stages, chain.result, chain.turns)
+    assert result is not None
+    cases = [
+        case.model_copy(update={"id": f"{stage.name}: {case.id}"})
+        for stage, verdict in zip(chain.stages, verdicts, strict=False)
+        for case in verdict.cases
+    ]
+    update = {"passed": result.passed, "quality": result.quality, "metrics": result.metrics, "cases": tuple(cases)}
+    return replace(last, verdict=verdicts[-1].model_copy(update=update))
 
 
 def _no_verdict(check: str, outcome: Outcome) -> Finding | None:

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from agent.trial.outcome import Outcome
+    from trajectories.reading.interventions.chain import ChainReport
     from trajectories.reading.summary import Summary
     from trajectories.record.verdict import Verdict
 
@@ -22,13 +23,14 @@ def print_results(
 ) -> None:
     """Print the summary and the verdict of each trial, and the next command unless `quiet`; or one JSON object.
 
-    The object is the trial's summary; with `as_list` it holds the summaries of all trials.
+    The object is the trial's summary; with `as_list` it holds the summaries of all trials, and the chains of stages.
     """
     from agent.cli.output import emit_json, stdout
 
     if as_json:
         contents = [summary_json(summary, outcome.verdict) for outcome, summary in results]
-        emit_json({"trials": contents} if as_list else contents[0])
+        chains = [chain.model_dump(mode="json") for chain in chains_of_stages(results)]
+        emit_json({"trials": contents, **({"chains": chains} if chains else {})} if as_list else contents[0])
         return
     from trajectories.record.layout import TrialFolder
     from trajectories.views.summary import summary_table
@@ -43,6 +45,23 @@ def print_results(
         goes_on = number < len(results) and results[number][1].entry.turn not in (None, 1)
         if not quiet and not goes_on:
             _print_next(outcome, in_chain=summary.entry.turn is not None)
+    for chain in chains_of_stages(results):
+        from trajectories.views.chain import print_result_of_stages
+
+        print_result_of_stages(console, chain)
+
+
+def chains_of_stages(results: Sequence[tuple[Outcome, Summary]]) -> list[ChainReport]:
+    """Return the chains whose turns are the stages of a task, as they are now, with the result of all stages."""
+    directories: dict[Path, Path] = {}
+    for outcome, summary in results:
+        if summary.entry.chain is not None and summary.entry.chain.stages:
+            directories[outcome.directory.parent / summary.entry.chain.first] = outcome.directory
+    if not directories:
+        return []
+    from trajectories.reading.interventions.chain import read_chain
+
+    return [chain for directory in directories.values() if (chain := read_chain(directory)) is not None]
 
 
 def print_next(verb: str, name: str | None, options: Mapping[str, object] | None = None, effect: str = "") -> None:

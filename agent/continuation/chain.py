@@ -39,7 +39,7 @@ from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Observer
 
-Watch = Callable[[Order, Sequence[Event], str], AbstractContextManager[Observer]]
+Watch = Callable[[Order, Sequence[Event], str], AbstractContextManager[Observer | None]]
 """Shows the progress of one turn; it gets the events of a turn that is continued, and the turn in words."""
 Results = list[tuple[Outcome, Summary]]
 """The turns that were worked on, in order."""

@@ -1,4 +1,4 @@
-"""What a turn is given besides the environment of the turn before: feedback on that, or the next stage of the task."""
+"""Links between two turns beside the environment: feedback on the turn before, or the next stage of the task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trajectories.record.events import Chain, Feedback, FeedbackSource
 
 
 class Link(Protocol):
-    """What a turn is given besides the environment of the turn before."""
+    """Part of a turn that does not come from the environment of the turn before."""
 
     def put(self, environment: Environment) -> None:
         """Put its files into the environment, which may be paused and may be in an earlier state.

@@ -30,6 +30,19 @@ def oracle_limits(task: Task) -> Limits:
     return task.limits.model_copy(update={"command_s": task.limits.time_s or _SCRIPT_S})
 
 
+def require_solutions(task: Task) -> None:
+    """Require a solution of each stage, so that the oracle does not begin what it cannot end.
+
+    Raises: TaskError naming the stages without one.
+    """
+    names = ", ".join(stage.name for stage in task.stages if stage.reference is None)
+    if names:
+        raise TaskError(
+            f"{task.id} has no solution of its own for the stage {names}, so --model oracle cannot solve it; name "
+            "another model"
+        )
+
+
 def solution_of(task: Task) -> Solution:
     """Return the task's solution, with plain modes.
 

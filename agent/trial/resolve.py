@@ -48,7 +48,7 @@ def resolve(
 
     Raises: UserError, MachineError.
     """
-    from agent.loop.solution import oracle_limits, solution_of
+    from agent.loop.solution import oracle_limits, require_solutions, solution_of
     from agent.models.choose import ORACLE, make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
     from agent.reports.prices import find_prices, price_problem
@@ -69,6 +69,8 @@ def resolve(
         benchmark, task = task_as_recorded or _task(options)
         task = benchmark.vary(task, options.variants)
         if task.stages:
+            if options.model == ORACLE:
+                require_solutions(task)
             task = task.at_stage(1)
         if options.task is not None:  # a short name may come to mean something else, and a path is from here
             options = replace(options, task=str(task.directory) if task.benchmark == PATH else task.id)

@@ -50,8 +50,8 @@ def load(directory: Path, *, id: str, benchmark: str, settings: TaskSettings) ->
         facts=_facts(harbor),
         directory=harbor.source.directory,
         solve=_solve(harbor, solution),
-        feedback=_FORMS,
-        feedback_revealing=_REVEALING,
+        feedback=() if file.steps else _FORMS,
+        feedback_revealing=() if file.steps else _REVEALING,
         result="system",
         submissions=("image",) if settings.isolated else ("live", "image"),
         settings=settings,
@@ -68,13 +68,15 @@ def _stages(harbor: HarborTask, env: Mapping[str, str]) -> tuple[Stage, ...]:
     stages = []
     for number, part in enumerate(harbor.file.steps, start=1):
         step = at_step(harbor, number)
-        limit = part.agent.timeout_sec
+        variables(step)
+        limit = step.file.agent.timeout_sec
+        folder = f"{STEPS}/{part.name}/{SOLUTION}"
         stages.append(
             Stage(
                 name=part.name,
                 instruction=step.instruction + _skills_line(step.file.environment),
                 limits=Limits(time_s=limit) if limit is not None else Limits(),
-                solve=_solve(harbor, env, f"{STEPS}/{part.name}/{SOLUTION}"),
+                solve=_solve(harbor, env, folder if harbor.source.has_folder(folder) else SOLUTION),
                 gate=part.min_reward or {},
             )
         )

@@ -133,7 +133,8 @@ def _mapped(image: str | None, settings: TaskSettings) -> str | None:
 
 def _user(harbor: HarborTask) -> str | None:
     """Return the user of the agent, who is the same in all steps."""
-    return (harbor.file.steps[0] if harbor.file.steps else harbor.file).agent.user
+    user = harbor.file.steps[0].agent.user if harbor.file.steps else None
+    return harbor.file.agent.user if user is None else user
 
 
 def verifier_spec(harbor: HarborTask, settings: TaskSettings) -> EnvironmentSpec:

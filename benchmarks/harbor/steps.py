@@ -1,7 +1,7 @@
 """The steps of a task as its stages: what each brings, and what the container needs before an agent works at it.
 
-A step's tables for the agent and the verifier have their own defaults, as in Harbor: nothing is inherited from the
-task's tables of these names.
+As in Harbor, a step inherits from the task's tables `agent` and `verifier`: the agent's time limit, the users, and the
+verifier's mode, variables and commands that collect. The time limit of the verifier is the step's own, or 600 s.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.harbor.readiness import wait_until_healthy
+from benchmarks.harbor.reading.refusals import refusals
 from benchmarks.harbor.reading.task_directory import INSTRUCTION, SCRIPT, STEPS, TESTS, HarborTask, stripped
 from benchmarks.task import tree
 from benchmarks.task.task import TaskError
@@ -35,10 +36,24 @@ def at_step(task: HarborTask, number: int | None) -> HarborTask:
     if number is None:
         return task
     part = task.file.steps[number - 1]
+    agent, verifier = task.file.agent, task.file.verifier
+    of_agent: dict[str, object] = {
+        "timeout_sec": agent.timeout_sec if part.agent.timeout_sec is None else part.agent.timeout_sec,
+        "user": agent.user if part.agent.user is None else part.agent.user,
+    }
+    of_verifier: dict[str, object] = {
+        "timeout_sec": part.verifier.timeout_sec,
+        "user": verifier.user if part.verifier.user is None else part.verifier.user,
+        "env": {**verifier.env, **part.verifier.env},
+        "collect": (*verifier.collect, *part.verifier.collect),
+    }
+    if part.verifier.separate or part.verifier.environment_mode is not None:
+        of_verifier["environment_mode"] = part.verifier.environment_mode
+        of_verifier["environment"] = part.verifier.environment
     file = task.file.model_copy(
         update={
-            "agent": part.agent,
-            "verifier": part.verifier,
+            "agent": agent.model_copy(update=of_agent),
+            "verifier": verifier.model_copy(update=of_verifier),
             "artifacts": (*task.file.artifacts, *part.artifacts),
         }
     )
@@ -91,27 +106,31 @@ def begin_step(task: HarborTask, number: int, environment: Environment) -> None:
 
 def problems_of_steps(task: HarborTask) -> list[str]:
     """Return what is missing in the steps of a task, and what they ask for that cannot be provided."""
-    problems = []
-    first = task.file.steps[0].agent if task.file.steps else None
-    for part in task.file.steps:
+    problems, users = [], set()
+    for number, part in enumerate(task.file.steps, start=1):
         where = f"{task.source.file('task.toml')}: step {part.name!r}:"
         folder = f"{STEPS}/{part.name}"
         try:
-            if not stripped(text_of(task.source.file(f"{folder}/{INSTRUCTION}"), 1 << 20)).strip():
-                problems.append(f"{task.source.file(f'{folder}/{INSTRUCTION}')}: is empty")
+            step = at_step(task, number)
         except TaskError as error:
             problems.append(str(error))
+            continue
+        if not step.instruction.strip():
+            problems.append(f"{task.source.file(f'{folder}/{INSTRUCTION}')}: is empty")
+        problems += [f"{where} {line}" for line in refusals(step.file)]
+        users.add(step.file.agent.user)
         if not any(task.source.file(f"{at}/{SCRIPT}").is_file() for at in (f"{folder}/{TESTS}", TESTS)):
             problems.append(f"{task.source.file(f'{folder}/{TESTS}/{SCRIPT}')}: is missing")
-        if part.verifier.separate:
+        if step.file.verifier.separate:
             problems.append(f"{where} a verifier in a container of its own cannot be provided for a step")
         phases = (part.agent, part.verifier)
         if any(phase.network_mode is not None or phase.allowed_hosts is not None for phase in phases):
             problems.append(f"{where} a network of its own cannot be provided for a step, only that of the environment")
-        if first is not None and part.agent.user != first.user:
-            problems.append(f"{where} agent.user: all steps must have the same user")
         if task.source.file(f"{folder}/trajectory.json").is_file():
             problems.append(f"{where} trajectory.json: a conversation to begin with cannot be provided")
+    if len(users) > 1:
+        names = ", ".join(sorted("that of the image" if user is None else repr(user) for user in users))
+        problems.append(f"{task.source.file('task.toml')}: agent.user: all steps must have one user, not {names}")
     return problems
 
 

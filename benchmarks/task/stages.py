@@ -26,3 +26,8 @@ class Stage:
     """See `Task.solve`."""
     gate: Mapping[str, float] = field(default_factory=dict)
     """Least values of metrics of its verdict: the later stages are left out if one of them is lower or missing."""
+
+    @property
+    def reference(self) -> Path | None:
+        """See `Task.reference`."""
+        return self.solve.source if self.solve is not None else self.solution

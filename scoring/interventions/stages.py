@@ -47,7 +47,17 @@ def _row(attempt: Attempt) -> TrialRow:
     if result is None or len(scored) < len(attempt.turns):
         return row
     groups = _groups(scored) if facts.chain_result == "mean" else row.groups
-    return replace(row, passed=result.passed, quality=result.quality, metrics=result.metrics, groups=groups)
+    judged_as = "+".join(
+        sorted({each.judged_as for each in scored if each.judged_as})
+    )  # one of them never stands for all
+    return replace(
+        row,
+        passed=result.passed,
+        quality=result.quality,
+        metrics=result.metrics,
+        groups=groups,
+        judged_as=judged_as or None,
+    )
 
 
 def _groups(rows: Iterable[TrialRow]) -> dict[str, GroupScore]:

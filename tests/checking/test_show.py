@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,6 @@ def test_each_stage_of_a_task_is_shown() -> None:
     shown = CliRunner().invoke(app, ["tasks", "show", str(TASKS / "harbor/pipeline")], prog_name="agent").stdout
     assert "in stage 1 of 2, collect, the model sees" in shown
     assert "in stage 2 of 2, serve, the model sees" in shown
+    assert re.search(r"stage collect: limits: .*time_s 120.0.*; the chain ends below reward 0.5\n", shown)
+    assert "result of all stages: their mean\n" in shown
+    assert "feedback: none" in shown

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from agent.loop.actions import SUBMIT
+from benchmarks.harbor.adapter import Harbor
+from benchmarks.harbor.reading.task_directory import Source, read
+from benchmarks.harbor.steps import at_step
+from benchmarks.task.task import TaskError
 from tests.demo_images import demo_image
-from tests.families.harbor_samples import BASE, HARBOR
+from tests.families.harbor_samples import BASE, HARBOR, varied
 from tests.solve.command import agent, script
 from trajectories.checks.check import check
 from trajectories.reading.reader import first_event, read_events
@@ -57,6 +61,10 @@ def test_the_result_of_a_partial_solution_is_the_mean_of_its_stages(tmp_path: Pa
     result = agent(tmp_path, "solve", *options(script(tmp_path, half, SUBMIT)), "--json")
     assert result.status == 0, result.err
     assert [trial["verdict"]["quality"] for trial in result.json["trials"]] == [0.5, 0.5]
+    (chain,) = result.json["chains"]
+    assert (chain["stages"], chain["passed"], chain["quality"]) == (["collect", "serve"], False, 0.5)
+    listed = agent(tmp_path, "trials", "--json").json["trials"]
+    assert sorted(trial["entry"]["turn"] for trial in listed) == [1, 2]
 
 
 def test_a_stage_below_the_least_reward_ends_the_chain(tmp_path: Path) -> None:
@@ -66,6 +74,66 @@ def test_a_stage_below_the_least_reward_ends_the_chain(tmp_path: Path) -> None:
     assert only["verdict"]["quality"] == 0.0
     again = agent(tmp_path, "resume", str(result.folder / only["trial"]))
     assert "is finished (1 of 2 stages)" in again.err
+
+
+def test_all_stages_together_have_one_line_at_the_end(tmp_path: Path) -> None:
+    result = agent(tmp_path, "solve", *options("oracle"))
+    assert result.status == 0, result.err
+    last = result.out.splitlines()[-1]
+    assert last.endswith(": 2 stages; the result is their mean: passed, quality 1.000"), last
+    assert "stage 2 of 2 (serve)" in result.err
+
+
+def test_the_oracle_begins_only_if_each_stage_has_a_solution(tmp_path: Path) -> None:
+    copy = varied(TASK, tmp_path, {})
+    (copy / "steps/serve/solution/solve.sh").unlink()
+    result = agent(tmp_path, "solve", "--task", str(copy), "--model", "oracle")
+    assert result.status == 2
+    assert "no solution of its own for the stage serve" in result.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_step_inherits_what_harbor_lets_it_inherit(tmp_path: Path) -> None:
+    task = (TASK / "task.toml").read_text().replace("agent = { timeout_sec = 60.0 }", "agent = {}")
+    tables = (
+        "[agent]\ntimeout_sec = 77.0\nuser = 'nobody'\n[verifier]\ntimeout_sec = 5.0\nuser = 'root'\n"
+        "env = { A = '1', B = '1' }\n[[verifier.collect]]\ncommand = 'true'\n[environment]"
+    )
+    task = task.replace("[environment]", tables)
+    task = task.replace("verifier = { timeout_sec = 60.0 }", "verifier = { env = { B = '2' } }")
+    copy = varied(TASK, tmp_path, {"task.toml": task, "solution/solve.sh": "true"})
+    (copy / "steps/serve/solution/solve.sh").unlink()
+    (copy / "steps/serve/solution").rmdir()
+    loaded = Harbor("sample", tmp_path).load("pipeline")
+    assert [stage.limits.time_s for stage in loaded.stages] == [120.0, 77.0]
+    assert loaded.spec.user == "nobody"
+    solutions = [stage.reference for stage in loaded.stages]
+    assert solutions == [copy / "steps/collect/solution", copy / "solution"]
+    step = at_step(read(Source(copy)), 2).file
+    verifier = step.verifier
+    assert (verifier.timeout_sec, verifier.user, verifier.env) == (600.0, "root", {"A": "1", "B": "2"})
+    assert [hook.command for hook in verifier.collect] == ["true"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("[environment]", "[verifier]\nenvironment_mode = 'separate'\n[environment]", "container of its own"),
+        ("agent = { timeout_sec = 60.0 }", "agent = { user = 'x' }", "agent.user: all steps must have one user"),
+        ("agent = { timeout_sec = 60.0 }", "agent = { network_mode = 'public' }", "step 'serve': a network of its own"),
+        (
+            "verifier = { timeout_sec = 60.0 }\n\n",
+            "verifier = { env = { K = '${NOT_SET_HERE}' } }\n\n",
+            "NOT_SET_HERE",
+        ),
+    ],
+)
+def test_what_a_step_cannot_have_is_refused_by_name(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    task = (TASK / "task.toml").read_text()
+    assert old in task
+    varied(TASK, tmp_path, {"task.toml": task.replace(old, new)})
+    with pytest.raises(TaskError, match=problem):
+        Harbor("sample", tmp_path).load("pipeline")
 
 
 def test_self_correction_is_refused(tmp_path: Path) -> None:

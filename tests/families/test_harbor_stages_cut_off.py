@@ -134,3 +134,16 @@ def test_a_stage_that_continues_in_its_own_commit_is_not_set_up_again(tmp_path: 
     resume(copy)
     assert_solved(copy, finished)
     assert all("began" not in notice for notice in messages(copy, "notice"))
+
+
+@pytest.mark.slow
+def test_a_stage_is_evaluated_again_by_its_own_tests_and_forked_without_a_chain(finished: list[Path]) -> None:
+    work, last = finished[0].parents[2], finished[1]
+    again = agent(work, "evaluate", str(last), "--json")
+    assert again.json["verdict"]["quality"] == 1.0
+    for trial, step in ((last, "1"), (last, "0")):  # neither has a commit of its own: the stage before has
+        rest = script(work, *PARTS.values(), SUBMIT)
+        fork = agent(work, "fork", str(trial), "--at", step, "--model", rest, "--json")
+        assert fork.status == 0, fork.err
+        assert fork.json["verdict"]["quality"] == 1.0
+        assert fork.json["entry"]["turn"] is None

@@ -43,6 +43,13 @@ def test_one_row_has_the_result_of_all_stages_and_their_costs(how: ChainResult, 
     assert row.completed
 
 
+def test_a_stage_that_is_not_comparable_marks_the_result_of_all() -> None:
+    first = replace(_row(1, 1.0, "mean", ends=False), judged_as="system-image-not-comparable", flagged=True)
+    second = replace(_row(2, 1.0, "mean", ends=True), judged_as="system-live", flagged=False)
+    (row,) = with_stages_together([first, second])
+    assert (row.judged_as, row.flagged) == ("system-image-not-comparable+system-live", True)
+
+
 def test_a_gate_that_fails_makes_the_chain_whole_but_not_passed() -> None:
     (row,) = with_stages_together([_row(1, 1.0, "mean", ends=True)])
     assert (row.completed, row.quality, row.passed) == (True, 1.0, False)

@@ -40,10 +40,19 @@ def print_chain(console: Console, chain: ChainReport) -> None:
 
 def _of_stages(chain: ChainReport) -> str:
     how = "their mean" if chain.result == "mean" else "that of the last one"
+    judged = sum(member.quality is not None for member in chain.members)
+    stages = quantity(len(chain.stages), "stage")
+    if judged < len(chain.stages):
+        stages += f", {judged} of them judged"
     if chain.quality is None:
-        return f"{quantity(len(chain.stages), 'stage')}; the result is {how}"
+        return f"{stages}; the result is {how}"
     passed = "passed" if chain.passed else "not passed"
-    return f"{quantity(len(chain.stages), 'stage')}; the result is {how}: {passed}, quality {chain.quality:.3f}"
+    return f"{stages}; the result is {how}: {passed}, quality {chain.quality:.3f}"
+
+
+def print_result_of_stages(console: Console, chain: ChainReport) -> None:
+    """Print the result of all stages of a chain in one line."""
+    console.print(Text(printable(f"{chain.first}: {_of_stages(chain)}")), soft_wrap=True)
 
 
 def _cells(turn: TurnReport, shown: int) -> list[str]:

@@ -89,7 +89,7 @@ def content(task: Task) -> dict[str, Any]:
         "feedback": list(task.feedback),
         "feedback_revealing": list(task.feedback_revealing),
         "variants": dict(task.variants),
-        "solution": task.reference is not None or any(stage.solution or stage.solve for stage in task.stages),
+        "solution": all(part.reference is not None for part in task.stages or (task,)),
         "image": spec.image,
         "build": None
         if build is None
@@ -109,9 +109,15 @@ def content(task: Task) -> dict[str, Any]:
             "shm_bytes": spec.shm_bytes,
         },
         "stages": [
-            {"name": stage.name, "limits": stage.limits.model_dump(), "instruction": stage.instruction}
+            {
+                "name": stage.name,
+                "limits": stage.limits.model_dump(),
+                "least": dict(stage.gate),
+                "instruction": stage.instruction,
+            }
             for stage in task.stages
         ],
+        "result_of_stages": task.result_of_stages if task.stages else None,
         "instruction": task.instruction,
     }
 
@@ -130,6 +136,12 @@ def _lines(task: Task) -> list[str]:
     for name, change in facts.pop("variants").items():
         facts[f"--variant {name}"] = change
     stages, instruction = facts.pop("stages"), facts.pop("instruction")
+    how = facts.pop("result_of_stages")
+    for stage in stages:
+        least = f"; the chain ends below {readable(stage['least'])}" if stage["least"] else ""
+        facts[f"stage {stage['name']}"] = f"limits: {readable(stage['limits'])}{least}"
+    if stages:
+        facts["result of all stages"] = "their mean" if how == "mean" else "that of the last one"
     lines = [f"{key}: {readable(value) or 'not specified'}" for key, value in facts.items()]
     if not stages:
         return [*lines, f"\nthe model sees, inside of the prompt {task.prompt}:\n", instruction]
