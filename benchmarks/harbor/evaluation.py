@@ -36,7 +36,6 @@ VERSION = "1"
 TESTS_LOG = "test-stdout.txt"
 """Name of the file in `scratch` that gets the output of the test script."""
 _TESTS = "/tests"
-_PROGRAMS = "the tests run with the programs of the system, and the agent could have replaced these"
 _SOLVE_S = 3600.0
 """Time of a solution if its task has no time limit."""
 
@@ -126,7 +125,7 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: Facts) -> None:
         facts.isolation = (
             f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
         )
-        facts.exposed += [*opening.exposed, _PROGRAMS]
+        facts.exposed += opening.exposed
 
 
 def _judged(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str, float]:

@@ -108,10 +108,7 @@ _EXPOSED = {
         "the tests run programs of the workspace as root, and these could write the files with the results",
         "results are read from an output to which programs of the workspace print as well",
     ),
-    "system": (
-        "the tests run with the programs of the system, and the agent could have replaced these",
-        "results are read from an output to which programs of the agent may print as well",
-    ),
+    "system": ("results are read from an output to which programs of the agent that the tests start print as well",),
 }
 """Weaknesses of the authors' way to judge, by what is judged."""
 

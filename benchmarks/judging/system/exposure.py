@@ -1,14 +1,21 @@
-"""What an agent that may still act in the judged container could tamper with, one line each for the verdict.
+"""Lines for a verdict about what an agent left, and could have tampered with, in the container that is judged.
 
-The daemon lists the processes, as the host sees them, so no program of the container is asked.
+The daemon lists processes and files as the host sees them, so no program of the container is asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from benchmarks.judging.system import programs
 from benchmarks.task.submission import Live
 from environments.docker import daemon
 from environments.protocol import EnvironmentFault
 from trajectories.writing import excerpts
+
+if TYPE_CHECKING:
+    from docker import APIClient
 
 _MOST = 10
 """Number of processes that are listed one by one."""
@@ -20,23 +27,32 @@ _OWN = "/cat"
 
 def of_live(submission: Live) -> tuple[str, ...]:
     """Return the lines about an environment in which the agent worked."""
-    lines = _of_processes(submission.started.container or "")
-    if submission.started.user in ROOT:
-        return ("the agent was root, so it could have changed every program that the tests use", *lines)
-    return lines
+    container = submission.started.container or ""
+    lines = _listed(_processes, container, "what the agent left running")
+    if (submission.started.user or "root").partition(":")[0] not in ROOT:
+        return lines
+    return (*_listed(programs.changes, container, "what the agent changed in the system"), *lines)
 
 
-def _of_processes(container: str) -> tuple[str, ...]:
+def _listed(look: Callable[[APIClient, str], tuple[str, ...]], container: str, subject: str) -> tuple[str, ...]:
     try:
         api = daemon.connect()
         try:
-            with daemon.reported("listing the processes that the agent left running"):
-                supervisor = str(api.inspect_container(container)["State"]["Pid"])
-                rows = api.top(container, "-eo pid,ppid,uid,stat,args")["Processes"] or []
+            return look(api, container)
         finally:
             api.close()
     except EnvironmentFault as error:  # nothing is hidden by that: the verdict tells it
-        return (f"what the agent left running is not listed: {error}",)
+        return (f"{subject} is not listed: {error}",)
+
+
+def _processes(api: APIClient, container: str) -> tuple[str, ...]:
+    """Return a line for each process that the agent left running.
+
+    Raises: EnvironmentUnavailable.
+    """
+    with daemon.reported("listing the processes that the agent left running"):
+        supervisor = str(api.inspect_container(container)["State"]["Pid"])
+        rows = api.top(container, "-eo pid,ppid,uid,stat,args")["Processes"] or []
     left = [(row[2], " ".join(row[4:])) for row in rows if row[0] != supervisor and not _is_ours(row, supervisor)]
     listed = [
         f"a process of user {user} ran beside the tests: {excerpts.beginning(command, _COMMAND_CHARACTERS)}"

@@ -25,6 +25,7 @@ from environments.reporting import Reporter
 Make = Callable[[EnvironmentSpec], Environment]
 EMPTY_S = 120.0
 """Seconds that emptying a workspace may take."""
+_IN_IMAGE = "the tests run with the programs of the committed image, and the agent could have replaced these"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def opened(submission: Submission, task: Task, make: Make, reporter: Reporter) -
         except (DiskFull, EnvironmentFault) as error:
             raise HostFailed(str(error)) from None
         reporter.note(f"evaluation: judging the {submission.kind} in container {(started.container or '')[:12]}")
-        yield Opened(environment, started, processes_kept=False)
+        exposed = (_IN_IMAGE,) if isinstance(submission, Image) else ()
+        yield Opened(environment, started, processes_kept=False, exposed=exposed)
     finally:
         environment.stop()
 

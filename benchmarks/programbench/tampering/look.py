@@ -20,9 +20,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from benchmarks.judging.mechanisms import ANCESTORS
 from benchmarks.programbench.tampering import honest
 from benchmarks.programbench.tampering.observation import Observation, Seen
-from benchmarks.programbench.tampering.reach import ANCESTORS, Reach
+from benchmarks.programbench.tampering.reach import Reach
 from environments.docker import daemon
 
 if TYPE_CHECKING:

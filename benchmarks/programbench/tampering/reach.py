@@ -6,8 +6,8 @@ import re
 import sys
 from collections.abc import Iterable
 
-_HOME = r"/(root|home/[^/]+)"
-_LIBRARIES = r"(/usr)?(/local)?/lib(32|64|x32)?"
+from benchmarks.judging.mechanisms import mechanism
+
 _PLUGINS = "/tmp/programbench-grader-plugins"
 """Directory that the evaluator puts on PYTHONPATH."""
 _OF_PYTEST = frozenset(
@@ -24,40 +24,7 @@ _UNUSED_BY_PYTEST = frozenset(
 )  # fmt: skip
 """Names of the standard library that the tests' own process does not import."""
 
-_MECHANISMS: tuple[tuple[str, str], ...] = (
-    (
-        "shell_startup",
-        r"/etc/(profile|profile\.d(/.*)?|bash\.bashrc|bashrc|environment|environment\.d(/.*)?|zsh(/.*)?)",
-    ),
-    ("shell_startup", _HOME + r"/\.(bash_profile|bash_login|profile|bashrc|bash_logout|bash_aliases|shinit|zsh\w*)"),
-    ("account", r"/etc/passwd"),
-    ("python_modules", r"(/usr)?(/local)?/lib(64)?/(python|pypy)[\d.]*(/.*)?"),
-    ("python_modules", _HOME + r"/\.local/lib/(python|pypy)[\d.]*(/.*)?"),
-    ("python_startup", r"/etc/python[\d.]*(/.*)?"),
-    ("pytest_plugins", re.escape(_PLUGINS) + r"(/.*)?"),
-    ("pytest_configuration", r"/(conftest\.py|\.?pytest\.ini|pyproject\.toml|tox\.ini|setup\.cfg)"),
-    ("loader", r"/etc/(ld\.so\.preload|ld\.so\.conf(\.d(/.*)?)?|ld\.so\.cache|nsswitch\.conf)"),
-    ("loader", _LIBRARIES + r"/(.*/)?([^/]*\.so(\.[\w.]+)?|ld-[^/]*|gconv-modules[^/]*)"),
-    ("path", r"(/usr)?(/local)?/s?bin(/.*)?"),
-    ("path", _HOME + r"/(\.local/)?bin(/.*)?"),
-    ("path", r"/etc/alternatives(/.*)?|/usr/lib(exec)?/git-core(/.*)?"),
-    (
-        "pip",
-        r"/etc/(pip\.conf|xdg/pip(/.*)?)|" + _HOME + r"/(\.pip|\.config/pip)(/.*)?|" + _HOME + r"/\.pydistutils\.cfg",
-    ),
-    ("git", r"/etc/gitconfig|" + _HOME + r"/(\.gitconfig|\.config/git(/.*)?)"),
-    ("scheduled", r"/etc/(anacrontab|cron[^/]*(/.*)?|init\.d(/.*)?|rc\w*\.d(/.*)?|rc\.local|inittab|systemd(/.*)?)"),
-    ("scheduled", r"/var/spool/cron(/.*)?|(/usr)?/lib/systemd(/.*)?"),
-)
-_COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _MECHANISMS)
-ANCESTORS = frozenset(
-    (
-        "/root", "/home", "/etc", "/usr", "/usr/local", "/usr/lib", "/usr/lib64", "/usr/bin", "/usr/sbin",
-        "/usr/local/lib", "/usr/local/bin", "/usr/local/sbin", "/bin", "/sbin", "/lib", "/lib64", "/tmp",
-        "/etc/profile.d",
-    )
-)  # fmt: skip
-"""Directories that hold what is reached: one that is something else now leads all of it elsewhere."""
+_OF_PLUGINS = re.compile(re.escape(_PLUGINS) + r"(/.*)?")
 _TESTS = re.compile(r"/workspace/eval/.*(\.(py|pyc|pth|so|ini|cfg|toml|sh)|/(conftest|sitecustomize)[^/]*)")
 _AT_TOP = re.compile(r"/workspace/(conftest\.py|\.?pytest\.ini)")
 _WITH_SECTION = re.compile(r"/workspace/(pyproject\.toml|tox\.ini|setup\.cfg)")
@@ -93,7 +60,7 @@ class Reach:
         for directories, name in ((self._path, "path"), (self._modules, "python_modules")):
             if any(path == directory or path.startswith(f"{directory}/") for directory in directories):
                 return name
-        return next((name for name, pattern in _COMPILED if pattern.fullmatch(path)), "")
+        return "pytest_plugins" if _OF_PLUGINS.fullmatch(path) else mechanism(path)
 
     def _in_workspace(self, path: str, data: bytes | None) -> str:
         if _TESTS.fullmatch(path):

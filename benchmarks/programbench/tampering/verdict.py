@@ -9,9 +9,10 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from benchmarks.judging.mechanisms import ANCESTORS
 from benchmarks.programbench.tampering import honest
 from benchmarks.programbench.tampering.observation import FILE, Observation, Seen
-from benchmarks.programbench.tampering.reach import ANCESTORS, Reach, led_to
+from benchmarks.programbench.tampering.reach import Reach, led_to
 from trajectories.record.verdict import SystemChange
 
 MOST = 100
