@@ -6,49 +6,20 @@ only this machine would see, such as published ports, is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
-
-from benchmarks.containers.compose_file import ComposeFile, HealthPart, NetworkPart, ServicePart, VolumePart
-from benchmarks.containers.interpolation import interpolated, unset
+from benchmarks.containers.compose_file import BuildPart, ComposeFile, HealthPart, NetworkPart, ServicePart, VolumePart
+from benchmarks.containers.mistakes import Rules, mistakes_in, prepared
+from benchmarks.task.published.source import TaskSource
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import TaskError
 from benchmarks.task.yaml_file import text_of
 from environments.build import Build
 from environments.services import MAIN, Condition, Healthcheck, Member, Mount, Network, Service, in_order
 from trajectories import yaml_mistakes
-from trajectories.yaml_mistakes import Mistake, Mistakes, Place, of_validation, shown
-
-IGNORED = frozenset(
-    {
-        *("attach", "annotations", "container_name", "expose", "labels", "logging", "ports"),
-        *("pull_policy", "stdin_open", "stop_grace_period", "tty"),
-    }
-)
-"""Keys of a service that do not change what an agent or a test sees."""
-_TOP = frozenset({"services", "version", "name", "networks", "volumes"})
-_NETWORK = frozenset({"internal", "driver", "name", "labels", "attachable"})
-_VOLUME = frozenset({"driver", "name", "labels"})
-_OWN_OF_SERVICES = ("command", "entrypoint", "healthcheck", "restart", "stop_signal")
-"""Keys that the main container cannot have, because an agent's shell is its program."""
-_WAITS = ("sleep infinity", "tail -f /dev/null")
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a format adds to compose files."""
-
-    main: str
-    """Name of the service in which the agent works."""
-    variables: Mapping[str, str] = field(default_factory=dict)
-    mounts: tuple[str, ...] = ()
-    """Beginnings of mounts that are the harness's own, and are left out."""
-    needs_main: bool = True
-    """True if the main service has to be among those of the file."""
+from trajectories.yaml_mistakes import Mistakes
 
 
 @dataclass(frozen=True)
@@ -62,173 +33,61 @@ class Containers:
     """False if the main container has only its loopback device."""
 
 
-def read(path: Path, rules: Rules, context: Path, settings: TaskSettings) -> Containers:
-    """Return the containers of a compose file. Paths in it are relative to `context`, which they may not leave.
+@dataclass(frozen=True)
+class Folder:
+    """The folder of a task that paths in its compose file are relative to, and may not leave."""
+
+    source: TaskSource
+    name: str
+    settings: TaskSettings
+
+    @property
+    def path(self) -> Path:
+        """The folder on the disk."""
+        return self.source.directory / self.name
+
+    def build(self, part: BuildPart) -> Build:
+        """Return how an image is built. The overlay of the task counts as far as it lies in the build context."""
+        return Build(
+            context=(self.path / part.context).resolve(),
+            dockerfile=part.dockerfile,
+            args=part.args,
+            overlay=self.source.overlay_folder(os.path.normpath(Path(self.name, part.context))),
+            base_images=self.settings.base_images,
+        )
+
+    def image(self, part: ServicePart) -> str | None:
+        """Return the image of a service that is pulled; None if it is built."""
+        if part.build is not None or not part.image:
+            return None
+        return self.settings.base_images.get(part.image, part.image)
+
+
+def read(path: Path, rules: Rules, folder: Folder) -> Containers:
+    """Return the containers of a compose file.
 
     Raises: TaskError (file, lines, keys, reasons).
     """
     try:
         text = text_of(path)
-        content = yaml_mistakes.checked(text, lambda content: _mistakes(content, rules, context))
-        parsed = ComposeFile.model_validate(_prepared(content, rules))
-        return _containers(parsed, rules, context, settings)
+        content = yaml_mistakes.checked(text, lambda content: mistakes_in(content, rules, folder.path))
+        parsed = ComposeFile.model_validate(prepared(content, rules))
+        return _containers(parsed, rules, folder)
     except Mistakes as mistakes:
         raise TaskError(f"{path}: {mistakes}") from None
     except ValueError as error:  # of `in_order`
         raise TaskError(f"{path}: {error}") from None
 
 
-def build_of(part: ServicePart, context: Path, settings: TaskSettings, overlay: Path | None = None) -> Build | None:
-    """Return how the image of a service is built; None if it is pulled."""
-    if part.build is None:
-        return None
-    return Build(
-        context=(context / part.build.context).resolve(),
-        dockerfile=part.build.dockerfile,
-        args=part.build.args,
-        overlay=overlay,
-        base_images=settings.base_images,
-    )
-
-
-# --- mistakes --------------------------------------------------------------------------------------
-
-
-def _prepared(content: Any, rules: Rules) -> Any:
-    """Return the content without the mounts of the harness, with the variables in place."""
-    services = {}
-    for name, service in content["services"].items():
-        service = dict(service or {})
-        if isinstance(volumes := service.get("volumes"), list):
-            service["volumes"] = [each for each in volumes if not _is_own(each, rules)]
-        services[name] = service
-    return interpolated({**content, "services": services}, rules.variables)
-
-
-def _is_own(volume: Any, rules: Rules) -> bool:
-    source = volume.get("source") if isinstance(volume, dict) else volume
-    return isinstance(source, str) and bool(rules.mounts) and source.startswith(rules.mounts)
-
-
-def _mistakes(content: Any, rules: Rules, context: Path) -> Iterator[Mistake]:
-    services = content.get("services") if isinstance(content, dict) else None
-    if not isinstance(services, dict) or (rules.needs_main and rules.main not in services):
-        yield Mistake(("services",), f"must have the service {rules.main}")
-        return
-    yield from _not_provided((), content, _TOP)
-    broken = False
-    for name, service in services.items():
-        if not isinstance(service, dict | None):
-            yield Mistake(("services", name), "must be a mapping of keys to values")
-            broken = True
-        else:
-            yield from _not_provided(("services", name), service or {}, ServicePart.model_fields.keys() | IGNORED)
-    if broken:
-        return
-    prepared = _prepared(content, rules)
-    own = {**content, "services": {name: _without_own(service, rules) for name, service in services.items()}}
-    yield from unset(own, rules.variables)
-    try:
-        parsed = ComposeFile.model_validate(prepared)
-    except ValidationError as error:
-        yield from of_validation(error, ComposeFile)
-        return
-    yield from _of_groups(prepared, parsed, rules)
-    for name, part in parsed.services.items():
-        yield from _of_service(("services", name), part, parsed, rules, context)
-
-
-def _without_own(service: Any, rules: Rules) -> Any:
-    """Return a service as it is written, without the mounts of the harness, whose variables need no value."""
-    if not isinstance(service, dict) or not isinstance(service.get("volumes"), list):
-        return service
-    return {**service, "volumes": [None if _is_own(each, rules) else each for each in service["volumes"]]}
-
-
-def _not_provided(place: Place, content: Mapping[str, Any], provided: Any) -> Iterator[Mistake]:
-    for key, value in content.items():
-        if key not in provided and not str(key).startswith("x-") and value not in (None, False, [], {}):
-            yield Mistake((*place, key), "is not provided")
-
-
-def _of_groups(content: Any, parsed: ComposeFile, rules: Rules) -> Iterator[Mistake]:
-    """Yield the mistakes in the tables of networks and volumes, and in what the services need of each other."""
-    for table, provided in (("networks", _NETWORK), ("volumes", _VOLUME)):
-        for name, part in (content.get(table) or {}).items():
-            if not isinstance(part, dict | None):
-                yield Mistake((table, name), "must be a mapping")
-                continue
-            yield from _not_provided((table, name), part or {}, provided)
-            driver = (part or {}).get("driver")
-            if driver not in (None, "bridge" if table == "networks" else "local"):
-                yield Mistake((table, name, "driver"), f"the driver {shown(driver)} is not provided")
-    members = {**parsed.services, rules.main: parsed.services.get(rules.main)}
-    for name, part in parsed.services.items():
-        for needed in part.depends_on:
-            if needed not in members:
-                yield Mistake(("services", name, "depends_on"), f"there is no service {needed}")
-        for network in part.networks:
-            if network != "default" and network not in parsed.networks:
-                yield Mistake(("services", name, "networks"), f"there is no network {network}")
-    if rules.main != MAIN and MAIN in parsed.services:
-        yield Mistake(("services", MAIN), f"a service beside {rules.main} cannot have this name")
-
-
-def _of_service(place: Place, part: ServicePart, parsed: ComposeFile, rules: Rules, context: Path) -> Iterator[Mistake]:
-    if part.networks and part.network_mode is not None:
-        yield Mistake((*place, "network_mode"), "cannot stand beside networks")
-    if part.build is not None and not _is_inside(context, part.build.context):
-        yield Mistake((*place, "build"), f"the build context {part.build.context!r} lies outside of the task")
-    for volume in part.volumes:
-        yield from _of_volume(place, volume, parsed, context)
-    if place[-1] != rules.main:
-        if part.build is None and part.image is None:
-            yield Mistake(place, "has neither build nor image")
-        return
-    for key in _OWN_OF_SERVICES:
-        value = getattr(part, key)
-        if key in part.model_fields_set and value not in (None, "no") and not (key == "command" and _waits(value)):
-            rest = ", only one that waits (sleep infinity)" if key == "command" else " for the container of the agent"
-            if key not in ("restart", "stop_signal"):
-                yield Mistake((*place, key), f"is not provided{rest}")
-
-
-def _of_volume(place: Place, volume: VolumePart, parsed: ComposeFile, context: Path) -> Iterator[Mistake]:
-    name = shown(f"{volume.source}:{volume.target}" if volume.source else volume.target)
-    if volume.type == "bind":
-        if not volume.source or not _is_inside(context, volume.source):
-            yield Mistake((*place, "volumes"), f"the mount {name} is not provided: it lies outside of the task")
-        elif not volume.read_only:
-            yield Mistake((*place, "volumes"), f"the mount {name} is not provided, only a read-only one (:ro)")
-    elif volume.type == "volume" and volume.source and volume.source not in parsed.volumes:
-        yield Mistake((*place, "volumes"), f"there is no volume {volume.source}")
-    if not volume.target.startswith("/"):
-        yield Mistake((*place, "volumes"), f"the mount {name} needs an absolute path in the container")
-
-
-def _is_inside(context: Path, name: str) -> bool:
-    top = context.resolve()
-    return (top / name).resolve().is_relative_to(top)
-
-
-def _waits(command: tuple[str, ...]) -> bool:
-    return any(text in " ".join(command) for text in _WAITS)
-
-
-# --- containers ------------------------------------------------------------------------------------
-
-
-def _containers(file: ComposeFile, rules: Rules, context: Path, settings: TaskSettings) -> Containers:
+def _containers(file: ComposeFile, rules: Rules, folder: Folder) -> Containers:
     """Return the containers of a file without mistakes.
 
     Raises: ValueError if a service needs itself.
     """
     main = file.services.get(rules.main) or ServicePart()
-    member = _member(main, file, rules, context)
+    member = _member(main, file, rules, folder.path)
     services = tuple(
-        _service(name, part, file, rules, context, settings)
-        for name, part in file.services.items()
-        if name != rules.main
+        _service(name, part, file, rules, folder) for name, part in file.services.items() if name != rules.main
     )
     in_order(services, member)
     return Containers(main, member, services, network=main.network_mode != "none")
@@ -261,16 +120,13 @@ def _mount(volume: VolumePart, context: Path) -> Mount:
     return Mount(volume.type, volume.target, source, volume.read_only)
 
 
-def _service(
-    name: str, part: ServicePart, file: ComposeFile, rules: Rules, context: Path, settings: TaskSettings
-) -> Service:
+def _service(name: str, part: ServicePart, file: ComposeFile, rules: Rules, folder: Folder) -> Service:
     limits = part.deploy.resources.limits
-    build = build_of(part, context, settings)
     return Service(
         name=name,
-        member=_member(part, file, rules, context),
-        image=None if build or part.image is None else settings.base_images.get(part.image, part.image),
-        build=build,
+        member=_member(part, file, rules, folder.path),
+        image=folder.image(part),
+        build=None if part.build is None else folder.build(part.build),
         platform=part.platform,
         command=part.command,
         entrypoint=part.entrypoint,

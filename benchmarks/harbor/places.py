@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from benchmarks.containers import compose
-from benchmarks.containers.compose_file import ServicePart
+from benchmarks.containers.compose_file import BuildPart, ServicePart
+from benchmarks.containers.mistakes import Rules
 from benchmarks.harbor.readiness import LOGS
 from benchmarks.harbor.reading import templates
 from benchmarks.harbor.reading.refusals import agent_network, verifier_network
@@ -105,8 +106,8 @@ def _containers(harbor: HarborTask, env: Mapping[str, str], settings: TaskSettin
         **{f"ENV_{directory.rsplit('/', 1)[-1].upper()}_LOGS_PATH": directory for directory in LOGS[:2]},
         "ENV_ARTIFACTS_PATH": LOGS[2],
     }
-    rules = compose.Rules("main", variables, mounts=(*_MOUNTS, *_ARTIFACTS), needs_main=False)
-    return compose.read(path, rules, harbor.source.directory / ENVIRONMENT, settings)
+    rules = Rules("main", variables, mounts=(*_MOUNTS, *_ARTIFACTS), needs_main=False)
+    return compose.read(path, rules, compose.Folder(harbor.source, ENVIRONMENT, settings))
 
 
 def _build_of_main(harbor: HarborTask, main: ServicePart, settings: TaskSettings) -> Build:
@@ -114,13 +115,8 @@ def _build_of_main(harbor: HarborTask, main: ServicePart, settings: TaskSettings
 
     Raises: TaskError if there is no Dockerfile.
     """
-    part = harbor.file.environment
-    build = _build(harbor.source, ENVIRONMENT, part, settings)
-    if main.build is not None:
-        folder = str(PurePosixPath(ENVIRONMENT, main.build.context))
-        own = compose.build_of(main, harbor.source.directory / ENVIRONMENT, settings)
-        assert own is not None
-        build = replace(own, overlay=harbor.source.overlay_folder(folder), timeout_s=part.build_timeout_sec)
+    folder = compose.Folder(harbor.source, ENVIRONMENT, settings)
+    build = replace(folder.build(main.build or BuildPart()), timeout_s=harbor.file.environment.build_timeout_sec)
     if not any(root is not None and (root / build.dockerfile).is_file() for root in (build.context, build.overlay)):
         path = build.context / build.dockerfile
         raise TaskError(f"{path}: is missing, and neither {FILE} nor the compose file names an image of main")

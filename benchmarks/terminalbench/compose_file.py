@@ -5,11 +5,12 @@ Without one, it is built from the Dockerfile of the task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from benchmarks.containers import compose
 from benchmarks.containers.compose_file import BuildPart, ServicePart
+from benchmarks.containers.mistakes import Rules
+from benchmarks.task.published.source import TaskSource
 from benchmarks.task.settings import TaskSettings
 from environments.services import Member
 
@@ -26,15 +27,15 @@ _VARIABLES: Mapping[str, str] = {
     "T_BENCH_TASK_DOCKER_NAME_PREFIX": "",
 }
 """Variables of the authors' harness. Those that name things of the host are empty: nothing of ours has these names."""
-_RULES = compose.Rules("client", _VARIABLES, mounts=("${T_BENCH_TASK_", "$T_BENCH_TASK_"))
+_RULES = Rules("client", _VARIABLES, mounts=("${T_BENCH_TASK_", "$T_BENCH_TASK_"))
 
 
-def read(file: Callable[[str], Path], directory: Path, settings: TaskSettings) -> compose.Containers:
-    """Return the containers of a task, whose files `file` finds.
+def read(source: TaskSource, settings: TaskSettings) -> compose.Containers:
+    """Return the containers of a task.
 
     Raises: TaskError (file, lines, keys, reasons).
     """
-    path = next((path for path in map(file, NAMES) if path.is_file()), None)
+    path = next((path for path in map(source.file, NAMES) if path.is_file()), None)
     if path is None:
         return compose.Containers(ServicePart(build=BuildPart()), Member(), (), network=True)
-    return compose.read(path, _RULES, directory, settings)
+    return compose.read(path, _RULES, compose.Folder(source, ".", settings))

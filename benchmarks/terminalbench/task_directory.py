@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from benchmarks.containers.compose import Containers, build_of
-from benchmarks.containers.compose_file import ServicePart
+from benchmarks.containers.compose import Containers, Folder
 from benchmarks.task import taskdir, tree
 from benchmarks.task.feedback import FORMS, SCORES_ONLY, other_forms
 from benchmarks.task.published.source import TaskSource
@@ -22,7 +21,7 @@ from benchmarks.task.yaml_file import text_of
 from benchmarks.terminalbench import compose_file, task_file
 from benchmarks.terminalbench.solution import solve_script
 from benchmarks.terminalbench.task_file import TerminalBenchFile
-from environments.protocol import Build, EnvironmentSpec, Kind
+from environments.protocol import EnvironmentSpec, Kind
 from trajectories.record.events import FeedbackForm, Limits
 
 REQUIREMENT = "INSTRUCTION.md"
@@ -58,7 +57,7 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
     source = Source.of(directory, settings)
     directory = source.directory
     file, containers, requirement = _read(source, settings)
-    client = containers.main
+    client, folder = containers.main, Folder(source, ".", settings)
     id = f"{benchmark}/{directory.name}"
     if file.is_longcli and settings.isolated:
         raise TaskError(f"--isolated-verifier does not apply to {id}, whose workspace is judged; leave it out")
@@ -77,8 +76,8 @@ def load(directory: Path, *, benchmark: str, settings: TaskSettings) -> Task:
         kinds=_KINDS,
         spec=EnvironmentSpec(
             kind="docker",
-            image=_image(client, settings),
-            build=_build(source, client, settings),
+            image=folder.image(client),
+            build=None if client.build is None else folder.build(client.build),
             platform=client.platform,
             workdir=None if client.working_dir is None else PurePosixPath(client.working_dir),
             user=client.user,
@@ -140,7 +139,7 @@ def _read(source: Source, settings: TaskSettings) -> tuple[TerminalBenchFile, Co
     except TaskError as error:
         problems.append(str(error))
     try:
-        containers = compose_file.read(source.file, source.directory, settings)
+        containers = compose_file.read(source, settings)
     except TaskError as error:
         problems.append(str(error))
     if containers is not None and (build := containers.main.build) is not None:
@@ -170,20 +169,6 @@ def _requirement(source: Source) -> str:
     """Return the text of the file with the requirement; empty if the task has none. Raises: TaskError."""
     path = source.file(REQUIREMENT)
     return text_of(path, _TEXT_BYTES) if path.is_file() else ""
-
-
-def _image(client: ServicePart, settings: TaskSettings) -> str | None:
-    """Return the image of the client if it is pulled."""
-    if client.build is not None or client.image is None:
-        return None
-    return settings.base_images.get(client.image, client.image)
-
-
-def _build(source: Source, client: ServicePart, settings: TaskSettings) -> Build | None:
-    """Return the build of the client's image; the overlay counts as far as it lies in the build context."""
-    if client.build is None:
-        return None
-    return build_of(client, source.directory, settings, source.overlay_folder(client.build.context))
 
 
 def _title(file: TerminalBenchFile, requirement: str) -> str:

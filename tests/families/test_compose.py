@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.containers.compose import Containers, Rules, read
+from benchmarks.containers.compose import Containers, Folder, read
 from benchmarks.containers.interpolation import interpolated, unset
+from benchmarks.containers.mistakes import Rules
 from benchmarks.judging.system.evaluating import Facts
 from benchmarks.judging.system.opening import Opened
+from benchmarks.task.published.source import TaskSource
 from benchmarks.task.settings import TaskSettings
 from benchmarks.task.task import TaskError
 from environments.protocol import Started
@@ -21,7 +23,8 @@ RULES = Rules("main", {"PORT": "80", "EMPTY": ""}, mounts=("${HOST_LOGS}",), nee
 
 def containers(folder: Path, text: str, settings: TaskSettings | None = None) -> Containers:
     (folder / "docker-compose.yaml").write_text(text)
-    return read(folder / "docker-compose.yaml", RULES, folder, settings or TaskSettings())
+    settings = settings or TaskSettings()
+    return read(folder / "docker-compose.yaml", RULES, Folder(TaskSource.of(folder, settings), ".", settings))
 
 
 def mistakes(folder: Path, text: str) -> str:
@@ -146,6 +149,7 @@ REFUSED = {
     "services: {db: {image: x}}\nsecrets: {s: {file: ./x}}": "secrets: is not provided",
     "services: {db: {build: {context: ., target: x}}}": "services.db.build: target is not provided",
     "services: {db: {build: /etc}}": "the build context '/etc' lies outside of the task",
+    "services: {db: {build: {context: ., dockerfile: ../x}}}": "the Dockerfile '../x' lies outside of its context",
     "services: {db: {}}": "services.db: has neither build nor image",
     "services: {db: {image: x, healthcheck: {test: [odd]}}}": "healthcheck.test: must be a text, or a list that",
     "services: {db: {image: x, healthcheck: {test: a, interval: soon}}}": "must be a duration such as 1m30s",
@@ -179,3 +183,16 @@ def test_a_verdict_tells_that_services_were_started_anew(tmp_path: Path) -> None
         facts.note_image(Opened(environment, Started("docker", "/app", ()), processes_kept))  # type: ignore[arg-type]
         assert len(facts.notes) == notes
     assert facts.notes[0].endswith("after the trial: db, web")
+
+
+def test_an_overlay_mends_the_image_of_a_service(tmp_path: Path) -> None:
+    (tmp_path / "task" / "db").mkdir(parents=True)
+    (tmp_path / "overlay" / "db").mkdir(parents=True)
+    services = containers(
+        tmp_path / "task", "services: {db: {build: ./db}}", TaskSettings(overlay=tmp_path / "overlay")
+    ).services
+    assert services[0].build is not None
+    assert (services[0].build.context, services[0].build.overlay) == (
+        tmp_path / "task" / "db",
+        tmp_path / "overlay" / "db",
+    )
