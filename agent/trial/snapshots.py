@@ -19,7 +19,7 @@ from environments.archives.chunks import as_file
 from environments.listing.listing import Changed, Listing
 from environments.protocol import Checkpointing, Environment, EnvironmentUnavailable
 from environments.reporting import Reporter
-from trajectories.interrupts import interruptible
+from trajectories.interrupts import held, interruptible
 from trajectories.record.events import Checkpoint, Snapshot
 from trajectories.workspace.snapshot_bounds import HASH_S, Budget, batches
 from trajectories.workspace.snapshot_writer import CONTENT_BYTES, SnapshotWriter
@@ -111,14 +111,16 @@ class Snapshots:
         }
 
 
-def commit(environment: Environment, recorder: Recorder, step: int) -> str:
+def commit(environment: Environment, recorder: Recorder, step: int, *, at_end: bool = False) -> str:
     """Keep the whole container as an image, record that, and return the image's reference.
+
+    The commit at the end of a trial is its result, so an interrupt waits for it.
 
     Raises: EnvironmentFault, RecordFull; KeyboardInterrupt if the user interrupts.
     """
     if not isinstance(environment, Checkpointing):
         raise EnvironmentUnavailable(f"{environment.spec.kind} environments cannot be kept as an image")
-    with interruptible():
+    with held() if at_end else interruptible():
         # trials of other runs directories may have the same name
         image = environment.checkpoint(f"{recorder.directory.name}-{step}-{secrets.token_hex(4)}")
     recorder.append(Checkpoint(step=step, image=image))

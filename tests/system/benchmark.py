@@ -2,13 +2,16 @@
 
 The task is solved by a file below /etc, and by a process that goes on. The evaluator looks for both, and plants what
 evaluators plant: a folder of tests. With `SYSTEM_ENDS=METHOD` the container is removed right before that method of its
-environment is called for the first time, as a daemon or its administrator may do at any moment.
+environment is called for the first time, as a daemon or its administrator may do at any moment. With
+`SYSTEM_SIGNAL="SIGNAL METHOD"` the harness gets that signal there; the method `judged` stands for the tests, which
+begin then.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -86,6 +89,7 @@ class SystemTasks:
         self, task: Task, submission: Submission, kind: Kind, scratch: Path, reporter: Reporter | None = None
     ) -> Verdict:
         assert not isinstance(submission, Archive)
+        judged()
         try:
             if submission.kind == "live":
                 lines = look(submission.environment)
@@ -117,6 +121,10 @@ class SystemTasks:
         return FeedbackContent(f"quality {verdict.quality:.2f}")
 
 
+def judged() -> None:
+    """Stand for the beginning of the tests, at which a signal may come."""
+
+
 def look(environment: Environment) -> list[str]:
     """Return what the evaluator sees, one word each."""
     return bytes(environment.execute(LOOK, deadline_s=30, as_root=True).output).decode().split()
@@ -135,10 +143,27 @@ def _ends_before(name: str) -> None:
     setattr(DockerEnvironment, name, ending)
 
 
+def _signal_before(number: signal.Signals, name: str) -> None:
+    """Send this process a signal before this method of its environment, or the tests, are called for the first time."""
+    place: Any = sys.modules[__name__] if name == "judged" else DockerEnvironment
+    original = getattr(place, name)
+
+    @functools.wraps(original)
+    def signalled(*args: Any, **options: Any) -> Any:
+        setattr(place, name, original)
+        signal.raise_signal(number)
+        return original(*args, **options)
+
+    setattr(place, name, signalled)
+
+
 if __name__ == "__main__":
     from agent.cli.main import main
 
-    registry._LISTED[NAME] = "tests.system.benchmark:SystemTasks"
+    registry._LISTED[NAME] = "__main__:SystemTasks"
     if name := os.environ.get("SYSTEM_ENDS"):
         _ends_before(name)
+    if sent := os.environ.get("SYSTEM_SIGNAL"):
+        number, method = sent.split()
+        _signal_before(signal.Signals[number], method)
     sys.exit(main())

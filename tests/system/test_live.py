@@ -16,7 +16,7 @@ from agent.trial.options import Options
 from tests.solve.command import CommandResult, environment, script
 from tests.system.benchmark import INSTALL, SERVE
 from trajectories.reading.reader import read_events
-from trajectories.record.events import Checkpoint, EvaluationStarted, Message, Warned
+from trajectories.record.events import Checkpoint, EnvStarted, EvaluationStarted, Message, Warned
 
 pytestmark = pytest.mark.docker
 AGENT = (sys.executable, "-m", "tests.system.benchmark")
@@ -130,6 +130,47 @@ def test_a_container_that_ends_in_between_has_a_defined_outcome(
         assert "its container was not committed when it ended" in again.err
     else:
         assert facts(verdict) == (pytest.approx(2 / 3), "system", "image", False, False)
+
+
+def containers_of(trial: Path) -> str:
+    filters = [f"--filter=id={event.container}" for event in read_events(trial) if isinstance(event, EnvStarted)]
+    return subprocess.run(["docker", "ps", "-aq", *filters], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "submission"),
+    [
+        ("SIGINT checkpoint", 130, "image"),
+        pytest.param("SIGKILL checkpoint", -9, None, marks=pytest.mark.slow),
+        pytest.param("SIGKILL pause", -9, None, marks=pytest.mark.slow),
+        pytest.param("SIGKILL export", -9, None, marks=pytest.mark.slow),
+        pytest.param("SIGKILL unpause", -9, "image", marks=pytest.mark.slow),
+        pytest.param("SIGKILL judged", -9, "image", marks=pytest.mark.slow),
+        pytest.param("SIGKILL stop", -9, "live", marks=pytest.mark.slow),
+        pytest.param("SIGINT pause", 130, "image", marks=pytest.mark.slow),
+        pytest.param("SIGINT export", 130, "image", marks=pytest.mark.slow),
+        pytest.param("SIGINT unpause", 130, "image", marks=pytest.mark.slow),
+        pytest.param("SIGINT judged", 130, "image", marks=pytest.mark.slow),
+        pytest.param("SIGINT stop", 130, "live", marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_at_the_end_leaves_nothing_running_and_a_trial_that_can_be_judged(
+    work: Path, sent: str, status: int, submission: str | None
+) -> None:
+    result = solve(work, INSTALL, SERVE, SYSTEM_SIGNAL=sent)
+    assert result.status == status, result.err
+    (trial,) = (path.parent for path in work.glob("runs/*/*/events.jsonl"))
+    if status == 130:
+        assert containers_of(trial) == ""
+    resumed = agent(work, "resume", str(trial), "--json")
+    assert containers_of(trial) == ""
+    if submission is None:  # the result died with the harness, before it was kept
+        assert (resumed.status, len(resumed.err.splitlines())) == (2, 1)
+        assert "its container was not committed when it ended" in resumed.err
+        assert "begin again with agent solve" in resumed.err
+    else:
+        quality = 1.0 if submission == "live" else pytest.approx(2 / 3)
+        assert facts(resumed.json["verdict"])[:3] == (quality, "system", submission)
 
 
 def test_the_next_turn_begins_in_the_commit_and_is_told_what_ended(work: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.trial.judging.export import export
 from agent.trial.order import Order
-from agent.trial.outcome import INTERRUPTED, Outcome
+from agent.trial.outcome import Outcome
 from agent.trial.snapshots import commit
 from agent.trial.turns.keeping import Keeping
 from agent.trial.workplace import Lease
@@ -79,11 +79,8 @@ def _system(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome) ->
         if trouble is not None:
             raise trouble
         recorder.note("committing the container")
-        image = commit(environment, recorder, outcome.steps)
+        image = commit(environment, recorder, outcome.steps, at_end=True)
         _warn_of_disk(recorder)
-    except KeyboardInterrupt:
-        outcome.interrupted = True
-        return _not_committed(recorder, INTERRUPTED)
     except (EnvironmentFault, RecordFull) as error:
         return _not_committed(recorder, str(error))
     if order.task.submissions[0] != "live" or not order.evaluate or not outcome.came_to_its_end:

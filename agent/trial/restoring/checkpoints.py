@@ -119,7 +119,10 @@ def committed_system(name: str, standing: Standing) -> Submitted:
     made = standing.checkpoint
     if made is None or made.step != standing.steps:
         last = "" if made is None else f" (the last commit, {made.image}, is of step {made.step} of {standing.steps})"
-        raise UserError(f"{name}: its container was not committed when it ended, so there is nothing to evaluate{last}")
+        raise UserError(
+            f"{name}: its container was not committed when it ended, so there is nothing to evaluate{last}; "
+            "begin again with agent solve"
+        )
     if not _has_image(made.image):
         raise UserError(
             f"{name}: the image {made.image} that its container was committed as is gone, so there is "
