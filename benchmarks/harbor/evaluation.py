@@ -23,6 +23,7 @@ from benchmarks.judging.system.evaluating import Facts, Outcome, directory_of, e
 from benchmarks.judging.system.opening import Make, Opened, opened
 from benchmarks.judging.system.running import run_script
 from benchmarks.judging.system.script_run import ScriptRun
+from benchmarks.judging.system.solving import reference, solve
 from benchmarks.task import tree
 from benchmarks.task.submission import Submission
 from benchmarks.task.task import Task
@@ -36,8 +37,6 @@ VERSION = "1"
 TESTS_LOG = "test-stdout.txt"
 """Name of the file in `scratch` that gets the output of the test script."""
 _TESTS = "/tests"
-_SOLVE_S = 3600.0
-"""Time of a solution if its task has no time limit."""
 
 
 @dataclass(frozen=True)
@@ -245,29 +244,20 @@ def _check_tests(evaluation: _Evaluation, fault: Fault) -> None:
 
     Raises: EvaluatorFailed if the verifier leaves no reward there either.
     """
-    solve = evaluation.task.solve
-    subject = "the task's own solution" if solve else "the untouched task"
+    subject = reference(evaluation.task)
     evaluation.reporter.note(f"evaluation: {fault.reason}; judging {subject} for comparison")
     facts = Facts.of(evaluation.task)
     environment = evaluation.make(evaluation.task.spec)
     log = evaluation.scratch / TESTS_LOG
     kept = log.read_bytes() if log.is_file() else None
     try:
-        started = _started(environment)
+        place = Opened(environment, _started(environment), processes_kept=True)
         make_ready(evaluation.harbor, environment, evaluation.harbor.file.environment.healthcheck)
         for number, part in _parts(evaluation.task):
             if number is not None:
                 begin_step(evaluation.harbor, number, environment)
-            if part.solve is not None and part.solve.directory is not None:
-                run = ScriptRun(
-                    script=part.solve.script,
-                    deadline_s=part.limits.time_s or _SOLVE_S,
-                    files={part.solve.directory: part.solve.files()},
-                    user=evaluation.task.spec.user,
-                    env=part.solve.env,
-                )
-                run_script(environment, started, run, evaluation.reporter)
-        _judged(evaluation, Opened(environment, started, processes_kept=True), facts)
+            solve(part, place, evaluation.reporter)
+        _judged(evaluation, place, facts)
     except (NoReward, SubmissionFailed) as error:
         raise EvaluatorFailed(f"{fault.reason}; with {subject}: {error}") from None
     finally:

@@ -7,7 +7,7 @@ that they were solved in, or in its committed image. A script's exit status mean
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.judging.faults import EvaluatorFailed, Fault, SubmissionFailed
@@ -15,6 +15,7 @@ from benchmarks.judging.system.evaluating import Facts, Outcome, directory_of, e
 from benchmarks.judging.system.opening import Make, Opened, opened
 from benchmarks.judging.system.running import run_script
 from benchmarks.judging.system.script_run import ScriptResult, ScriptRun
+from benchmarks.judging.system.solving import reference, solve
 from benchmarks.task import tree
 from benchmarks.task.submission import Archive, Submission
 from benchmarks.task.task import TASK_FILE, Task
@@ -23,6 +24,7 @@ from benchmarks.terminalbench.compose_file import LOGS, TEST_DIR
 from benchmarks.terminalbench.scores import NoResult, score, zero
 from benchmarks.terminalbench.task_directory import RUN_TESTS, Source
 from benchmarks.terminalbench.task_file import TerminalBenchFile
+from environments.protocol import ImageUnusable
 from environments.reporting import LogReporter, Reporter
 from trajectories.record.verdict import Verdict
 
@@ -87,20 +89,27 @@ def _outcome(evaluation: Evaluation, submission: Submission, facts: Facts) -> Ou
 
     Raises: EvaluatorFailed, also if the tests have no result without the submission either; EnvironmentFault.
     """
+    fault: Fault | None = None
     try:
         with opened(submission, evaluation.task, evaluation.make, evaluation.reporter) as place:
             _note_place(place, facts)
             if evaluation.file.run_tests_in_same_shell and place.environment.spec.shell != "persistent":
                 facts.notes.append("the tests run in a shell of their own, because the agent's is gone")
-            result = _run(evaluation, place)
-        facts.exposed += (*place.exposed, *result.exposed, *_EXPOSED[evaluation.task.result])
-        _keep(evaluation.scratch, result)
-        return score(evaluation.file, result, evaluation.deadline_s)
-    except SubmissionFailed as failure:
+            try:
+                result = _run(evaluation, place)
+                facts.exposed += (*place.exposed, *result.exposed, *_EXPOSED[evaluation.task.result])
+                _keep(evaluation.scratch, result)
+                return score(evaluation.file, result, evaluation.deadline_s)
+            except SubmissionFailed as failure:
+                fault = failure.fault
+            except NoResult as error:
+                fault = Fault("result", str(error))
+    except SubmissionFailed as failure:  # it could not be opened, so no test ran
         return zero(evaluation.file, failure.fault)
-    except NoResult as error:
-        _check_untouched(evaluation, str(error))
-        return zero(evaluation.file, Fault("result", f"{error}, but without the submission they do"))
+    assert fault is not None
+    _check_tests(evaluation, fault)
+    reason = f"{fault.reason}; with {reference(evaluation.task)} they come to a result"
+    return zero(evaluation.file, replace(fault, reason=reason))
 
 
 _EXPOSED = {
@@ -145,23 +154,27 @@ def _keep(scratch: Path, result: ScriptResult) -> None:
         (scratch / os.path.basename(path)).write_bytes(content)
 
 
-def _check_untouched(evaluation: Evaluation, reason: str) -> None:
-    """Run the tests on the task's initial state: if they have no result there, the submission is not the cause.
+def _check_tests(evaluation: Evaluation, fault: Fault) -> None:
+    """Run the tests on the task's own solution, or on its untouched start if it has none.
 
-    Raises: EvaluatorFailed.
+    Raises: EvaluatorFailed if they have no result there either: the submission is not the cause.
     """
-    evaluation.reporter.note(f"evaluation: {reason}; running the tests without the submission")
-    environment = evaluation.make(evaluation.task.spec)
+    subject = reference(evaluation.task)
+    evaluation.reporter.note(f"evaluation: {fault.reason}; judging {subject} for comparison")
+    environment = evaluation.make(replace(evaluation.task.spec, keep=False, workspace=None))
     try:
-        place = Opened(environment, environment.start(), processes_kept=False)
+        place = Opened(environment, environment.start(), processes_kept=evaluation.task.result == "system")
+        solve(evaluation.task, place, evaluation.reporter)
         score(evaluation.file, _run(evaluation, place), evaluation.deadline_s)
+    except ImageUnusable as error:
+        raise EvaluatorFailed(str(error)) from None
     except (NoResult, SubmissionFailed) as error:
-        lines = _last_line(evaluation.scratch / TESTS_LOG)
-        raise EvaluatorFailed(f"the tests have no result, not even without the submission: {error}{lines}") from None
+        last = _last_line(evaluation.scratch / TESTS_LOG)
+        raise EvaluatorFailed(f"{fault.reason}; with {subject}: {error}{last}") from None
     finally:
         environment.stop()
 
 
 def _last_line(log: Path) -> str:
-    lines = log.read_bytes().decode("utf-8", "replace").strip().splitlines()
+    lines = log.read_bytes().decode("utf-8", "replace").strip().splitlines() if log.is_file() else []
     return f"; their output ends with {lines[-1].strip()[:300]!r}" if lines else "; they print nothing"

@@ -82,7 +82,7 @@ def test_planted_results_do_not_count_and_a_suite_without_results_is_an_error(tm
     broken = varied(LONGCLI / "interpreter", tmp_path, {"run-tests.sh": "ls test_output; nosuchprogram\n"})
     verdict = on_files(loaded(broken), tmp_path / "planted", PLANTED)
     assert (verdict.status, verdict.cause, verdict.passed) == ("error", "evaluator", None)
-    assert "not even without the submission" in verdict.error
+    assert "; with the task's own solution: " in verdict.error
     assert "nosuchprogram: command not found" in verdict.error
     assert "score" not in (tmp_path / "planted/evaluation/tests.log").read_text()
 
@@ -104,7 +104,8 @@ def test_tests_that_take_too_long_are_ended_after_a_time_with_a_multiplier(tmp_p
     script = "sleep 1.5\n" + (LONGCLI / "interpreter/run-tests.sh").read_text()
     task = varied(LONGCLI / "interpreter", tmp_path, {"run-tests.sh": script, "task.yaml": settings})
     verdict = on_files(loaded(task), tmp_path / "once")
-    assert (verdict.passed, verdict.quality, verdict.cause) == (False, 0.0, "time")
+    assert (verdict.status, verdict.cause) == ("error", "evaluator"), "too slow for any submission"
+    assert "not finished after 1 s; with the task's own solution: the tests had not finished" in verdict.error
     patient = on_files(loaded(task, timeout_multiplier=20.0), tmp_path / "patient")
     assert (patient.status, patient.cause, patient.comparable) == ("scored", None, False)
     assert patient.evaluator.inputs["test_time_limit_s"] == "20"
