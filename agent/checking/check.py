@@ -43,7 +43,7 @@ def check_task(options: Options, *, fast: bool, show: Callable[[Finding], None] 
             raise UserError(str(error)) from None
         add(iter([Finding(check="task file", status="failed", detail=str(error))]))
         return Report(task=options.task, format=formats.format_of(directory) or "", findings=tuple(findings))
-    task_format = formats.format_of(task.directory) if task.directory is not None else None
+    task_format = formats.of_task(task)
     add(_of_files(task, task_format))
     if not fast:
         with held():

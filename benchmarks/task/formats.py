@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, Protocol
 
-from benchmarks.task.task import TASK_FILE, Benchmark, Row, TaskError
+from benchmarks.task.task import TASK_FILE, Benchmark, Row, Task, TaskError
 
 Format = Literal["retrace", "terminal-bench", "harbor"]
 
@@ -66,6 +66,11 @@ def format_of(directory: Path) -> Format | None:
     if (directory / TASK_FILE).is_file():
         return _format_of_yaml(directory)
     return "harbor" if (directory / HARBOR_FILE).is_file() else None
+
+
+def of_task(task: Task) -> Format | None:
+    """Return the format of a task's directory; None for a task without one, and for the files of ProgramBench."""
+    return None if task.directory is None or task.benchmark == "programbench" else format_of(task.directory)
 
 
 def defects(task_format: Format, directory: Path) -> tuple[Defect, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +84,21 @@ def test_a_wrong_solution_is_reported(tmp_path: Path) -> None:
     assert details(report)["oracle"].startswith("the solution fails (1 of 2 tests pass): ")
 
 
+def test_a_suite_that_is_not_the_same_each_time_is_reported(tmp_path: Path) -> None:
+    """It passes the oracle, whose evaluation is the second one after that of nop, and fails afterwards."""
+    count = tmp_path / "count"
+    test = TEST + (
+        f"    count = __import__('pathlib').Path({str(count)!r})\n"
+        "    count.write_text((count.read_text() if count.exists() else '') + '.')\n"
+        "    assert count.stat().st_size < 2\n"
+    )
+    report = check(make_task(tmp_path / "flaky", {"tests/test_it.py": test}))
+    assert statuses(report) | {"oracle": "passed", "same result": "failed"} == statuses(report)
+    assert details(report)["same result"] == (
+        "two evaluations of one submission differ in passed, quality, test_it.py::test_answer"
+    )
+
+
 @pytest.mark.parametrize(
     ("metrics", "expected"),
     [
@@ -121,6 +138,11 @@ def test_the_sets_of_our_own_format_are_its_groups_of_that_name() -> None:
     assert (f2p.check, f2p.status) == ("F2P at the start", "passed")
     assert (p2p.check, p2p.status) == ("P2P at the start", "failed")
     assert p2p.detail == "step score of the untouched repository: 0.5; the untouched repository fails P2P/b::z"
+
+
+def test_the_files_of_programbench_have_no_format_of_ours() -> None:
+    report = check_task(Options(model="nop", task="programbench/ffmpeg"), fast=True)
+    assert (report.format, statuses(report)) == ("", {"task file": "passed"})
 
 
 def test_a_task_that_cannot_be_read_is_a_failed_check_with_all_mistakes(tmp_path: Path) -> None:
@@ -164,8 +186,9 @@ def test_the_results_before_a_failure_of_the_machine_are_printed(
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_published_layouts_are_proved_in_containers_and_leave_no_image() -> None:
+def test_published_layouts_are_proved_in_containers_and_leave_no_image(tmp_path: Path) -> None:
     from environments.docker import daemon
+    from tests.families.harbor_samples import BASE, HARBOR
     from tests.families.terminalbench_samples import BASES, LONGCLI, TERMINAL_BENCH
 
     def commits() -> set[str]:
@@ -174,9 +197,13 @@ def test_published_layouts_are_proved_in_containers_and_leave_no_image() -> None
     image = demo_image("ledger")
     assert image is not None
     api = daemon.connect()
-    for folder, sets in ((TERMINAL_BENCH / "count-lines", set()), (LONGCLI / "greet", {"F2P at the start"})):
-        report = check_task(Options(model="nop", task=str(folder), base_images=dict.fromkeys(BASES, image)), fast=False)
+    bases = dict.fromkeys((*BASES, BASE), image)
+    samples = ((TERMINAL_BENCH / "count-lines", set()), (LONGCLI / "greet", {"F2P at the start"}))
+    for folder, sets in (*samples, (HARBOR / "pipeline", set())):
+        name = f"{folder.name}-{os.getpid()}"
+        shutil.copytree(folder, tmp_path / name)
+        report = check_task(Options(model="nop", task=str(tmp_path / name), base_images=bases), fast=False)
         assert report.usable, report
         assert sets | {"oracle", "nop", "same result"} <= statuses(report).keys()
-        assert not [tag for tag in commits() if f":{folder.name}." in tag]
+        assert not [tag for tag in commits() if f":{name}." in tag]
     api.close()

@@ -64,10 +64,10 @@ def show_task(
 
 def content(task: Task) -> dict[str, Any]:
     """Return everything about a task that `--json` prints."""
-    from benchmarks.task.formats import format_of
+    from benchmarks.task.formats import of_task
 
     spec, build = task.spec, task.spec.build
-    task_format = None if task.directory is None else format_of(task.directory)
+    task_format = of_task(task)
     return {
         "id": task.id,
         "title": task.title,

@@ -20,7 +20,7 @@ from agent.making.export import dockerfile
 from benchmarks.judging import bundle
 from benchmarks.judging.suite_container import DIRECTORY, RUNS
 from benchmarks.task import taskdir
-from benchmarks.task.formats import format_of
+from benchmarks.task.formats import of_task
 from benchmarks.task.task import TASK_FILE, Task
 from benchmarks.task.taskdir import TaskDirectory
 from benchmarks.task.taskfile import EvaluationPart, LimitsPart, ResourcesPart
@@ -42,7 +42,7 @@ def export(task: Task, to: Path) -> tuple[str, ...]:
 
     Raises: UserError, TaskError, OSError.
     """
-    if task.directory is None or format_of(task.directory) != "retrace" or task.benchmark == "programbench":
+    if task.directory is None or of_task(task) != "retrace":
         raise UserError(f"{task.id}: is not a task directory in our own format, so it cannot be exported")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UserError(f"{to}: is not an empty directory; name a new one")
