@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.containers import compose
-from benchmarks.containers.compose_file import BuildPart, ServicePart
+from benchmarks.containers.compose_file import ServicePart
 from benchmarks.containers.mistakes import Rules
 from benchmarks.task.published.source import TaskSource
 from benchmarks.task.settings import TaskSettings
@@ -37,5 +37,5 @@ def read(source: TaskSource, settings: TaskSettings) -> compose.Containers:
     """
     path = next((path for path in map(source.file, NAMES) if path.is_file()), None)
     if path is None:
-        return compose.Containers(ServicePart(build=BuildPart()), Member(), (), network=True)
+        return compose.Containers(ServicePart.model_validate({"build": "."}), Member(), (), network=True)
     return compose.read(path, _RULES, compose.Folder(source, ".", settings))
