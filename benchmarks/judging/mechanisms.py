@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 
+_OF_PYTEST = frozenset(
+    (
+        "sitecustomize", "usercustomize", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "xdist",
+        "execnet", "tomli", "exceptiongroup", "py", "attr", "pytest_timeout", "pytest_rerunfailures",
+        "pytest_xdist", "programbench_pytest_timeout",
+    )
+)  # fmt: skip
+_UNUSED_BY_PYTEST = frozenset(
+    (
+        "test", "this", "idlelib", "lib2to3", "turtledemo", "ensurepip", "antigravity", "tkinter", "turtle",
+    )
+)  # fmt: skip
+"""Names of the standard library that the tests' own process does not import."""
 _HOME = r"/(root|home/[^/]+)"
 _LIBRARIES = r"(/usr)?(/local)?/lib(32|64|x32)?"
 
@@ -45,3 +59,8 @@ ANCESTORS = frozenset(
 def mechanism(path: str) -> str:
     """Return the name of the mechanism that reaches an absolute path, '' if none does."""
     return next((name for name, pattern in _COMPILED if pattern.fullmatch(path)), "")
+
+
+def shadows(module: str) -> bool:
+    """Return True if a module of this name is imported in place of one that pytest imports, where it comes first."""
+    return module in _OF_PYTEST or module in sys.stdlib_module_names - _UNUSED_BY_PYTEST

@@ -26,3 +26,12 @@ def test_each_kind_has_a_line_and_the_first_names() -> None:
         f"modules of Python of the system were added: {packages}/sitecustomize.py, {pyc} and 3 more",
         "libraries or settings of the loader of the system were added: /etc/ld.so.preload",
     )
+
+
+def test_modules_in_the_directory_of_the_tests_are_named_if_they_shadow_others() -> None:
+    kinds = {"/app/pluggy.py": ADDED, "/app/json/__init__.py": ADDED, "/app/main.py": ADDED, "/app/src/json.py": ADDED}
+    kinds |= {"/app/conftest.py": ADDED, "/app/bin/run": ADDED}
+    assert described(kinds, (), "/app") == (
+        "modules of Python of the system were added: /app/json/__init__.py, /app/pluggy.py",
+        "settings of pytest of the system were added: /app/conftest.py",
+    )

@@ -6,6 +6,7 @@ The daemon lists processes and files as the host sees them, so no program of the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.judging.system import programs
@@ -27,11 +28,13 @@ _OWN = "/cat"
 
 def of_live(submission: Live) -> tuple[str, ...]:
     """Return the lines about an environment in which the agent worked."""
-    container = submission.started.container or ""
+    started = submission.started
+    container = started.container or ""
     lines = _listed(_processes, container, "what the agent left running")
-    if (submission.started.user or "root").partition(":")[0] not in ROOT:
+    if (started.user or "root").partition(":")[0] not in ROOT:
         return lines
-    return (*_listed(programs.changes, container, "what the agent changed in the system"), *lines)
+    changed = partial(programs.changes, workdir=started.workdir)
+    return (*_listed(changed, container, "what the agent changed in the system"), *lines)
 
 
 def _listed(look: Callable[[APIClient, str], tuple[str, ...]], container: str, subject: str) -> tuple[str, ...]:

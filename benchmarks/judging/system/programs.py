@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from benchmarks.judging.mechanisms import mechanism
+from benchmarks.judging.mechanisms import mechanism, shadows
 from environments.docker import daemon
 from environments.docker.committing import CHECKPOINT
 
@@ -32,11 +32,12 @@ _KINDS = {
 }
 """The mechanisms that a test script may use, in words."""
 _PACKAGES = re.compile(r"/(site|dist)-packages(/|$)")
+_MODULE = re.compile(r"/(\w+)(/__init__)?(\.[\w-]+)?\.(py|pyc|so)")
 _DONE = {0: "changed", 1: "added", 2: "removed"}
 
 
-def changes(api: APIClient, container: str) -> tuple[str, ...]:
-    """Return a line for each kind of file that was changed, added or removed.
+def changes(api: APIClient, container: str, *, workdir: str) -> tuple[str, ...]:
+    """Return a line for each kind of file that was changed, added or removed. `workdir`: where tests are started.
 
     Raises: EnvironmentUnavailable.
     """
@@ -46,7 +47,8 @@ def changes(api: APIClient, container: str) -> tuple[str, ...]:
         image = str(config["Image"])
         searched = [value for value in config.get("Env") or [] if value.startswith("PATH=")]
         directories = tuple(f"{name.rstrip('/')}/" for value in searched for name in value[5:].split(":") if name[1:])
-        lines = described({str(change["Path"]): int(change["Kind"]) for change in listed}, directories)
+        kinds = {str(change["Path"]): int(change["Kind"]) for change in listed}
+        lines = described(kinds, directories, workdir)
         if CHECKPOINT in _names(api, image):
             lines = (*lines, "programs that were changed before the container was last committed are not listed")
     return lines
@@ -56,17 +58,17 @@ def _names(api: APIClient, image: str) -> str:
     return " ".join([image, *(api.inspect_image(image).get("RepoTags") or [])])  # type: ignore[no-untyped-call]
 
 
-def described(kinds: Mapping[str, int], searched: tuple[str, ...] = ()) -> tuple[str, ...]:
+def described(kinds: Mapping[str, int], searched: tuple[str, ...] = (), workdir: str = "") -> tuple[str, ...]:
     """Return the lines about changed paths. `searched`: directories in which commands are searched, ending with `/`.
 
-    A directory is left out if one of the paths is below it.
+    A directory is left out if one of the paths is below it. In `workdir`, Python imports modules before its own.
     """
     above = {parent for path in kinds for parent in _parents(path)}
     order = list(_KINDS)
     reached = [
         (order.index(name), kind, path)
         for path, kind in kinds.items()
-        if path not in above and (name := _mechanism(path, searched)) in _KINDS
+        if path not in above and (name := _mechanism(path, searched, workdir)) in _KINDS
     ]
     lines = []
     for (place, kind), group in groupby(sorted(reached, key=_first), key=lambda change: change[:2]):
@@ -76,10 +78,19 @@ def described(kinds: Mapping[str, int], searched: tuple[str, ...] = ()) -> tuple
     return tuple(lines)
 
 
-def _mechanism(path: str, searched: tuple[str, ...]) -> str:
+def _mechanism(path: str, searched: tuple[str, ...], workdir: str) -> str:
     if path.startswith(searched):
         return "path"
+    if workdir and path.startswith(f"{workdir}/"):
+        below = path[len(workdir) :]
+        module = _MODULE.fullmatch(below)
+        return "python_modules" if module and shadows(module[1]) else _at_top(below)
     return "python_modules" if _PACKAGES.search(path) else mechanism(path)
+
+
+def _at_top(below: str) -> str:
+    """Return the mechanism of a file at the top of the directory that tests are started in."""
+    return "pytest_configuration" if mechanism(below) == "pytest_configuration" else ""
 
 
 def _first(change: tuple[int, int, str]) -> tuple[int, int, bool, str]:

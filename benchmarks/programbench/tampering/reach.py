@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
 
-from benchmarks.judging.mechanisms import mechanism
+from benchmarks.judging.mechanisms import mechanism, shadows
 
 _PLUGINS = "/tmp/programbench-grader-plugins"
 """Directory that the evaluator puts on PYTHONPATH."""
-_OF_PYTEST = frozenset(
-    (
-        "sitecustomize", "usercustomize", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "xdist",
-        "execnet", "tomli", "exceptiongroup", "py", "attr", "pytest_timeout", "pytest_rerunfailures",
-        "pytest_xdist", "programbench_pytest_timeout",
-    )
-)  # fmt: skip
-_UNUSED_BY_PYTEST = frozenset(
-    (
-        "test", "this", "idlelib", "lib2to3", "turtledemo", "ensurepip", "antigravity", "tkinter", "turtle",
-    )
-)  # fmt: skip
-"""Names of the standard library that the tests' own process does not import."""
-
 _OF_PLUGINS = re.compile(re.escape(_PLUGINS) + r"(/.*)?")
 _TESTS = re.compile(r"/workspace/eval/.*(\.(py|pyc|pth|so|ini|cfg|toml|sh)|/(conftest|sitecustomize)[^/]*)")
 _AT_TOP = re.compile(r"/workspace/(conftest\.py|\.?pytest\.ini)")
@@ -72,8 +57,7 @@ class Reach:
         module = _MODULE.fullmatch(path)
         if module is None:
             return ""
-        shadows = module[1] in _OF_PYTEST or (module[1] in sys.stdlib_module_names - _UNUSED_BY_PYTEST)
-        return "python_modules" if shadows else ""
+        return "python_modules" if shadows(module[1]) else ""
 
 
 def led_to(data: bytes, changed: Iterable[str]) -> list[str]:
