@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tests.demo_images import demo_image
 from tests.integrity.answers import answer, judge
+from tests.leftovers import commits_below
 from tests.records.compared import HERE, PLACE, STUDY, by_benchmark, copy_of, facts_of, score_of
 from tests.solve.command import AGENT, CommandResult, agent, environment
 from tests.wire.replies import Turn, rate_limited, server_error
@@ -115,12 +116,7 @@ def docker_persistent() -> Path:
 
 def docker_killed() -> Path:
     argv = ("--task", "demo/ledger", "--env", "docker", "--no-evaluate", "--checkpoint-every", "1")
-    trial = killed("solve", *argv, *model("killed"), text='"action_started","action":"2.2"')
-    for line in (trial / "events.jsonl").read_text().splitlines():
-        event = json.loads(line)
-        if event["type"] == "checkpoint":
-            subprocess.run(["docker", "rmi", event["image"]], check=True, capture_output=True)
-    return trial
+    return killed("solve", *argv, *model("killed"), text='"action_started","action":"2.2"')
 
 
 def docker_lost() -> Path:
@@ -274,6 +270,27 @@ def guided() -> Path:
     return made("solve", *TASK, "sandbox", *model("guided"), *argv)
 
 
+def harbor(task: str) -> tuple[str, ...]:
+    """Return the options of a task in Harbor's format, whose image starts from that of the demos."""
+    return "--task", task, "--env", "docker", "--base-image", f"python:3.13-slim-bookworm={demo_image('ledger')}"
+
+
+def system_judged() -> Path:
+    trial = made("solve", *harbor("greeting"), *model("system"), "--checkpoint-every", "1")
+    run("evaluate", str(trial), "--test-timeout-multiplier", "2")
+    return trial
+
+
+def staged() -> Path:
+    first, _ = run("solve", *harbor("pipeline"), "--model", "oracle", "--runs", RUNS, "--json").json["trials"]
+    return PLACE / str(first["trial"])
+
+
+def staged_later() -> Path:
+    first = PLACE / RUNS / TRIALS["staged"]
+    return first.with_name(f"{first.name}.t2")
+
+
 def wire_cost_limit() -> Path:
     turns = [
         Turn(text="I look.", thinking="What is here?", commands=("cat given", "echo two; exit 4")),
@@ -315,6 +332,7 @@ MAKERS: dict[str, Callable[[], Path]] = {
         interrupted_only, resumed_after_interrupt, step_limit,
         format_errors, refusal, gave_up, submitted_at_once, full_disk, blobs, secret, judged, forked, forked_again,
         forked_killed, corrected, corrected_later, forked_turn, guided, imported, forked_import, wire_cost_limit,
+        system_judged, staged, staged_later,
         wire_failed_calls, wire_responses, wire_fenced_killed,
     )
 }  # fmt: skip
@@ -348,6 +366,8 @@ def main(names: list[str]) -> None:
         trial = MAKERS[name]()
         TRIALS[name] = str(trial.relative_to(PLACE / RUNS))
         print(f"{name}: {TRIALS[name]}", file=sys.stderr)
+    for image in commits_below(PLACE / RUNS):
+        subprocess.run(["docker", "rmi", image], check=False, capture_output=True)
     stored = HERE / RUNS
     for batch in (PLACE / RUNS).iterdir():  # records of plans stay, which `make` does not make
         shutil.rmtree(stored / batch.name, ignore_errors=True)

@@ -1,0 +1,3 @@
+#!/bin/bash
+count >total.txt
+cp extra.in extra.out
