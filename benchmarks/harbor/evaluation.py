@@ -37,6 +37,9 @@ VERSION = "1"
 TESTS_LOG = "test-stdout.txt"
 """Name of the file in `scratch` that gets the output of the test script."""
 _TESTS = "/tests"
+_EARLIER_TESTS = (
+    "what the agent left running in an earlier stage ran beside its tests, and could have kept them for this one"
+)
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,8 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: Facts) -> None:
             f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
         )
         facts.exposed += opening.exposed
+        if (evaluation.task.stage or 1) > 1:
+            facts.exposed.append(_EARLIER_TESTS)
 
 
 def _judged(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str, float]:

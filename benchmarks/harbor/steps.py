@@ -26,6 +26,16 @@ _WORKDIR = "workdir"
 _SETUP = "setup.sh"
 _SETUP_S = 600.0
 _STEP_S = 60.0
+_EMPTY = """\
+for d in /tests /logs/verifier /logs/agent; do
+    if [ -L "$d" ]; then rm -f "$d"; fi
+    rm -rf "$d"/* "$d"/.[!.]* "$d"/..?*
+    for left in "$d"/* "$d"/.[!.]* "$d"/..?*; do
+        if [ -e "$left" ] || [ -L "$left" ]; then echo "$left is still there"; exit 1; fi
+    done
+done
+"""
+"""Needs no program beside rm. A link is removed first, so that nothing is deleted where it leads."""
 
 
 def at_step(task: HarborTask, number: int | None) -> HarborTask:
@@ -86,8 +96,13 @@ def begin_step(task: HarborTask, number: int, environment: Environment) -> None:
     Raises: TaskError, EnvironmentLost.
     """
     part = task.file.steps[number - 1]
-    emptied = "for d in /tests /logs/verifier /logs/agent; do find $d -mindepth 1 -delete 2>/dev/null; done; :"
-    environment.execute(emptied, deadline_s=_STEP_S, cwd="/", as_root=True)
+    execution = environment.execute(_EMPTY, deadline_s=_STEP_S, cwd="/", as_root=True)
+    if execution.ended != "exited" or execution.exit_code != 0:
+        last = bytes(execution.output).decode(errors="replace").splitlines()[-1:] or [execution.ended]
+        raise TaskError(
+            f"{task.source.file('task.toml')}: step {part.name!r}: the tests of the step before cannot be removed "
+            f"({last[0][-200:]})"
+        )
     folder = f"{STEPS}/{part.name}/{_WORKDIR}"
     if task.source.has_folder(folder):
         with task.source.tree(folder) as files, tree.packed(files, plain_modes=True) as archive:

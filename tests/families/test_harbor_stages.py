@@ -12,7 +12,7 @@ from benchmarks.harbor.reading.task_directory import Source, read
 from benchmarks.harbor.steps import at_step
 from benchmarks.task.task import TaskError
 from tests.demo_images import demo_image
-from tests.families.harbor_samples import BASE, HARBOR, varied
+from tests.families.harbor_samples import BASE, HARBOR, loaded, varied, worked
 from tests.solve.command import agent, script
 from trajectories.checks.check import check
 from trajectories.reading.reader import first_event, read_events
@@ -65,6 +65,22 @@ def test_the_result_of_a_partial_solution_is_the_mean_of_its_stages(tmp_path: Pa
     assert (chain["stages"], chain["passed"], chain["quality"]) == (["collect", "serve"], False, 0.5)
     listed = agent(tmp_path, "trials", "--json").json["trials"]
     assert sorted(trial["entry"]["turn"] for trial in listed) == [1, 2]
+
+
+def test_what_an_earlier_verifier_left_is_removed_without_following_links(tmp_path: Path) -> None:
+    """The agent is root, hides files in the directories of the tests, and links one of them to its own."""
+    plant = (
+        "mkdir -p /tests/.a/b /keep && touch /tests/.c /tests/..d '/tests/e f' /keep/k && ln -s /nowhere /tests/g "
+        "&& rm -rf /logs/agent && ln -s /keep /logs/agent"
+    )
+    task = loaded(TASK)
+    with worked(task.at_stage(1), plant) as (environment, _):
+        Harbor("sample", TASK.parent).prepare(task.at_stage(2), environment)
+        shown = environment.execute("ls -A /tests /keep; ls -d /logs/agent", deadline_s=60)
+        assert bytes(shown.output).split()[:3] == [b"/keep:", b"k", b"/tests:"]
+        environment.execute("rm /bin/rm /usr/bin/rm; touch /tests/kept", deadline_s=60)
+        with pytest.raises(TaskError, match=r"cannot be removed \(/tests/kept is still there\)"):
+            Harbor("sample", TASK.parent).prepare(task.at_stage(2), environment)
 
 
 def test_a_stage_below_the_least_reward_ends_the_chain(tmp_path: Path) -> None:
