@@ -6,6 +6,8 @@ The containers are real, but nothing is killed here: a record is cut off as if i
 from __future__ import annotations
 
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tests.families.harbor_samples import BASE, HARBOR, varied
 from tests.solve.chains import messages, resume
 from tests.solve.command import agent, script
 from tests.solve.test_every_death import cut
+from tests.solve.test_interrupts import begin, wait_for
 from trajectories.checks.check import check
 from trajectories.reading.lines import kind_of
 from trajectories.reading.reader import read_events
@@ -147,3 +150,43 @@ def test_a_stage_is_evaluated_again_by_its_own_tests_and_forked_without_a_chain(
         assert fork.status == 0, fork.err
         assert fork.json["verdict"]["quality"] == 1.0
         assert fork.json["entry"]["turn"] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("moment", "number", "status"),
+    [
+        ('"action":"2.1"', signal.SIGINT, 130),
+        ('"action":"2.1"', signal.SIGKILL, -9),
+        ("evaluation_started", signal.SIGINT, 130),
+        ("evaluation_started", signal.SIGKILL, -9),
+    ],
+)
+def test_a_second_stage_that_is_really_stopped_is_resumed_to_the_same_result(
+    tmp_path: Path, moment: str, number: signal.Signals, status: int
+) -> None:
+    slow_tests = "sleep 4; bash /tests/check.sh >/logs/verifier/reward.txt"
+    files = {
+        "steps/serve/workdir/setup.sh": SET_UP,
+        "steps/serve/tests/check.sh": CHECK,
+        "steps/serve/tests/test.sh": slow_tests,
+    }
+    task = varied(HARBOR / "pipeline", tmp_path, files)
+    wait = "[ ! -e extra.in ] || [ -e total.txt ] || sleep 4; count >total.txt || true"
+    model = script(tmp_path, FIRST, wait, PARTS[3], SUBMIT)
+    argv = ["--task", str(task), "--base-image", f"{BASE}={demo_image('ledger')}", "--model", model, "--json"]
+    process = begin(tmp_path, "solve", *argv)
+    second = wait_for(tmp_path / "runs", '"turn":2').parent
+    until = time.monotonic() + 60
+    while moment not in (second / "events.jsonl").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(number)
+    process.communicate(timeout=120)
+    assert process.returncode == status
+    result = agent(tmp_path, "resume", str(second), "--json")
+    assert result.status == 0, result.err
+    (chain,) = result.json["chains"]
+    assert (chain["passed"], chain["quality"]) == (True, 1.0)
+    for trial in (second, second.parent / chain["first"]):
+        assert check(trial).first is None, check(trial).first
