@@ -49,6 +49,30 @@ def test_old_images_are_listed_and_removed_on_request(tmp_path: Path) -> None:
         api.close()
 
 
+@pytest.mark.docker
+def test_an_image_in_use_stays_and_one_of_two_names_goes_alone() -> None:
+    api = daemon.connect()
+    base = str(demo_image("ledger"))
+    kept, other = (f"retrace-checkpoint:test-{uuid.uuid4().hex}" for _ in range(2))
+    container = api.create_container(base, command=["true"])["Id"]
+    try:
+        api.commit(container, *kept.split(":"))
+        api.tag(kept, *other.split(":"))
+        assert images.remove(api, other) is None
+        assert look_up(api, other) is None
+        user = api.create_container(kept, command=["true"])["Id"]  # a container of somebody else
+        try:
+            assert "container" in (images.remove(api, kept) or "")
+            assert look_up(api, kept) is not None
+        finally:
+            api.remove_container(user)
+        assert images.remove(api, kept) is None
+        assert images.remove(api, kept) is None  # somebody else has removed it
+    finally:
+        api.remove_container(container)
+        api.close()
+
+
 def test_an_age_needs_images_and_has_a_unit(tmp_path: Path) -> None:
     alone = agent(tmp_path, "clean", "--older-than", "1d", "--dry-run")
     assert (alone.status, len(alone.err.splitlines())) == (2, 1)
