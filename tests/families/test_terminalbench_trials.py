@@ -59,3 +59,36 @@ def test_a_turn_gets_the_outputs_of_the_turn_before_and_nothing_else_of_the_test
     metrics = [trial["verdict"]["metrics"] for trial in chain.json["trials"]]
     assert [values["f2p_pass"] for values in metrics] == [0, 1]
     assert [trial["verdict"]["passed"] for trial in chain.json["trials"]] == [False, True]
+
+
+HALF = "printf '#!/bin/sh\\ndate +%%Y-%%m-%%d\\n' >/usr/local/bin/today"
+OTHER_HALF = "chmod 755 /usr/local/bin/today; echo TODAY=1 >>/etc/environment"
+
+
+@pytest.mark.slow
+def test_a_fork_and_an_evaluation_of_an_isolated_trial_are_isolated_too(tmp_path: Path) -> None:
+    task = options(TERMINAL_BENCH / "own-command", script(tmp_path, HALF, SUBMIT))
+    parent = agent(tmp_path, "solve", *task, "--isolated-verifier")
+    assert (parent.status, parent.json["verdict"]["passed"]) == (0, False), parent.err
+    (tmp_path / "fork").mkdir()
+    model = script(tmp_path / "fork", "true", "true", OTHER_HALF, SUBMIT)  # the first two are the parent's
+    child = agent(tmp_path, "fork", str(parent.trial), "--at", "2", "--model", model, "--json")
+    again = agent(tmp_path, "evaluate", str(child.trial), "--json")
+    assert child.json["verdict"]["passed"] is again.json["verdict"]["passed"] is True, child.err
+    for result in (parent, child, again):
+        verdict = result.json["verdict"]
+        assert (verdict["submission"], verdict["comparable"], verdict["processes_kept"]) == ("image", False, False)
+
+
+@pytest.mark.slow
+def test_a_later_turn_goes_on_in_the_system_of_the_turn_before(tmp_path: Path) -> None:
+    commands = f"if [ -e /usr/local/bin/today ]; then {OTHER_HALF}; else {HALF}; fi; ls -d /tests"
+    model = script(tmp_path, commands, SUBMIT)
+    chain = agent(tmp_path, "solve", *options(TERMINAL_BENCH / "own-command", model), "--self-correct", "2")
+    assert chain.status == 0, chain.err
+    assert [trial["verdict"]["passed"] for trial in chain.json["trials"]] == [False, True]
+    outputs = [
+        next(event.output.text for event in read_events(turn) if isinstance(event, ActionFinished))
+        for turn in folders(chain)
+    ]
+    assert all("No such file" in output for output in outputs)  # the tests of a turn are not in its commit
