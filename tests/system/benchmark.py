@@ -149,12 +149,12 @@ def _signal_before(number: signal.Signals, name: str) -> None:
     original = getattr(place, name)
 
     @functools.wraps(original)
-    def signalled(*args: Any, **options: Any) -> Any:
+    def signaled(*args: Any, **options: Any) -> Any:
         setattr(place, name, original)
         signal.raise_signal(number)
         return original(*args, **options)
 
-    setattr(place, name, signalled)
+    setattr(place, name, signaled)
 
 
 if __name__ == "__main__":
