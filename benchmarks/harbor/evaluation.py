@@ -106,7 +106,11 @@ def _rewards(evaluation: _Evaluation, submission: Submission, facts: Facts) -> t
     try:
         with opened(submission, evaluation.task, evaluation.make, evaluation.reporter) as opening:
             _note(opening, evaluation, facts)
-            return _judged(evaluation, opening, facts), None
+            try:
+                return _judged(evaluation, opening, facts), None
+            finally:
+                if not evaluation.harbor.file.verifier.separate:
+                    facts.exposed = [*opening.exposed(), *facts.exposed]
     except SubmissionFailed as failure:
         fault = failure.fault
     except NoReward as failure:
@@ -127,7 +131,6 @@ def _note(opening: Opened, evaluation: _Evaluation, facts: Facts) -> None:
         facts.isolation = (
             f"the container of the agent, tests as {evaluation.harbor.file.verifier.user or 'root'}, {beside}"
         )
-        facts.exposed += opening.exposed
         if (evaluation.task.stage or 1) > 1:
             facts.exposed.append(_EARLIER_TESTS)
 
@@ -196,6 +199,7 @@ def _run(evaluation: _Evaluation, opening: Opened, facts: Facts) -> dict[str, fl
             extras=(ctrf.FILE,),
             private=(rewards.LOGS,),
             shielded=opening.needs_shield(verifier.user),
+            ready=opening.exposed,
         )
         result = run_script(opening.environment, opening.started, run, evaluation.reporter)
         facts.exposed += [line for line in result.exposed if line not in facts.exposed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -39,6 +40,8 @@ class Live:
     started: Started
     image: str
     """Reference of the image that it was committed as."""
+    changed: Callable[[], tuple[str, ...]] | None = None
+    """Waits for the lines about what the agent changed in the system, and returns them; None if nobody looks yet."""
 
 
 Submission = Archive | Image | Live

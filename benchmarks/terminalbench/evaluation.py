@@ -97,7 +97,7 @@ def _outcome(evaluation: Evaluation, submission: Submission, facts: Facts) -> Ou
                 facts.notes.append("the tests run in a shell of their own, because the agent's is gone")
             try:
                 result = _run(evaluation, place)
-                facts.exposed += (*place.exposed, *result.exposed, *_EXPOSED[evaluation.task.result])
+                facts.exposed += (*place.exposed(), *result.exposed, *_EXPOSED[evaluation.task.result])
                 _keep(evaluation.scratch, result)
                 return score(evaluation.file, result, evaluation.deadline_s)
             except SubmissionFailed as failure:
@@ -143,6 +143,7 @@ def _run(evaluation: Evaluation, place: Opened) -> ScriptResult:
             results=test_sets.RESULT_FILES if of_sets else (),
             private=(test_sets.DIRECTORY,) if of_sets else (),
             shielded=place.needs_shield(),
+            ready=place.exposed,
             agent_shell=evaluation.file.run_tests_in_same_shell and place.environment.spec.shell == "persistent",
         )
         return run_script(place.environment, place.started, run, evaluation.reporter)

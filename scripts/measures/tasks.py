@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.judging.system.exposure import changed_system
 from benchmarks.task.submission import Live
 from scripts.measures.figures import Figure, command, cpu_in_turn, interleaved
 
@@ -91,9 +92,10 @@ def terminal_bench_evaluation() -> Figure:
     task = loaded(directory)
     with tempfile.TemporaryDirectory() as folder, worked(task, "true") as (environment, started):
         container = started.container or ""
-        live = Live(environment, started, "not committed")
+        changed = changed_system(started)  # a trial does this while it commits the container
 
         def judge() -> None:
+            live = Live(environment, started, "not committed", changed)
             assert verdict_on(task, live, Path(folder)).status == "scored"
 
         def plain() -> None:

@@ -146,7 +146,7 @@ def test_what_lives_on_and_what_was_replaced_is_listed(clean: Start, user: str) 
     container.root("echo 'echo 1' >/usr/local/bin/head; echo >>/etc/bash.bashrc; rm /usr/bin/factor; touch /srv/file")
     live = Live(container.environment, container.started, "none")
     with opened(live, benchmark("demo").load("ledger"), make, LogReporter()) as place:
-        lines = place.exposed
+        lines = place.exposed()
     container.root("kill $(cat /tmp/pid)")
     uid = {"agent": "1000", "root": "0"}[user]
     assert lines[-1] == f"a process of user {uid} ran beside the tests: sleep 4321"

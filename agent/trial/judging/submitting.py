@@ -69,9 +69,16 @@ def submit(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome, kee
 
 
 def _system(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome) -> Submitted:
-    """Hold the system, export its workspace, commit it, and let it go on if it is judged live."""
+    """Hold the system, export its workspace, commit it, and let it go on if it is judged live.
+
+    The system is compared with its image meanwhile.
+    """
+    from benchmarks.judging.system.exposure import changed_system  # only such tasks need it
+
     environment, started = lease.environment, lease.started
     trouble = _hold(lease)
+    live = order.task.submissions[0] == "live" and order.evaluate and outcome.came_to_its_end
+    changed = changed_system(started) if live and started is not None and trouble is None else None
     export(recorder, environment, outcome)
     if started is None or outcome.exit.cause in _NOTHING_LEFT:
         return Submitted(reason=NO_SYSTEM)
@@ -83,7 +90,7 @@ def _system(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome) ->
         _warn_of_disk(recorder)
     except (EnvironmentFault, RecordFull) as error:
         return _not_committed(recorder, str(error))
-    if order.task.submissions[0] != "live" or not order.evaluate or not outcome.came_to_its_end:
+    if not live or not outcome.came_to_its_end:
         return submitted_image(image, processes_ended=False)
     assert isinstance(environment, Pausable)
     try:
@@ -92,7 +99,7 @@ def _system(order: Order, recorder: Recorder, lease: Lease, outcome: Outcome) ->
         text = f"the container ended while it was held, so its commit is judged, without any process: {error}"
         recorder.append(Warned(kind="environment_lost", text=text))
         return submitted_image(image, processes_ended=True)
-    return Submitted(Live(environment, started, image), Submission(kind="live", image=image))
+    return Submitted(Live(environment, started, image, changed), Submission(kind="live", image=image))
 
 
 def _warn_of_disk(recorder: Recorder) -> None:

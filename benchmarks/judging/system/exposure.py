@@ -5,6 +5,7 @@ The daemon lists processes and files as the host sees them, so no program of the
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING
 from benchmarks.judging.system import programs
 from benchmarks.task.submission import Live
 from environments.docker import daemon
-from environments.protocol import EnvironmentFault
+from environments.protocol import EnvironmentFault, Started
 from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
     from docker import APIClient
 
+Lines = Callable[[], tuple[str, ...]]
+"""Lines for a verdict, which may still be looked up; the call waits for them."""
 _MOST = 10
 """Number of processes that are listed one by one."""
 _COMMAND_CHARACTERS = 120
@@ -26,15 +29,34 @@ _OWN = "/cat"
 """End of the name of the supervisor's own helpers, which have no arguments."""
 
 
-def of_live(submission: Live) -> tuple[str, ...]:
-    """Return the lines about an environment in which the agent worked."""
-    started = submission.started
-    container = started.container or ""
-    lines = _listed(_processes, container, "what the agent left running")
+def of_live(submission: Live) -> Lines:
+    """Return the lines about an environment in which the agent worked, once they are asked for."""
+    changed = submission.changed or changed_system(submission.started)
+    left = _listed(_processes, submission.started.container or "", "what the agent left running")
+    return lambda: (*changed(), *left)
+
+
+def changed_system(started: Started) -> Lines:
+    """Begin to compare a container with its image, which takes the daemon half a second; return its lines at the end.
+
+    An agent that is an ordinary user can change nothing there.
+    """
     if (started.user or "root").partition(":")[0] not in ROOT:
-        return lines
-    changed = partial(programs.changes, workdir=started.workdir)
-    return (*_listed(changed, container, "what the agent changed in the system"), *lines)
+        return tuple
+    look = partial(programs.changes, workdir=started.workdir)
+    lines: list[str] = []
+
+    def compare() -> None:
+        lines.extend(_listed(look, started.container or "", "what the agent changed in the system"))
+
+    comparing = threading.Thread(target=compare, daemon=True)
+    comparing.start()
+
+    def compared() -> tuple[str, ...]:
+        comparing.join()
+        return tuple(lines)
+
+    return compared
 
 
 def _listed(look: Callable[[APIClient, str], tuple[str, ...]], container: str, subject: str) -> tuple[str, ...]:

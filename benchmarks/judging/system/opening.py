@@ -36,8 +36,8 @@ class Opened:
     started: Started
     processes_kept: bool
     """True if what the agent left running runs in it."""
-    exposed: tuple[str, ...] = ()
-    """What the agent could have tampered with in this environment, one line each."""
+    exposed: exposure.Lines = tuple
+    """Waits for the lines about what the agent could have tampered with in this environment, and returns them."""
 
     def needs_shield(self, user: str | None = None) -> bool:
         """Return True if what the agent left running could write the results of tests that run as this user."""
@@ -77,7 +77,7 @@ def opened(submission: Submission, task: Task, make: Make, reporter: Reporter) -
             raise HostFailed(str(error)) from None
         reporter.note(f"evaluation: judging the {submission.kind} in container {(started.container or '')[:12]}")
         exposed = (_IN_IMAGE,) if isinstance(submission, Image) else ()
-        yield Opened(environment, started, processes_kept=False, exposed=exposed)
+        yield Opened(environment, started, processes_kept=False, exposed=lambda: exposed)
     finally:
         environment.stop()
 

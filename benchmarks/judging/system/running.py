@@ -99,6 +99,7 @@ def _run(
     Raises: SubmissionFailed, EvaluatorFailed, TaskError, EnvironmentFault.
     """
     _place(api, environment, str(started.container), run)
+    run.ready()
     reporter.note(f"evaluation: running the tests, at most {run.deadline_s:g} s")
     if run.agent_shell:
         script = f"(exec bash -c {shlex.quote(run.script)}) </dev/null"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.judging.faults import Fault
@@ -39,6 +39,8 @@ class ScriptRun:
     """Directories that are emptied before the script starts, and that then only its user, or root, can write to."""
     shielded: bool = False
     """Keep the tests, their results and their output out of reach of processes in the container, also those of root."""
+    ready: Callable[[], object] = tuple
+    """Called when the files are in place, just before the script starts; it may wait."""
     output_bytes: int = OUTPUT_BYTES
     agent_shell: bool = False
     """Run the script in the agent's own persistent shell, as its user, where it works now, with its variables."""

@@ -57,6 +57,7 @@ def run(
         pairs = [f"{name}={value}" for name, value in variables.items()]
         job = "\0".join([architecture, cwd, run.script, "\n".join(places), *pairs])
         _put(api, shield, {"job": job.encode("utf-8", "surrogateescape"), "inside.pl": _program()})
+        run.ready()
         execution = _ended(api, shield, run)
         results = staging.fetched(api, shield, [located[path] for path in run.results])
         extras = staging.fetched_small(api, shield, [located[path] for path in run.extras])
