@@ -92,16 +92,17 @@ def watched(*argv: str) -> Watched:
     return Watched(process.stdout, seconds, cpu_s, peak_kb / 1024)
 
 
-def interleaved(first: Callable[[], object], second: Callable[[], object], runs: int) -> tuple[float, float]:
-    """Return the median seconds of two actions run in turn, so that a noisy machine affects both."""
-    times: tuple[list[float], list[float]] = ([], [])
-    first(), second()
+def interleaved(*actions: Callable[[], object], runs: int) -> list[float]:
+    """Return the median seconds of actions that are run in turn, so that a noisy machine affects all."""
+    times: list[list[float]] = [[] for _ in actions]
+    for action in actions:
+        action()
     for _ in range(runs):
-        for index, action in enumerate((first, second)):
+        for index, action in enumerate(actions):
             began = time.perf_counter()
             action()
             times[index].append(time.perf_counter() - began)
-    return statistics.median(times[0]), statistics.median(times[1])
+    return [statistics.median(each) for each in times]
 
 
 def cpu_in_turn(*commands: Sequence[str], runs: int) -> list[float]:

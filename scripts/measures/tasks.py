@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,8 @@ def measure() -> Iterator[Figure]:
 def harbor_trial() -> Figure:
     """Compare a trial of a Harbor task, solved by its own solution, with the same work in plain Docker calls.
 
-    The container is held while its workspace is copied and it is committed, and only then do the tests come.
+    The container is held while its workspace is copied and it is committed, and only then do the tests come. What a
+    trial adds, so that the agent cannot forge its result, is a comparison with the image and a second container.
     """
     from tests.demo_images import demo_image
     from tests.families.harbor_samples import BASE, HARBOR
@@ -57,10 +59,11 @@ def harbor_trial() -> Figure:
         def ours() -> None:
             command(agent, "solve", *trial, "--runs", f"{folder}/runs")
 
-        def plain() -> None:
+        def plain(*, guarded: bool) -> None:
             name = f"retrace-bench-{os.getpid()}-{next(numbers)}"
             limits = ("--cpus", "1", "--memory", "512m", "--network", "none")
             command("docker", "run", "-d", "--init", "--name", name, *limits, _BUILT, "sleep", "infinity")
+            beside = ("--rm", "--pid", f"container:{name}", "--network", "none", "--cap-add", "SYS_ADMIN")
             try:
                 command("docker", "exec", name, "mkdir", "-p", "/logs/agent", "/logs/verifier", "/logs/artifacts")
                 command("docker", "cp", f"{directory}/solution", f"{name}:/solution")
@@ -69,6 +72,9 @@ def harbor_trial() -> Figure:
                 command("docker", "cp", f"{name}:/app", f"{folder}/workspace-{name}")
                 command("docker", "commit", name, _COMMITTED)
                 command("docker", "unpause", name)
+                if guarded:
+                    command("docker", "diff", name)
+                    command("docker", "run", *beside, image, "true")
                 command("docker", "exec", name, "sh", "-c", "rm -rf /tests /logs/verifier; mkdir /logs/verifier")
                 command("docker", "cp", f"{directory}/tests", f"{name}:/tests")
                 command("docker", "exec", name, "bash", "/tests/test.sh")
@@ -77,11 +83,14 @@ def harbor_trial() -> Figure:
                 command("docker", "rm", "-f", name)
 
         try:
-            seconds, bare = interleaved(ours, plain, runs=5)
+            seconds, same, bare = interleaved(ours, partial(plain, guarded=True), partial(plain, guarded=False), runs=5)
         finally:
             command("docker", "rmi", "-f", _BUILT, _COMMITTED)
-    detail = f"{seconds * 1000:.0f} ms against {bare * 1000:.0f} ms; commit and workspace included"
-    return Figure("trial of a Harbor task with its oracle, against plain Docker calls", seconds / bare, "", 1.5, detail)
+    detail = f"{seconds * 1000:.0f} ms against {same * 1000:.0f} ms, commit and workspace included; "
+    detail += f"against {bare * 1000:.0f} ms without what guards the result: {seconds / bare:.2f}"
+    return Figure(
+        "trial of a Harbor task with its oracle, against the same Docker calls", seconds / same, "", 1.5, detail
+    )
 
 
 def terminal_bench_evaluation() -> Figure:
