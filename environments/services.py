@@ -73,6 +73,11 @@ class Member:
     depends_on: Mapping[str, Condition] = field(default_factory=dict)
     """Members that have to reach a state before this one starts."""
 
+    @property
+    def volumes(self) -> tuple[str, ...]:
+        """Directories in volumes, which are in no commit and no snapshot."""
+        return tuple(mount.target for mount in self.mounts if mount.kind in ("volume", "tmpfs"))
+
 
 @dataclass(frozen=True)
 class Service:

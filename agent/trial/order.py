@@ -134,6 +134,8 @@ def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:
         del plain[private]
     if spec.services:
         plain["services"] = [_service_json(service) for service in spec.services]
+    if spec.member.volumes:
+        plain["volumes"] = list(spec.member.volumes)
     return plain
 
 

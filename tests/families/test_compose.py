@@ -175,14 +175,16 @@ def test_all_mistakes_come_at_once_with_their_lines(tmp_path: Path) -> None:
     assert "line 7: services.web.extends: is not provided" in text
 
 
-def test_a_verdict_tells_that_services_were_started_anew(tmp_path: Path) -> None:
-    services = containers(tmp_path, "services: {db: {image: x}, web: {image: y}}").services
-    environment = SimpleNamespace(spec=SimpleNamespace(services=services))
-    for processes_kept, notes in ((True, 0), (False, 1)):
+def test_a_verdict_tells_that_services_and_volumes_begin_anew(tmp_path: Path) -> None:
+    text = "services: {main: {volumes: ['data:/data']}, db: {image: x}, web: {image: y}}\nvolumes: {data: {}}"
+    read_in = containers(tmp_path, text)
+    environment = SimpleNamespace(spec=SimpleNamespace(services=read_in.services, member=read_in.member))
+    for processes_kept, notes in ((True, 0), (False, 2)):
         facts = Facts({})
         facts.note_image(Opened(environment, Started("docker", "/app", ()), processes_kept))  # type: ignore[arg-type]
         assert len(facts.notes) == notes
-    assert facts.notes[0].endswith("after the trial: db, web")
+    assert facts.notes[0].endswith("as at the start: /data")
+    assert facts.notes[1].endswith("after the trial: db, web")
 
 
 def test_an_overlay_mends_the_image_of_a_service(tmp_path: Path) -> None:

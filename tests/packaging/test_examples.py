@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,10 @@ MAKES_AN_IMAGE = ("tasks", "make", "rebuild")
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the examples expect it.
 
-    It has two folders with a trial of `ledger`, one with a demo, a file to import, and two datasets.
+    It has two folders with a trial of `ledger`, one with a demo, a file to import, two datasets and a folder of tasks.
     """
     shutil.copytree(DEMO.root / "ledger", tmp_path / "LongCLI-Bench/tasks_long_cli/ledger")
+    shutil.copytree(DEMO.root / "ledger", tmp_path / "my-tasks/ledger")
     (tmp_path / "config").mkdir()
     (tmp_path / "config/config.yaml").write_text(f"datasets:\n  terminal-bench: {tmp_path}/LongCLI-Bench\n")
     shutil.copytree(RECORD, tmp_path / "runs/single/ledger.script.0123.1")
@@ -80,6 +82,7 @@ def test_all_other_examples_run() -> None:
     for _, line in sorted(LINES, key=lambda pair: pair[0] != "prices snapshot"):
         arguments = shlex.split(line.partition(" > ")[0])[1:]
         if arguments[0] not in STARTS_AN_ENVIRONMENT and tuple(arguments[:3]) != MAKES_AN_IMAGE:
+            arguments = [path for word in arguments for path in (glob(word) or [word])]  # as a shell does
             result = CliRunner().invoke(app, arguments, prog_name="agent", standalone_mode=False)
             assert result.exception is None, (line, result.output, result.exception)
             assert not result.return_value, (line, result.output)

@@ -23,6 +23,8 @@ def lost_live_state(standing: Standing) -> list[str]:
         lost.append("the shell's directory, variables and functions")
     for service in standing.start.environment_spec.get("services") or ():
         lost.append(f"what the service {service['name']} held: it was started anew")
+    for directory in standing.start.environment_spec.get("volumes") or ():
+        lost.append(f"the files in {directory}: it is a volume, which no commit holds")
     reply = next((event for event in reversed(standing.taken_in) if isinstance(event, CallFinished)), None)
     if reply is not None and reply.step != standing.snapshot and MASK in reply.reply.model_dump_json():
         lost.append(f"the secrets in the commands of step {reply.step} (the record holds them masked)")

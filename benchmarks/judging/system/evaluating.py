@@ -49,8 +49,14 @@ class Facts:
         started = opening.started
         values = {"image": started.image, "image_digest": started.image_digest}
         self.inputs |= {key: value for key, value in values.items() if value}
-        services = opening.environment.spec.services
-        if services and not opening.processes_kept:
+        if opening.processes_kept:
+            return
+        services, volumes = opening.environment.spec.services, opening.environment.spec.member.volumes
+        if volumes:
+            self.notes.append(
+                f"no commit holds the files in volumes, so these are as at the start: {', '.join(volumes)}"
+            )
+        if services:
             names = ", ".join(service.name for service in services)
             self.notes.append(f"services were started anew, without what they held after the trial: {names}")
 
