@@ -37,7 +37,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     It has two folders with a trial of `ledger`, one with a demo, a file to import, two datasets and a folder of tasks.
     """
     shutil.copytree(DEMO.root / "ledger", tmp_path / "LongCLI-Bench/tasks_long_cli/ledger")
-    shutil.copytree(DEMO.root / "ledger", tmp_path / "my-tasks/ledger")
+    shutil.copytree(Path(__file__).parents[1] / "making/tasks/visits", tmp_path / "my-tasks/visits")
     (tmp_path / "config").mkdir()
     (tmp_path / "config/config.yaml").write_text(f"datasets:\n  terminal-bench: {tmp_path}/LongCLI-Bench\n")
     shutil.copytree(RECORD, tmp_path / "runs/single/ledger.script.0123.1")
