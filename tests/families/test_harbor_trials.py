@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,20 +94,42 @@ def _harbor(folder: Path) -> tuple[Path, dict[str, str]]:
     return Path(program), variables
 
 
+def _run_in_harbor(harbor: tuple[Path, dict[str, str]], task: Path, who: str) -> dict[str, Any]:
+    """Return the result of a trial that Harbor itself runs with one of its agents."""
+    program, variables = harbor
+    toml = task / "task.toml"  # not every kernel lets Harbor take the network away
+    toml.write_text(toml.read_text().replace("no-network", "public"))
+    jobs = task.with_name(f"jobs-{who}")
+    command = [program, "run", "-p", task, "-a", who, "-o", jobs, "--job-name", "job", "-q", "-y"]
+    run = subprocess.run(command, cwd=task.parent, env=variables, capture_output=True, text=True, timeout=300)
+    (result,) = (path for path in jobs.glob("job/*/result.json"))
+    content: dict[str, Any] = json.loads(result.read_text())
+    assert content["exception_info"] is None, run.stderr
+    assert content["verifier_environment_mode"] == "separate"
+    return content
+
+
 @pytest.mark.slow
 def test_harbor_itself_gives_its_oracle_the_same_rewards(work: Path) -> None:
-    program, variables = _harbor(work)
+    harbor = _harbor(work)
     task = work / "report"
     shutil.copytree(HARBOR / "report", task)
     for dockerfile in task.glob("*/Dockerfile"):
         dockerfile.write_text(dockerfile.read_text().replace(BASE, str(demo_image("ledger"))))
-    toml = task / "task.toml"  # not every kernel lets Harbor take the network away
-    toml.write_text(toml.read_text().replace("no-network", "public"))
-    command = [program, "run", "-p", task, "-a", "oracle", "-o", work / "jobs", "--job-name", "job", "-q", "-y"]
-    run = subprocess.run(command, cwd=work, env=variables, capture_output=True, text=True, timeout=300)
-    (result,) = (path for path in work.glob("jobs/job/*/result.json"))
-    theirs = json.loads(result.read_text())
-    assert theirs["exception_info"] is None, run.stderr
+    theirs = _run_in_harbor(harbor, task, "oracle")
     ours = agent(work, "solve", *options("report", "oracle")).json["verdict"]
     assert theirs["verifier_result"]["rewards"] == ours["metrics"]
-    assert theirs["verifier_environment_mode"] == "separate"
+
+
+@pytest.mark.slow
+def test_harbor_itself_judges_an_exported_task(work: Path) -> None:
+    harbor = _harbor(work)
+    for command in (("new", "sums"), ("export", "sums", "--format", "harbor", "--output", "exported")):
+        done = agent(work, "tasks", *command)
+        assert done.status == 0, done.err
+    dockerfile = work / "exported/environment/Dockerfile"
+    dockerfile.write_text(re.sub("ARG BASE=.*", f"ARG BASE={demo_image('ledger')}", dockerfile.read_text()))
+    rewards = [
+        _run_in_harbor(harbor, work / "exported", who)["verifier_result"]["rewards"] for who in ("oracle", "nop")
+    ]
+    assert rewards == [{"reward": 1.0}, {"reward": 0.0}]

@@ -17,6 +17,9 @@ _IGNORE = shutil.ignore_patterns(*(name.decode() for name in CACHES))
 def write_context(source: TaskDirectory, to: Path) -> None:
     """Write the Dockerfile and everything that it copies.
 
+    The image's user is root, and `task.toml` names that of the agent: what keeps Harbor's container alive is a process
+    of the image's user, and the judge kills all processes of the agent's.
+
     Raises: UserError, OSError.
     """
     image = source.file.image
@@ -41,9 +44,6 @@ def write_context(source: TaskDirectory, to: Path) -> None:
         if (to / ".dockerignore").is_file():
             with (to / ".dockerignore").open("a", encoding="utf-8") as ignored:
                 ignored.write(f"\n!{WORKSPACE}\n!{WORKSPACE}/**\n")
-    if source.solution is not None:  # the oracle of Retrace unpacks the solution as the task's user
-        lines.append(f"RUN install -d -o {file.user.partition(':')[0]} /solution")
-    lines.append(f"USER {file.user}")
     (to / "Dockerfile").write_text("\n".join([text.rstrip("\n"), "", *lines, ""]), encoding="utf-8")
 
 
