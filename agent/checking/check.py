@@ -80,7 +80,7 @@ def _of_files(task: Task, task_format: formats.Format | None) -> Iterator[Findin
     """Yield what the files alone show."""
     yield Finding(check="task file", status="passed")
     if task_format is not None and task.directory is not None:
-        for defect in formats.defects(task_format, task.directory):
+        for defect in formats.defects(task_format, task.directory, task.settings.overlay):
             yield Finding(check=defect.check, status="failed" if defect.breaks else "warned", detail=defect.detail)
     if ignored := task.facts.get("keys without effect"):
         yield Finding(check="unknown keys", status="warned", detail=ignored)

@@ -73,8 +73,8 @@ def of_task(task: Task) -> Format | None:
     return None if task.directory is None or task.benchmark == "programbench" else format_of(task.directory)
 
 
-def defects(task_format: Format, directory: Path) -> tuple[Defect, ...]:
-    """Return the defects that the files of a task show.
+def defects(task_format: Format, directory: Path, overlay: Path | None = None) -> tuple[Defect, ...]:
+    """Return the defects that the files of a task show, with those of an overlay in front.
 
     Raises: TaskError.
     """
@@ -82,7 +82,7 @@ def defects(task_format: Format, directory: Path) -> tuple[Defect, ...]:
     if target is None:
         return ()
     module, _, attribute = target.partition(":")
-    of_format: tuple[Defect, ...] = getattr(import_module(module), attribute)(directory)
+    of_format: tuple[Defect, ...] = getattr(import_module(module), attribute)(directory, overlay)
     return of_format
 
 

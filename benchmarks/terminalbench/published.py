@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.task.formats import Defect
@@ -33,33 +33,39 @@ _FILE_BYTES = 4 << 20
 _SHOWN = 5
 
 
-def defects(directory: Path) -> tuple[Defect, ...]:
-    """Return the defects of a task.
+def defects(directory: Path, overlay: Path | None = None) -> tuple[Defect, ...]:
+    """Return the defects that a task has with the files of an overlay.
 
     Raises: TaskError.
     """
-    return (*_unknown_keys(directory), *_checksums(directory), *_locked(directory))
+    layers = (directory,) if overlay is None else (overlay, directory)
+    return (*_unknown_keys(layers), *_checksums(layers), *_locked(layers))
 
 
-def _unknown_keys(directory: Path) -> Iterator[Defect]:
-    if keys := task_file.unknown_keys(directory):
-        detail = f"{directory / TASK_FILE}: {', '.join(keys)}: nothing reads this; a misspelled key has its default"
+def _unknown_keys(layers: Sequence[Path]) -> Iterator[Defect]:
+    path = next(layer / TASK_FILE for layer in layers if layer == layers[-1] or (layer / TASK_FILE).is_file())
+    if keys := task_file.unknown_keys(path.parent):
+        detail = f"{path}: {', '.join(keys)}: nothing reads this; a misspelled key has its default"
         yield Defect("unknown keys", detail, breaks=False)
 
 
-def _checksums(directory: Path) -> Iterator[Defect]:
+def _checksums(layers: Sequence[Path]) -> Iterator[Defect]:
     """Compare the files of the project with the tables of checksums among the tests."""
     wanted: dict[str, str] = {}
-    for file in _files(directory / "tests"):
+    for name, file in _merged(layers):
+        if name.parts[0] != "tests":
+            continue
         text = _text(file)
         tables = ({match["path"].strip(): match["sum"] for match in pattern.finditer(text)} for pattern in _PAIRS)
         wanted.update(next((table for table in tables if len(table) >= _LEAST_PAIRS), {}))
-    roots = [directory, *(folder for folder in _folders(directory) if folder.name not in _NOT_PROJECT)]
+    folders = {folder.name for layer in layers for folder in _folders(layer) if folder.name not in _NOT_PROJECT}
     missing: list[str] = []
     different: list[str] = []
     line_ends: list[str] = []
     for path, checksum in sorted(wanted.items()):
-        contents = [(root / path).read_bytes() for root in roots if _is_inside(root / path, directory)]
+        contents = [
+            place.read_bytes() for root in ("", *sorted(folders)) if (place := _first(layers, f"{root}/{path}"))
+        ]
         make = _ALGORITHMS[len(checksum)]
         if not contents:
             missing.append(path)
@@ -77,15 +83,14 @@ def _checksums(directory: Path) -> Iterator[Defect]:
             yield Defect("checksum tables", detail, breaks=True)
 
 
-def _locked(directory: Path) -> Iterator[Defect]:
+def _locked(layers: Sequence[Path]) -> Iterator[Defect]:
     """Count the cases of the grader `ok` that it does not run."""
     counts = {}
-    for folder in _folders(directory):
-        for file in _files(folder):
-            if file.suffix == ".py" and "tests" in file.relative_to(directory).parts:
-                count = len(_LOCKED.findall(_text(file)))
-                if count:
-                    counts[str(file.relative_to(directory))] = count
+    for name, file in _merged(layers):
+        if name.suffix == ".py" and "tests" in name.parts:
+            count = len(_LOCKED.findall(_text(file)))
+            if count:
+                counts[str(name)] = count
     if counts:
         names = list(counts)
         more = f" and {len(names) - _SHOWN} more files" if len(names) > _SHOWN else ""
@@ -100,11 +105,27 @@ def _folders(directory: Path) -> list[Path]:
     return sorted(path for path in directory.iterdir() if path.is_dir() and not path.is_symlink())
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the plain files below a folder that are small enough to be read."""
-    for path in sorted(folder.rglob("*")):
+def _merged(layers: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield name and path of the plain files in folders of a task that are small enough to be read.
+
+    A file of an overlay stands for that of the task.
+    """
+    files: dict[Path, Path] = {}
+    for layer in reversed(layers):
+        files |= {path.relative_to(layer): path for folder in _folders(layer) for path in _plain(folder)}
+    yield from sorted(files.items())
+
+
+def _plain(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= _FILE_BYTES:
             yield path
+
+
+def _first(layers: Sequence[Path], name: str) -> Path | None:
+    """Return the file of that name in the first layer that has it; None if there is none, or it lies outside."""
+    paths = ((layer / name.lstrip("/"), layer) for layer in layers)
+    return next((path for path, layer in paths if _is_inside(path, layer)), None)
 
 
 def _text(path: Path) -> str:

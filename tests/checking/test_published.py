@@ -56,6 +56,25 @@ def test_a_file_of_a_checksum_table_that_is_not_published_is_named(task: Path, t
     assert "mkfs/mkfs.c is missing from the task" in defect.detail
 
 
+def test_an_overlay_mends_what_is_named(task: Path, tmp_path: Path) -> None:
+    (task / "tests/p2p.py").write_text(TABLES["p2p.py"]({path: md5(data) for path, data in FILES.items()}))
+    (task / "project/mkfs/mkfs.c").unlink()
+    (task / "project/tests").mkdir()
+    (task / "project/tests/01.py").write_text("test = {'locked': True}")
+    (task / "task.yaml").open("a").write("max_test_timeout: 3\n")
+    assert defects(task).keys() == {"checksum tables", "locked cases", "unknown keys"}
+    overlay = tmp_path / "overlay"
+    mended = {"project/mkfs/mkfs.c": FILES["mkfs/mkfs.c"], "project/tests/01.py": b"test = {'locked': False}"}
+    mended["task.yaml"] = (LONGCLI / "tally/task.yaml").read_bytes()
+    for path, data in mended.items():
+        (overlay / path).parent.mkdir(parents=True, exist_ok=True)
+        (overlay / path).write_bytes(data)
+    assert formats.defects("terminal-bench", task, overlay) == ()
+    (overlay / "project/mkfs/mkfs.c").write_bytes(b"other")
+    (defect,) = formats.defects("terminal-bench", task, overlay)
+    assert "mkfs/mkfs.c has other contents than its checksum" in defect.detail
+
+
 def test_other_contents_and_line_ends_are_told_apart(task: Path) -> None:
     (task / "tests/p2p.py").write_text(TABLES["p2p.py"]({path: md5(data) for path, data in FILES.items()}))
     (task / "project/Makefile").write_bytes(FILES["Makefile"].replace(b"\n", b"\r\n"))
