@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agent.loop.actions import SUBMIT
-from environments.docker import daemon
+from environments.docker import base_image, daemon
 from tests.demo_images import demo_image
 from tests.families.harbor_samples import BASE, HARBOR
 from tests.solve.chains import folders, messages
@@ -128,7 +128,7 @@ def test_harbor_itself_judges_an_exported_task(work: Path) -> None:
         done = agent(work, "tasks", *command)
         assert done.status == 0, done.err
     dockerfile = work / "exported/environment/Dockerfile"
-    dockerfile.write_text(re.sub("ARG BASE=.*", f"ARG BASE={demo_image('ledger')}", dockerfile.read_text()))
+    dockerfile.write_text(re.sub("ARG BASE=.*", f"ARG BASE={base_image.MADE}", dockerfile.read_text()))
     rewards = [
         _run_in_harbor(harbor, work / "exported", who)["verifier_result"]["rewards"] for who in ("oracle", "nop")
     ]
