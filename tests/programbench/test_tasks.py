@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from benchmarks.programbench import instances
 from benchmarks.programbench.adapter import ProgramBench
 from benchmarks.task.directory import TaskDirectories
 from benchmarks.task.registry import resolve_task, task_lists
-from benchmarks.task.task import Task, TaskError
+from benchmarks.task.task import Row, TaskError
 from scoring.choices import TIERS
 from tests.programbench.own import COMMIT, make_instance
 from tests.solve.command import agent, environment
@@ -115,8 +114,8 @@ def test_tasks_are_listed_by_tier(own: Path, tmp_path: Path) -> None:
 
 def test_other_benchmarks_with_tiers_are_listed_by_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     class Tiered(TaskDirectories):
-        def load(self, id: str) -> Task:
-            return replace(super().load(id), facts={"difficulty": "easy" if id == "ledger" else "hard"})
+        def rows(self) -> list[Row]:
+            return [{**row, "difficulty": "easy" if row["id"] == "demo/ledger" else "hard"} for row in super().rows()]
 
     monkeypatch.setattr("benchmarks.demos.DEMO", Tiered("demo", DEMO.root, DEMO.root.parents[1]))
     (tasks,) = task_lists("demo", tier="easy")

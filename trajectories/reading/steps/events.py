@@ -36,7 +36,7 @@ def _with_steps(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
 
 
 def read_step(trial: Path, step: int) -> list[Event]:
-    """Return the events of one step of a trial. Only they are parsed.
+    """Return the events of one step of a trial, without the commit that it ends with. Only they are parsed.
 
     Raises: RecordError, also for a step that the trial does not have.
     """
