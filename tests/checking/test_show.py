@@ -93,3 +93,11 @@ def test_each_stage_of_a_task_is_shown() -> None:
     assert re.search(r"stage collect: limits: .*time_s 120.0.*; the chain ends below reward 0.5\n", shown)
     assert "result of all stages: their mean\n" in shown
     assert "feedback: none" in shown
+
+
+def test_the_services_of_a_task_are_named() -> None:
+    words = ["tasks", "show", str(TASKS / "harbor/orders")]
+    (service,) = json.loads(CliRunner().invoke(app, [*words, "--json"], prog_name="agent").stdout)["services"]
+    built = str(TASKS / "harbor/orders/environment/store")
+    assert (service["name"], service["image"], service["build"], service["depends_on"]) == ("store", None, built, {})
+    assert f"service store: built from {built}\n" in CliRunner().invoke(app, words, prog_name="agent").stdout

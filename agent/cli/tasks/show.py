@@ -108,6 +108,15 @@ def content(task: Task) -> dict[str, Any]:
             "disk_bytes": spec.disk_bytes,
             "shm_bytes": spec.shm_bytes,
         },
+        "services": [
+            {
+                "name": service.name,
+                "image": service.image,
+                "build": service.build and str(service.build.context),
+                "depends_on": dict(service.member.depends_on),
+            }
+            for service in spec.services
+        ],
         "stages": [
             {
                 "name": stage.name,
@@ -137,6 +146,8 @@ def _lines(task: Task) -> list[str]:
         facts[f"--variant {name}"] = change
     stages, instruction = facts.pop("stages"), facts.pop("instruction")
     how = facts.pop("result_of_stages")
+    for service in facts.pop("services"):
+        facts[f"service {service['name']}"] = service["image"] or f"built from {service['build']}"
     for stage in stages:
         least = f"; the chain ends below {readable(stage['least'])}" if stage["least"] else ""
         facts[f"stage {stage['name']}"] = f"limits: {readable(stage['limits'])}{least}"
