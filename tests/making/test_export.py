@@ -46,6 +46,10 @@ def test_an_export_is_a_task_of_harbor_with_the_same_conditions(task: Path, tmp_
     assert content["task"]["name"] == "retrace/sums"
     image = {path.name for path in (tmp_path / "out" / "environment").rglob("*")}
     assert image == {"Dockerfile", "retrace-workspace", "example.txt"}, "neither the suite nor the solution"
+    lines = (tmp_path / "out" / "environment" / "Dockerfile").read_text().splitlines()
+    users = [line for line in lines if line.startswith("USER ")]
+    assert users[-1] == "USER root", "the judge kills the agent's processes, and Harbor's container must live on"
+    assert content["agent"]["user"] == "agent"
 
 
 @pytest.mark.parametrize(
