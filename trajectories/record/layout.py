@@ -28,12 +28,56 @@ REPLAYS = "replays"
 PLANS = "plans"
 """Folder of a runs directory that holds the records of plans, beside the batches."""
 PLAN = "plan.md"
+BATCH_EVENTS = "batch.jsonl"
+GRID = "grid.jsonl"
+BATCH_LOCK = "batch.lock"
+INPUTS = ".inputs"
 _HEAD_BYTES = 300
 
 
 def name_of_turn(first: str, turn: int) -> str:
     """Return the name of a turn's folder beside that of turn 1, whose name is `first`."""
     return first if turn == 1 else f"{first}.t{turn}"
+
+
+def name_of_rerun(first: str, rerun: int) -> str:
+    """Return the name of the folder of a unit's rerun, beside that of its first trial; rerun 0 is the first itself."""
+    return first if rerun == 0 else f"{first}.r{rerun}"
+
+
+@dataclass(frozen=True)
+class BatchFolder:
+    """The paths of one batch, whose trials are folders beside these files. This class makes nothing."""
+
+    path: Path
+
+    @property
+    def events(self) -> Path:
+        """What the coordinator did: one line of JSON for each event."""
+        return self.path / BATCH_EVENTS
+
+    @property
+    def grid(self) -> Path:
+        """The resolved grid: one line of JSON for each configuration."""
+        return self.path / GRID
+
+    @property
+    def inputs(self) -> Path:
+        """Contents that the grid refers to by sha256: prompts, plans, answers, price tables."""
+        return self.path / INPUTS
+
+    @property
+    def lock(self) -> Path:
+        """Lock file of the coordinator that owns the batch."""
+        return self.path / BATCH_LOCK
+
+    def trial(self, name: str) -> TrialFolder:
+        """Return the folder of a trial of this batch."""
+        return TrialFolder(self.path / name)
+
+    def is_batch(self) -> bool:
+        """Return True if a coordinator has begun this batch; a folder that only holds trials is not one."""
+        return self.events.is_file()
 
 
 @dataclass(frozen=True)

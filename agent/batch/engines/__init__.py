@@ -1,0 +1,1 @@
+"""Engines: where workers run. Each implements `protocol.Engine`; nothing else knows where a worker is."""
