@@ -33,9 +33,9 @@ from trajectories.interrupts import interruptible
 from trajectories.reading.summary import Summary
 from trajectories.record.events import Exited, TrialStarted
 from trajectories.record.exits import Exit
-from trajectories.record.identity import configuration_hash, identity_of
+from trajectories.record.identity import identity_of
 from trajectories.record.interventions import mode_of
-from trajectories.writing.claim import claim_directory
+from trajectories.writing.claim import claim_directory, stem_of
 from trajectories.writing.recorder import Observer, Recorder
 
 
@@ -55,9 +55,7 @@ def claimed(order: Order, start: Start) -> tuple[Path, TrialStarted]:
     Raises: RecordError if the folder cannot be made.
     """
     first = start.first_event(order)
-    configuration = configuration_hash(first)
-    model = first.model.name if ":" in first.model.asked else first.model.asked  # a path does not fit into a name
-    directory, attempt = claim_directory(order.runs / order.batch, order.task.id, model, configuration)
+    directory, attempt = claim_directory(order.runs / order.batch, stem_of(first))
     return directory, named(first, directory.name, attempt)
 
 

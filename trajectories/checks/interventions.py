@@ -15,7 +15,7 @@ from trajectories.record.events import (
     RoleCallStarted,
     TrialStarted,
 )
-from trajectories.record.layout import name_of_turn
+from trajectories.record.layout import is_trial_or_rerun, name_of_rerun, name_of_turn
 
 
 class Turns:
@@ -67,7 +67,8 @@ class Turns:
             yield f"the chain has {chain.turns} turns"
         if turn > chain.turns:
             yield f"the trial is turn {turn} of {chain.turns}"
-        if start.trial != name_of_turn(chain.first, turn):
+        name = name_of_turn(chain.first, turn)
+        if start.trial not in (name, name_of_rerun(name, start.rerun or 0)):
             yield f"turn {turn} of the chain {chain.first[:80]!r} has the id {start.trial[:80]!r}"
 
     def _of_earlier_turn(self, event: Feedback) -> Iterator[str]:
@@ -83,7 +84,7 @@ class Turns:
                 yield f"the feedback has the form {event.form}, but that of the chain is {chain.feedback}"
             if not 1 <= event.turn < (start.turn or 1):
                 yield f"turn {start.turn} has feedback on turn {event.turn}"
-            elif event.source.trial != (name := name_of_turn(chain.first, event.turn)):
+            elif not is_trial_or_rerun(event.source.trial, name := name_of_turn(chain.first, event.turn)):
                 yield f"the feedback on turn {event.turn} comes from {event.source.trial[:80]!r} instead of {name!r}"
         if event.source.evaluation < 1:
             yield f"the feedback on turn {event.turn} comes from evaluation {event.source.evaluation}"

@@ -59,7 +59,7 @@ class Outcome:
 
 class Parentage:
     """Rule `parentage`: inherited messages come first, and only in a fork or a turn that continues a conversation; the
-    mode follows from plan and turn.
+    mode follows from plan and turn; a rerun replaces another trial.
 
     An imported trial may hold messages that its file calls copied, and is not a fork itself.
     """
@@ -83,6 +83,8 @@ class Parentage:
                     yield f"the trial is forked from step {event.parent.step}"
                 if event.turn is not None and event.turn < 1:
                     yield f"the trial is turn {event.turn} of its chain"
+                if (event.rerun is None) != (event.replaces is None) or (event.rerun is not None and event.rerun < 1):
+                    yield f"the trial is rerun {event.rerun} and replaces {str(event.replaces)[:80]!r}"
                 mode = mode_of(
                     chain=event.self_corrects, plan=event.plan is not None, guidance=event.guidance is not None
                 )

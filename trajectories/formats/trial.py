@@ -35,7 +35,7 @@ from trajectories.record.events import (
 from trajectories.record.identity import sha256_of
 from trajectories.record.layout import TrialFolder
 from trajectories.record.texts.text import storable
-from trajectories.writing.claim import claim_directory
+from trajectories.writing.claim import claim_directory, trial_stem
 from trajectories.writing.derived import write_conveniences
 from trajectories.writing.recorder import Recorder
 
@@ -77,7 +77,7 @@ def import_file(path: Path, folder: Path) -> ImportedTrial:
         ) from None
     try:
         os.chmod(unfinished, 0o755)
-        directory, attempt = claim_directory(folder, run.task, run.model, identity)
+        directory, attempt = claim_directory(folder, trial_stem(run.task, run.model, identity))
         try:
             _write(unfinished, run, document, identity, directory.name, attempt)
             _require_consistent(unfinished, path)

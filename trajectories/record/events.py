@@ -69,7 +69,7 @@ from trajectories.record.words import (
     Why as Why,
 )
 
-SCHEMA_VERSION = "2.2"
+SCHEMA_VERSION = "2.3"
 """Version of the format. `trajectories.reading.migration` turns records of older major versions into this one.
 
 1.1 added `panel_started` and `vote`. 1.2 added optional fields of verdicts (`cause`, `changed`, `tampered`), of
@@ -79,7 +79,8 @@ and of actions (`ended_environment`). 2.0 made room for other agents and other s
 causes of exits and more reasons. Requests to judges became role calls. 2.1 added chains of turns with `feedback`,
 `question` and `answer`, more about plans, and records of role calls without a trial (`role_record_started`). 2.2 added
 what a verdict judged (`result`, `submission`, `processes_kept`, `exposed`, `comparable`), the image of a live
-submission, and chains whose turns are the stages of a task.
+submission, and chains whose turns are the stages of a task. 2.3 added trials that replace others of a batch (`rerun`,
+`replaces`).
 """
 
 
@@ -138,6 +139,11 @@ class TrialStarted(BaseEvent):
     """Name that the user gave to the trial, to find it again."""
     imported: Imported | None = None
     """Origin of the trial, if it was imported from another program's file."""
+    rerun: int | None = Field(default=None, exclude_if=is_none)
+    """Number of this trial among those that replaced the first one, from 1. null for the first one itself."""
+    replaces: str | None = Field(default=None, exclude_if=is_none)
+    """Id of the trial that this one replaces, because infrastructure ended it. Of such trials of a batch the last one
+    counts, and the costs of all. null unless `rerun` is set."""
 
     @property
     def self_corrects(self) -> bool:

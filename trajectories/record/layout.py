@@ -45,6 +45,18 @@ def name_of_rerun(first: str, rerun: int) -> str:
     return first if rerun == 0 else f"{first}.r{rerun}"
 
 
+def is_trial_or_rerun(name: str, first: str) -> bool:
+    """Return True if a folder's name is `first`, or that of a rerun of it."""
+    return name == first or (name.startswith(f"{first}.r") and rerun_in(name) is not None)
+
+
+def rerun_in(name: str) -> tuple[str, int] | None:
+    """Return what a rerun's name consists of: the name of the first trial and the number; None for another name."""
+    first, point, digits = name.rpartition(".r")
+    is_number = digits.isascii() and digits.isdecimal() and not digits.startswith("0") and len(digits) < 10
+    return (first, int(digits)) if point and first and is_number else None
+
+
 @dataclass(frozen=True)
 class BatchFolder:
     """The paths of one batch, whose trials are folders beside these files. This class makes nothing."""

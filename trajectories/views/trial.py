@@ -142,6 +142,8 @@ class TrialView:
             self._note(f"imported from {event.imported.file} ({event.imported.format}, layout {event.imported.layout})")
             for missing in event.imported.not_said:
                 self._note(f"not in the file: {missing}")
+        if event.rerun is not None:
+            self._note(f"rerun {event.rerun}, replaces {event.replaces}", "yellow")
         if event.plan is not None:
             self._note(given_plan_line(event.plan))
         if event.parent is not None:

@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 
 from trajectories.errors import RecordError
+from trajectories.record.events import TrialStarted
+from trajectories.record.identity import configuration_hash
 from trajectories.record.layout import PLANS
 
 _HASH_DIGITS = 8
@@ -16,14 +18,23 @@ _SLUG_CHARACTERS = 40
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
-def claim_directory(
-    batch: Path, task: str, model: str, configuration: str, attempt: int | None = None
-) -> tuple[Path, int]:
-    """Make the directory of the next free attempt (or of `attempt`); return it with the attempt's number.
+def claim_directory(batch: Path, stem: str, attempt: int | None = None) -> tuple[Path, int]:
+    """Make the directory `STEM.N` of the next free attempt (or of `attempt`); return it with the attempt's number.
 
     Raises: RecordError if it cannot be made or `attempt` is taken.
     """
-    return _claim(batch, f"{_slug(task)}.{_slug(model)}.{configuration[:_HASH_DIGITS]}", attempt)
+    return _claim(batch, stem, attempt)
+
+
+def trial_stem(task: str, model: str, configuration: str) -> str:
+    """Return the beginning of the names of a configuration's trials. A point and the number of the attempt follow."""
+    return f"{_slug(task)}.{_slug(model)}.{configuration[:_HASH_DIGITS]}"
+
+
+def stem_of(first: TrialStarted) -> str:
+    """Return the beginning of a trial's name from its event 0, which need not hold the name yet."""
+    model = first.model.name if ":" in first.model.asked else first.model.asked  # a path does not fit into a name
+    return trial_stem(first.task.id, model, configuration_hash(first))
 
 
 def claim_plan(runs: Path, task: str, model: str) -> Path:
