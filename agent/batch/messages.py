@@ -147,7 +147,8 @@ class UnitEnded(_Message):
     trial: str
     problem: str = ""
     """Reason if the unit could not begin: a changed task, a missing key. Otherwise the record tells everything."""
-    problem_kind: Literal["", "user", "machine", "defect"] = ""
+    problem_kind: Literal["", "user", "machine", "busy", "stopped", "defect"] = ""
+    """`busy`: another process is at work on the trial. `stopped`: the unit was stopped before it began."""
 
 
 class FileChunk(_Message):

@@ -34,7 +34,7 @@ from trajectories.interrupts import interruptible
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.summary import Summary
-from trajectories.record.events import Chain, Event
+from trajectories.record.events import Chain, Event, TrialStarted
 from trajectories.record.layout import TrialFolder, name_of_turn
 from trajectories.writing.masking import Masker
 from trajectories.writing.recorder import Observer
@@ -126,8 +126,10 @@ def _has_begun(directory: Path) -> bool:
     return folder.is_trial() and next(iter(complete_lines(folder.record)), None) is not None
 
 
-def run_chain(order: Order, watch: Watch, results: Results) -> None:
+def run_chain(order: Order, watch: Watch, results: Results, place: tuple[Path, TrialStarted] | None = None) -> None:
     """Run a new chain of turns in folders of their own; `results` gets each turn that was worked on.
+
+    `place` is the folder that was made for turn 1, with its event 0; None for the next free attempt.
 
     Raises: RecordError, UserError, MachineError.
     """
@@ -136,7 +138,7 @@ def run_chain(order: Order, watch: Watch, results: Results) -> None:
             f"--plan {order.options.plan}: it holds a secret of this process's environment, so it is not kept, and "
             "later turns could not be given it; leave the secret out"
         )
-    directory, first = claimed(order, Fresh())
+    directory, first = place or claimed(order, Fresh())
     assert first.chain is not None
     with locked_record(directory) as record, ExitStack() as releasing:
         keeping = Keeping()

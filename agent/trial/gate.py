@@ -28,6 +28,8 @@ class CallUse:
     outcome: Literal["finished", "failed"]
     usd: float | None = None
     tokens: int | None = None
+    cached_tokens: int | None = None
+    """Part of `tokens` that was read from the provider's cache."""
     status: int | None = None
     """HTTP status of a failure."""
     retry_after_s: float | None = None

@@ -44,7 +44,21 @@ def run_new(order: Order, start: Start, worker: Worker, observer: Observer | Non
 
     Raises: RecordError if the record cannot be made. Anything later is the trial's exit.
     """
-    directory, first = claimed(order, start)
+    return run_at(*claimed(order, start), order, start, worker, observer)
+
+
+def run_at(
+    directory: Path,
+    first: TrialStarted,
+    order: Order,
+    start: Start,
+    worker: Worker,
+    observer: Observer | None = None,
+) -> tuple[Outcome, Summary]:
+    """Run a trial in a folder that was made for it, whose record begins with event 0 `first`.
+
+    Raises: RecordError if the record cannot be made. Anything later is the trial's exit.
+    """
     with locked_record(directory) as record:
         return begin(record, first, order, start, worker, observer)
 
