@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
+from agent.cli.progress.cells import GAP, cells, cut, packed
 from agent.cli.progress.state import Command, ProgressState, clock
 
-_GAP = "   "
 _WORDS_LINES = 3
 """Largest number of lines for the model's last words."""
 _WIDEST_RESULT = 24
@@ -49,16 +48,16 @@ def page(state: ProgressState, width: int, height: int, now: float) -> list[Text
     Time runs on in them while nothing happens.
     """
     width = max(1, width - 1)
-    lines = [_Line(_Rank.TITLE, _cut(state.title, width, "bold")), _Line(_Rank.PHASE, _phase(state, width, now))]
+    lines = [_Line(_Rank.TITLE, cut(state.title, width, "bold")), _Line(_Rank.PHASE, _phase(state, width, now))]
     if state.warning:
-        lines.append(_Line(_Rank.WARNING, _cut(f"! {state.warning}", width, "yellow")))
+        lines.append(_Line(_Rank.WARNING, cut(f"! {state.warning}", width, "yellow")))
     ranks = [_Rank.WORDS, *[_Rank.MORE_WORDS] * (_WORDS_LINES - 1)]
     lines += map(_Line, ranks, _words(state.words, width))
     for number, command in enumerate(state.commands, 1):
         rank = _Rank.NEWEST_COMMAND if number == len(state.commands) else _Rank.EARLIER_COMMAND
         lines.append(_Line(rank, _command(command, width)))
     if state.called:
-        budget = _packed(state.budget(now), width)
+        budget = packed(state.budget(now), width)
         lines += map(_Line, [_Rank.FIRST_BUDGET, *[_Rank.BUDGET] * (len(budget) - 1)], budget)
     return [line.text for line in _most_important(lines, max(1, height - 1))]
 
@@ -90,11 +89,11 @@ def _command(command: Command, width: int) -> Text:
 
 def _with_end(text: str, end: str, width: int, style: str, end_style: str) -> Text:
     """Return a line with an end that stays visible if the text before it is cut."""
-    end = _cells(end, _WIDEST_RESULT)
-    room = width - cell_len(end) - len(_GAP)
+    end = cells(end, _WIDEST_RESULT)
+    room = width - cell_len(end) - len(GAP)
     if not end or room < _NARROWEST_TEXT:
-        return _cut(text, width, style)
-    return _cut(text, room, style).append(_GAP).append(end, end_style)
+        return cut(text, width, style)
+    return cut(text, room, style).append(GAP).append(end, end_style)
 
 
 def _words(words: str, width: int) -> list[Text]:
@@ -104,31 +103,8 @@ def _words(words: str, width: int) -> list[Text]:
         if lines and cell_len(f"{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         elif len(lines) == _WORDS_LINES:
-            lines[-1] = _cells(f"{lines[-1]} {word}", width)
+            lines[-1] = cells(f"{lines[-1]} {word}", width)
             break
         else:
             lines.append(word)
-    return [_cut(line, width, "italic") for line in lines]
-
-
-def _packed(pieces: Iterable[str], width: int) -> list[Text]:
-    """Return the pieces side by side, on as many lines as they need."""
-    lines: list[str] = []
-    for piece in pieces:
-        if lines and cell_len(lines[-1] + _GAP + piece) <= width:
-            lines[-1] += _GAP + piece
-        else:
-            lines.append(piece)
-    return [_cut(line, width, "dim") for line in lines]
-
-
-def _cut(text: str, width: int, style: str) -> Text:
-    return Text(_cells(text, width), style)
-
-
-def _cells(text: str, width: int) -> str:
-    """Return a text with at most this many cells; a cut one ends with dots."""
-    if cell_len(text) <= width:
-        return text
-    dots = "..."[: max(0, width - 1)]
-    return set_cell_size(text, width - len(dots)) + dots
+    return [cut(line, width, "italic") for line in lines]
