@@ -2,17 +2,17 @@
 
 A terminal shows a live view, everything else gets one line for each step. Both are fed with recorded events and with
 notes that no event holds. `state` is what they show, `live` and `lines` are the views, `page` are the lines of the live
-one and `region` draws them. With `--quiet` the view `quiet` shows warnings only.
+one and `drawing` draws them. With `--quiet` the view `quiet` shows warnings only. `batches` has the views of a batch.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.cli.progress.drawing import is_drawable
 from agent.cli.progress.lines import LineView
 from agent.cli.progress.live import LiveView
 from agent.cli.progress.person import PersonView
@@ -23,8 +23,6 @@ from trajectories.record.events import BaseEvent, Limits
 
 if TYPE_CHECKING:
     from agent.trial.order import Order
-
-_PLAIN_TERMINALS = ("", "dumb", "unknown")
 
 
 @contextmanager
@@ -53,5 +51,4 @@ def progress_of_evaluation(name: str, *, quiet: bool) -> Iterator[ProgressView]:
 def _view(state: ProgressState, *, quiet: bool) -> ProgressView:
     if quiet:
         return QuietView()
-    drawn = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "") not in _PLAIN_TERMINALS
-    return LiveView(state, sys.stderr) if drawn else LineView(state)
+    return LiveView(state, sys.stderr) if is_drawable(sys.stderr) else LineView(state)

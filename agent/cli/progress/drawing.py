@@ -28,6 +28,13 @@ EVERY_S = 0.25
 _SIZE = (80, 24)
 """Columns and lines of a terminal that does not tell them."""
 
+_PLAIN_TERMINALS = ("", "dumb", "unknown")
+
+
+def is_drawable(stream: TextIO | None) -> bool:
+    """Return True for a terminal on which lines can be drawn again."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM", "") not in _PLAIN_TERMINALS
+
 
 class Drawing(ABC):
     """A live display. Subclasses tell its lines."""
@@ -80,7 +87,7 @@ class Drawing(ABC):
                 self._write(self.frame(ended=True))
                 sys.stderr = self._stderr
 
-    def show(self) -> None:
+    def reveal(self) -> None:
         """Draw again."""
         with self._drawing:
             if self._hidden:

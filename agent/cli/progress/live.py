@@ -37,7 +37,7 @@ class LiveView(Drawing, ProgressView):
             case Paused(why="guidance") if self._state.asks_person:
                 self.hide()
             case Resumed() | Exited():
-                self.show()
+                self.reveal()
 
     def note(self, line: str) -> None:
         """Queue a line."""
