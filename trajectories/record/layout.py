@@ -32,6 +32,7 @@ BATCH_EVENTS = "batch.jsonl"
 GRID = "grid.jsonl"
 BATCH_LOCK = "batch.lock"
 INPUTS = ".inputs"
+WORKERS = ".workers"
 _HEAD_BYTES = 300
 
 
@@ -82,6 +83,10 @@ class BatchFolder:
     def lock(self) -> Path:
         """Lock file of the coordinator that owns the batch."""
         return self.path / BATCH_LOCK
+
+    def worker_log(self, worker: str) -> Path:
+        """What a worker printed: nothing, unless something went wrong."""
+        return self.path / WORKERS / f"{worker}.log"
 
     def trial(self, name: str) -> TrialFolder:
         """Return the folder of a trial of this batch."""
