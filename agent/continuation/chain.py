@@ -27,6 +27,7 @@ from agent.trial.outcome import Outcome
 from agent.trial.restoring.standing import standing_of
 from agent.trial.run import begin, claimed, named
 from agent.trial.session import LockedRecord, locked_record
+from agent.trial.sources import USER_FILES, Sources
 from agent.trial.turns.keeping import Keeping
 from agent.trial.turns.stages import order_at_stage
 from trajectories.errors import RecordError
@@ -43,6 +44,14 @@ Watch = Callable[[Order, Sequence[Event], str], AbstractContextManager[Observer 
 """Shows the progress of one turn; it gets the events of a turn that is continued, and the turn in words."""
 Results = list[tuple[Outcome, Summary]]
 """The turns that were worked on, in order."""
+
+
+@dataclass(frozen=True)
+class _Again:
+    """With what the order of each turn is made again from the record of the first one."""
+
+    sources: Sources
+    changes: OptionChanges
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ def run_chain(order: Order, watch: Watch, results: Results, place: tuple[Path, T
             results.append(begin(record, first, order, Fresh(), LoopWorker(order), observer, keeping))
         changes: OptionChanges = {"api_base": order.options.api_base, "keep": order.options.keep}
         changes["guidance_api_base"] = order.options.guidance_api_base
-        _go_on(record, first.chain, keeping, watch, results, changes)
+        _go_on(record, first.chain, keeping, watch, results, _Again(order.sources, changes))
 
 
 def resume_chain(
@@ -156,6 +165,8 @@ def resume_chain(
     watch: Watch,
     results: Results,
     say: Callable[[str], None],
+    *,
+    sources: Sources = USER_FILES,
     **changes: Unpack[OptionChanges],
 ) -> None:
     """Continue a chain at its first unfinished point, which `say` is told; without one, nothing is done.
@@ -170,7 +181,7 @@ def resume_chain(
             say(f"the chain {first.name} continues {point.in_words(chain)}")
             if first_event(first).environment == "docker":
                 _remove_paused(first, chain)
-        _go_on(record, chain, keeping, watch, results, changes)
+        _go_on(record, chain, keeping, watch, results, _Again(sources, changes))
 
 
 def _remove_paused(first: Path, chain: Chain) -> None:
@@ -180,9 +191,7 @@ def _remove_paused(first: Path, chain: Chain) -> None:
     clean_trials([name_of_turn(first.name, turn) for turn in range(1, chain.turns + 1)])
 
 
-def _go_on(
-    record: LockedRecord, chain: Chain, keeping: Keeping, watch: Watch, results: Results, changes: OptionChanges
-) -> None:
+def _go_on(record: LockedRecord, chain: Chain, keeping: Keeping, watch: Watch, results: Results, again: _Again) -> None:
     """Work from point to point until the chain is finished, or a turn was ended by something else than itself."""
     first = record.folder.path
     while not (results and _ends_chain(results[-1][0])):
@@ -192,7 +201,7 @@ def _go_on(
             if point is None:
                 return
             keeping.wanted = point.turn < chain.turns
-            results.append(_work_at(point, record, chain, keeping, watch, changes))
+            results.append(_work_at(point, record, chain, keeping, watch, again))
         except KeyboardInterrupt:
             if not results:
                 raise
@@ -204,26 +213,26 @@ def _go_on(
 
 
 def _work_at(
-    point: Point, first: LockedRecord, chain: Chain, keeping: Keeping, watch: Watch, changes: OptionChanges
+    point: Point, first: LockedRecord, chain: Chain, keeping: Keeping, watch: Watch, again: _Again
 ) -> tuple[Outcome, Summary]:
     """Begin or continue a turn. Its own lock is held, too, because commands about it look for that one."""
     turn = _begin_turn if point.kind == "next turn" else _continue_turn
     if point.turn == 1:
-        return turn(first, point, chain, keeping, watch, changes)
+        return turn(first, point, chain, keeping, watch, again)
     try:
         point.directory.mkdir(exist_ok=True)
     except OSError as error:
         raise RecordError(f"{point.directory}: cannot be made ({error.strerror})") from None
     with locked_record(point.directory) as own:
-        return turn(own, point, chain, keeping, watch, changes)
+        return turn(own, point, chain, keeping, watch, again)
 
 
 def _continue_turn(
-    record: LockedRecord, point: Point, chain: Chain, keeping: Keeping, watch: Watch, changes: OptionChanges
+    record: LockedRecord, point: Point, chain: Chain, keeping: Keeping, watch: Watch, again: _Again
 ) -> tuple[Outcome, Summary]:
     """Continue a turn that has begun, or evaluate it."""
     with interruptible():
-        resumption = resolve_resumption(record, **changes)
+        resumption = resolve_resumption(record, sources=again.sources, **again.changes)
     assert resumption.order is not None
     with watch(resumption.order, resumption.events, chain.in_words(point.turn)) as observer:
         outcome = resumption.run(observer, keeping)
@@ -232,14 +241,15 @@ def _continue_turn(
 
 
 def _begin_turn(
-    record: LockedRecord, point: Point, chain: Chain, keeping: Keeping, watch: Watch, changes: OptionChanges
+    record: LockedRecord, point: Point, chain: Chain, keeping: Keeping, watch: Watch, again: _Again
 ) -> tuple[Outcome, Summary]:
     """Begin the next turn, in the environment of the one before if that was kept."""
     first = point.directory.parent / name_of_turn(chain.first, 1)
     previous = point.directory.parent / name_of_turn(chain.first, point.turn - 1)
     with interruptible():
         start = first_event(first)
-        order = unchanged(first, order_of(first, start, kept=True, **changes), start)
+        order = order_of(first, start, kept=True, sources=again.sources, **again.changes)
+        order = unchanged(first, order, start)
         if chain.stages:
             order = order_at_stage(order, point.turn)
         turn = later_turn(order, previous, keeping)

@@ -23,6 +23,7 @@ from agent.trial.restoring.feedback import copy_feedback, put_feedback
 from agent.trial.restoring.losses import losses_of_earlier_turns, lost_live_state, moved
 from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
+from agent.trial.sources import USER_FILES, Sources
 from agent.trial.start import Opening, Turn
 from agent.trial.workplace import Lease, Workplace, lease_for
 from environments.reporting import Reporter
@@ -142,6 +143,7 @@ def fork(
     step: int,
     *,
     hint: str | None = None,
+    sources: Sources = USER_FILES,
     **changes: Unpack[OptionChanges],
 ) -> tuple[Order, Fork]:
     """Resolve and check a fork of `parent` after a step; `changes` are options that differ from the parent's.
@@ -163,7 +165,7 @@ def fork(
     if place is not None:
         raise UserError(f"--{place}: the record of {parent.name} holds its own workspaces; leave the option out")
     require_contents(state_at(parent, step))
-    order = order_of(parent, standing.start, kept=True, **changes)
+    order = order_of(parent, standing.start, kept=True, sources=sources, **changes)
     if order.expert is not None:
         order.expert.check()
     order = _with_plan(parent, order, standing)

@@ -17,6 +17,7 @@ from agent.trial.options import OptionChanges, Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
 from agent.trial.restoring.standing import Standing
+from agent.trial.sources import USER_FILES, Sources
 from agent.trial.turns.stages import order_at_stage
 from benchmarks.task.adhoc import NAME as ADHOC, recorded_task
 from environments.protocol import EnvironmentSpec
@@ -33,11 +34,18 @@ accepts one benchmark at a time."""
 
 
 def order_of(
-    directory: Path, first: TrialStarted, *, kept: bool, same_task: bool = True, **changes: Unpack[OptionChanges]
+    directory: Path,
+    first: TrialStarted,
+    *,
+    kept: bool,
+    same_task: bool = True,
+    sources: Sources = USER_FILES,
+    **changes: Unpack[OptionChanges],
 ) -> Order:
     """Return the order that a recorded trial came from; `changes` replace options.
 
     `kept` is True if the record holds the workspace itself. `same_task` rejects a task whose content has changed since.
+    `sources` hold what the record does not keep itself: short names of models, scripts and prices.
 
     Raises: UserError if it cannot be made again (a task that changed, a script that is gone).
     """
@@ -50,7 +58,7 @@ def order_of(
     if adhoc and not instruction:
         raise UserError(f"{name}: the record names neither an image nor a directory; give --image or --workspace")
     if "prices" not in changes:
-        require_prices(name, first)
+        require_prices(name, first, sources.prices)
     parsed: Prompt | None = None
     if "prompt" not in changes and (parsed := _recorded_prompt(directory, first.prompt)) is not None:
         changes["prompt"] = None
@@ -66,14 +74,14 @@ def order_of(
 
         guided = Recorded(first.guidance, lambda ref: kept_text(directory, ref))
     try:
-        order = resolve(asked, parsed, recorded=True, guided=guided)
+        order = resolve(asked, parsed, recorded=True, guided=guided, sources=sources)
     except UserError:
         if not (adhoc and kept and asked.workspace is not None):
             raise
         order = None
     if adhoc and kept and (order is None or order.task.digest != first.task.digest):
         task = recorded_task(first.task, str(instruction), image=asked.image)
-        order = resolve(asked, parsed, task, recorded=True, guided=guided)
+        order = resolve(asked, parsed, task, recorded=True, guided=guided, sources=sources)
     assert order is not None
     if first.task.stage is not None and order.task.stages[first.task.stage - 1 :]:
         order = order_at_stage(order, first.task.stage)

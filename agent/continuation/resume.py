@@ -32,6 +32,7 @@ from agent.trial.restoring.restore import rerun, restore
 from agent.trial.restoring.standing import Standing, standing_of
 from agent.trial.run import run_trial
 from agent.trial.session import LockedRecord, locked_record
+from agent.trial.sources import USER_FILES, Sources
 from agent.trial.start import Opening, Turn
 from agent.trial.turns.keeping import Keeping
 from agent.trial.workplace import Lease, Workplace, lease_for
@@ -188,18 +189,22 @@ class Resumption:
 
 
 @contextmanager
-def resuming(directory: Path, **changes: Unpack[OptionChanges]) -> Iterator[Resumption]:
+def resuming(
+    directory: Path, *, sources: Sources = USER_FILES, **changes: Unpack[OptionChanges]
+) -> Iterator[Resumption]:
     """Lock a trial and resolve everything that it needs to continue; `changes` are options, such as `api_base`.
 
     Raises: UserError, RecordError, TrialInUse.
     """
     with locked_record(directory) as record:
         with interruptible():
-            resumption = resolve_resumption(record, **changes)
+            resumption = resolve_resumption(record, sources=sources, **changes)
         yield resumption
 
 
-def resolve_resumption(record: LockedRecord, **changes: Unpack[OptionChanges]) -> Resumption:
+def resolve_resumption(
+    record: LockedRecord, *, sources: Sources = USER_FILES, **changes: Unpack[OptionChanges]
+) -> Resumption:
     """Resolve everything that a locked trial needs to continue.
 
     Raises: UserError, RecordError.
@@ -219,7 +224,8 @@ def resolve_resumption(record: LockedRecord, **changes: Unpack[OptionChanges]) -
     hint, unfinished = _unfinished_fork(directory, standing)
     later = (standing.start.turn or 1) > 1
     kept = standing.snapshot is not None or later or (unfinished is not None and not unfinished.runs_all)
-    order = unchanged(directory, order_of(directory, standing.start, kept=kept, **changes), standing.start)
+    order = order_of(directory, standing.start, kept=kept, sources=sources, **changes)
+    order = unchanged(directory, order, standing.start)
     if order.expert is not None and not standing.finished:
         order.expert.check()
     if standing.finished and not order.evaluate and standing.exported is not None:

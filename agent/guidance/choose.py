@@ -14,8 +14,8 @@ from agent.guidance.material import solution_text
 from agent.guidance.no_code import Violation, check, require_parsers
 from agent.models.choose import HUMAN, NOP, ORACLE, REPLAY
 from agent.models.protocol import Model
-from agent.option_files import read_data
 from agent.trial.options import Options
+from agent.trial.sources import USER_FILES, Sources
 from benchmarks.task.task import Task
 from scoring.pricing.tables import PriceTable
 from trajectories.record.events import Guidance, ModelRef, TextRef
@@ -32,10 +32,17 @@ class Recorded:
     kept: Callable[[TextRef], bytes | None]
 
 
-def expert_for(options: Options, task: Task, prices: PriceTable, recorded: Recorded | None = None) -> Expert | None:
+def expert_for(
+    options: Options,
+    task: Task,
+    prices: PriceTable,
+    recorded: Recorded | None = None,
+    sources: Sources = USER_FILES,
+) -> Expert | None:
     """Return the expert that the options name; None if they name none.
 
-    `recorded` is that of the trial that continues, or is forked: its file and its prompt take the place of today's.
+    `recorded` is that of the trial that continues, or is forked: its file and its prompt take the place of those in
+    the sources.
 
     Raises: UserError.
     """
@@ -53,8 +60,8 @@ def expert_for(options: Options, task: Task, prices: PriceTable, recorded: Recor
         return Person(Guidance(by="human", max=questions, rule=rule))
     if name.startswith(FILE):
         _reject_model_options(options)
-        return _file_expert(name.removeprefix(FILE), task, questions, rule, recorded)
-    return _model_expert(options, task, prices, questions, rule, recorded)
+        return _file_expert(name.removeprefix(FILE), task, questions, rule, recorded, sources)
+    return _model_expert(options, task, prices, questions, rule, recorded, sources)
 
 
 def recorded_expert(options: Options, model: Model) -> Expert | None:
@@ -74,9 +81,11 @@ def _reject_model_options(options: Options) -> None:
         raise UserError(f"{option} does not apply to --guidance {options.guidance}; leave it out")
 
 
-def _file_expert(path: str, task: Task, questions: int, rule: CodeRule, recorded: Recorded | None) -> FileExpert:
+def _file_expert(
+    path: str, task: Task, questions: int, rule: CodeRule, recorded: Recorded | None, sources: Sources
+) -> FileExpert:
     kept = recorded.kept(recorded.guidance.file) if recorded is not None and recorded.guidance.file else None
-    data = read_data(Path(path), f"--guidance {FILE}{path}") if kept is None else kept
+    data = sources.answers(Path(path)) if kept is None else kept
 
     def violation(answer: str) -> Violation | None:
         return check(answer, language=task.language or None, solution=task.reference)
@@ -89,12 +98,18 @@ def _file_expert(path: str, task: Task, questions: int, rule: CodeRule, recorded
 
 
 def _model_expert(
-    options: Options, task: Task, prices: PriceTable, questions: int, rule: CodeRule, recorded: Recorded | None
+    options: Options,
+    task: Task,
+    prices: PriceTable,
+    questions: int,
+    rule: CodeRule,
+    recorded: Recorded | None,
+    sources: Sources,
 ) -> Expert:
     from agent.roles.asking import make_asker
     from agent.roles.budget import RoleBudget
     from agent.roles.expert import ModelExpert
-    from prompts import load_role, parse_role
+    from prompts import parse_role
 
     name = str(options.guidance)
     if name in (ORACLE, NOP) or name.startswith(REPLAY):
@@ -106,10 +121,11 @@ def _model_expert(
         api_base=options.guidance_api_base,
         prices=prices,
         budget=RoleBudget(),
+        sources=sources,
     )
     ref = recorded.guidance.prompt if recorded is not None else None
     kept = recorded.kept(ref) if recorded is not None and ref is not None else None
-    prompt = load_role("expert") if kept is None else parse_role("expert", kept)
+    prompt = sources.role_prompt("expert") if kept is None else parse_role("expert", kept)
     solution = solution_text(task)
     guidance = Guidance(
         by="model",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.models.protocol import Model, ModelUnusable
+from agent.trial.sources import USER_FILES, Sources
 
 if TYPE_CHECKING:
     from agent.models.free.oracle import Solution
@@ -33,20 +34,21 @@ def make_model(
     api_base: str | None,
     solution: Solution | None = None,
     may_ask: bool = False,
+    sources: Sources = USER_FILES,
 ) -> Model:
     """Return the model that `--model` names, not yet checked.
 
-    `solution` is that of the task; only `oracle` needs it. With `may_ask` the model can ask an expert.
+    `solution` is that of the task; only `oracle` needs it. With `may_ask` the model can ask an expert. `sources` hold
+    short names and scripts.
 
     Raises: ModelUnusable: one line with the name and the way out.
     """
     if typed.startswith((SCRIPT, REPLAY)) or typed in (HUMAN, ORACLE, NOP):
-        return _free_model(typed, settings, api_base, solution, may_ask)
+        return _free_model(typed, settings, api_base, solution, may_ask, sources)
     from agent.models import catalog
-    from agent.models.aliases import load_aliases
     from agent.models.litellm.model import LiteLLMModel
 
-    aliases = load_aliases()
+    aliases = sources.aliases()
     if typed in aliases:
         alias = aliases[typed]
         return LiteLLMModel(typed, alias.name, {**alias.settings, **settings}, api_base, may_ask=may_ask)
@@ -62,7 +64,12 @@ def make_model(
 
 
 def _free_model(
-    typed: str, settings: Mapping[str, object], api_base: str | None, solution: Solution | None, may_ask: bool
+    typed: str,
+    settings: Mapping[str, object],
+    api_base: str | None,
+    solution: Solution | None,
+    may_ask: bool,
+    sources: Sources,
 ) -> Model:
     if settings:
         raise ModelUnusable(f"--model-setting {next(iter(settings))} does not apply to --model {typed}; leave it out")
@@ -88,7 +95,11 @@ def _free_model(
     if kind == "script":
         from agent.models.free.script import ScriptModel
 
-        return ScriptModel(Path(path), typed)
+        try:
+            data = sources.script(Path(path))
+        except OSError as error:
+            raise ModelUnusable(f"cannot read {path}: {error.strerror}") from None
+        return ScriptModel(data, path, typed)
     from agent.models.free.replay import ReplayModel
 
     return ReplayModel(Path(path), typed)

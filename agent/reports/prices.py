@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent.config import prices_dir
 from agent.errors import UserError
 from scoring.pricing.tables import PriceTable, wheel_prices
@@ -45,8 +47,10 @@ def price_problem(prices: PriceTable, model: str) -> str:
     return f"{model!r} has no rate of {' and '.join(gaps)} in {prices.source}" if gaps else ""
 
 
-def require_prices(trial: str, first: TrialStarted | RoleRecordStarted) -> None:
-    """Check that a record that is continued is priced with the same snapshot as before.
+def require_prices(
+    trial: str, first: TrialStarted | RoleRecordStarted, find: Callable[[str | None], PriceTable] = find_prices
+) -> None:
+    """Check that a record that is continued is priced with the same snapshot as before, which `find` looks up.
 
     Raises: UserError if the snapshot is missing or has changed.
     """
@@ -54,7 +58,7 @@ def require_prices(trial: str, first: TrialStarted | RoleRecordStarted) -> None:
     if not isinstance(name, str) or name.startswith(WHEEL_PREFIX):
         return
     try:
-        table = find_prices(name)
+        table = find(name)
     except (UserError, RecordError) as error:
         raise UserError(f"{trial} was priced with the snapshot {name!r}, which cannot be used: {error}") from None
     if first.prices is not None and first.prices.sha256 != table.sha256:

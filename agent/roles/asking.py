@@ -14,6 +14,7 @@ from agent.models.protocol import AssistantTurn, CallFailure, Completion, Model,
 from agent.models.retries import RetryPolicy
 from agent.roles.budget import RoleBudget
 from agent.trial.priced import CallPricing
+from agent.trial.sources import USER_FILES, Sources
 from scoring.pricing.tables import PriceTable
 from trajectories.analysis.integrity.judge import Journal
 from trajectories.interrupts import interruptible
@@ -195,6 +196,7 @@ def make_asker(
     api_base: str | None,
     prices: PriceTable,
     budget: RoleBudget,
+    sources: Sources = USER_FILES,
 ) -> Asker:
     """Return an asker of a provider's model or a script, which `option` named, after checking it.
 
@@ -209,6 +211,7 @@ def make_asker(
             name,
             settings={} if is_script else {"action": "fenced", **settings},
             api_base=None if is_script else api_base,
+            sources=sources,
         )
         model.check()
     except ModelUnusable as error:

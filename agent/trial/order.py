@@ -14,6 +14,7 @@ from agent.loop.texts import PromptTexts
 from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy
 from agent.trial.options import Options
+from agent.trial.sources import USER_FILES, Sources
 from benchmarks.task.task import Benchmark, Task
 from environments.protocol import Environment, EnvironmentSpec, Started
 from environments.reporting import Reporter
@@ -53,6 +54,8 @@ class Order:
     chain: Chain | None = None
     """Chain of turns that the trial begins; `first` is filled in with the trial's name."""
     tests_revealed: bool = False
+    sources: Sources = USER_FILES
+    """Where its contents came from, and those of later turns come from."""
 
     def trial_started(self) -> TrialStarted:
         """Return event 0, without the trial's name, attempt and identity."""

@@ -16,6 +16,7 @@ from agent.models.retries import RetryPolicy
 from agent.option_files import read_text
 from agent.trial.options import Options
 from agent.trial.order import Order
+from agent.trial.sources import USER_FILES, Sources
 from agent.trial.turns.chains import chain_of
 from agent.trial.turns.feedback_forms import reveals_tests
 from benchmarks.task.task import Benchmark, Task
@@ -40,23 +41,26 @@ def resolve(
     *,
     recorded: bool = False,
     guided: Recorded | None = None,
+    sources: Sources = USER_FILES,
+    environment_checked: bool = False,
 ) -> Order:
     """Return the order for these options; `prompt` and `task_as_recorded` replace those that the options name.
 
     With `recorded` the options come from a record: the instruction is its text, and never the name of a file. `guided`
-    is the recorded expert, which is not checked: that is for whoever asks it.
+    is the recorded expert, which is not checked: that is for whoever asks it. With `environment_checked` the caller
+    checks the environment, once for many orders.
 
     Raises: UserError, MachineError.
     """
     from agent.loop.solution import oracle_limits, require_solutions, solution_of
     from agent.models.choose import ORACLE, make_model
     from agent.models.protocol import ModelUnreachable, ModelUnusable
-    from agent.reports.prices import find_prices, price_problem
+    from agent.reports.prices import price_problem
     from benchmarks.task.registry import PATH
     from benchmarks.task.task import TaskError
     from environments.choose import choose, make
     from environments.protocol import EnvironmentUnavailable, MachineLacks
-    from prompts import PromptError, load as load_prompt
+    from prompts import PromptError
 
     try:
         options = replace(
@@ -80,11 +84,12 @@ def resolve(
             api_base=options.api_base,
             solution=solution_of(task) if options.model == ORACLE else None,
             may_ask=options.guidance is not None,
+            sources=sources,
         )
-        prompt = prompt or load_prompt(options.prompt or task.prompt)
-        plan = _plan(options, task)
+        prompt = prompt or sources.prompt(options.prompt or task.prompt)
+        plan = _plan(options, task, sources)
         limits = options.limits(oracle_limits(task) if options.model == ORACLE else task.limits)
-        prices = find_prices(options.prices)
+        prices = sources.prices(options.prices)
         if limits.cost_usd is not None and model.info.free is None:
             problem = price_problem(prices, model.info.ref.name)
             if problem:
@@ -93,7 +98,7 @@ def resolve(
                     "--cost-limit none and set --token-limit instead"
                 )
         model.check()
-        expert = _expert(options, task, prices, model, guided)
+        expert = _expert(options, task, prices, model, guided, sources)
         if expert is not None and guided is None:
             expert.check()
         kind = choose(task.kinds, has_image=bool(task.spec.image or task.spec.build), requested=options.env)
@@ -111,7 +116,8 @@ def resolve(
             shell=options.shell,
             env_defaults={name: value for name, value in prompt.variables.items() if name not in task.spec.env},
         )
-        make(spec).check()
+        if not environment_checked:
+            make(spec).check()
     except (ModelUnreachable, MachineLacks) as error:
         raise MachineError(str(error)) from None
     except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:
@@ -135,11 +141,12 @@ def resolve(
         expert=expert,
         prompt_data=prompt.data,
         chain=chain,
+        sources=sources,
         tests_revealed=chain is not None and chain.feedback is not None and reveals_tests(task, chain.feedback),
     )
 
 
-def _plan(options: Options, task: Task) -> GivenPlan | None:
+def _plan(options: Options, task: Task, sources: Sources) -> GivenPlan | None:
     """Return the plan that the options name.
 
     Raises: UserError.
@@ -148,12 +155,12 @@ def _plan(options: Options, task: Task) -> GivenPlan | None:
         if options.plan_rule is not None:
             raise UserError(f"--plan-rule {options.plan_rule} goes with --plan FILE; give one, or leave it out")
         return None
-    from agent.guidance.plans import given_plan
-
-    return given_plan(options.plan, options.runs, options.plan_rule, task)
+    return sources.plan(options.plan, options.runs, options.plan_rule, task)
 
 
-def _expert(options: Options, task: Task, prices: PriceTable, model: Model, guided: Recorded | None) -> Expert | None:
+def _expert(
+    options: Options, task: Task, prices: PriceTable, model: Model, guided: Recorded | None, sources: Sources
+) -> Expert | None:
     """Return the expert that the options name, or that of the trial that `--model replay:TRIAL` repeats.
 
     Raises: UserError.
@@ -175,7 +182,7 @@ def _expert(options: Options, task: Task, prices: PriceTable, model: Model, guid
             return None
     from agent.guidance.choose import expert_for, recorded_expert
 
-    return expert_for(options, task, prices, guided) or recorded_expert(options, model)
+    return expert_for(options, task, prices, guided, sources) or recorded_expert(options, model)
 
 
 def _check_docker_only(options: Options, kind: Kind) -> None:

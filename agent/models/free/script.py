@@ -18,7 +18,6 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -75,12 +74,8 @@ class ScriptModel(FreeModel):
     Raises: ModelUnusable naming the file and all its mistakes.
     """
 
-    def __init__(self, path: Path, typed: str) -> None:
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise ModelUnusable(f"cannot read {path}: {error.strerror}") from None
-        self._turns = parse_script(data, str(path))
+    def __init__(self, data: bytes, path: str, typed: str) -> None:
+        self._turns = parse_script(data, path)
         self._replies = Replies()
         digest = hashlib.sha256(data).hexdigest()
         self.info = ModelInfo(ModelRef(asked=typed, name="script", settings={"sha256": digest}), "tool", free=FREE)
