@@ -35,6 +35,8 @@ class Decision:
     call: CallId
     refused: Literal["budget", "model_unavailable"] | None = None
     reason: str = ""
+    asked: Asked | None = None
+    """The call itself if it was refused because of the budget."""
 
 
 @dataclass
@@ -117,9 +119,11 @@ class Admission:
         if part is not None:
             unit = "dollars" if part == "usd" else "tokens"
             reason = f"a call of {asked.model} has no bound in {unit}, so the budget could not be kept; set max_tokens"
-            return Decision(asked.id, "budget", reason)
+            return Decision(asked.id, "budget", reason, asked)
         if not self.ledger.fits(asked.bound):
-            return None if self.ledger.in_flight else Decision(asked.id, "budget", self._spent_words(asked.bound))
+            return (
+                None if self.ledger.in_flight else Decision(asked.id, "budget", self._spent_words(asked.bound), asked)
+            )
         provider = self.providers.setdefault(provider_of(asked.model), Provider())
         if not provider.may_send(now_s):
             return None

@@ -107,6 +107,7 @@ class CallSettled(_Message):
     outcome: Literal["finished", "failed"]
     usd: float | None = None
     tokens: int | None = None
+    prompt_tokens: int | None = None
     cached_tokens: int | None = None
     status: int | None = None
     retry_after_s: float | None = None

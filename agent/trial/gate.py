@@ -28,8 +28,10 @@ class CallUse:
     outcome: Literal["finished", "failed"]
     usd: float | None = None
     tokens: int | None = None
+    prompt_tokens: int | None = None
+    """Part of `tokens` that was sent."""
     cached_tokens: int | None = None
-    """Part of `tokens` that was read from the provider's cache."""
+    """Part of `prompt_tokens` that was read from the provider's cache."""
     status: int | None = None
     """HTTP status of a failure."""
     retry_after_s: float | None = None

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from trajectories.record.base import BaseEvent, Json, Words
+from trajectories.record.base import BaseEvent, Json, Words, is_none
 
 BATCH_SCHEMA_VERSION = "1.0"
 """Version of the format of a batch's files."""
@@ -97,6 +97,9 @@ class Ended(BaseEvent):
     detail: Words = ""
     cost_usd: float | None = None
     """Known cost of all trials of the unit so far, superseded ones and role calls included. None if some is unknown."""
+    needs_usd: float | None = Field(default=None, exclude_if=is_none)
+    """Largest cost of the call that did not fit into the budget, if the unit waits for that."""
+    needs_tokens: int | None = Field(default=None, exclude_if=is_none)
 
 
 class Superseded(BaseEvent):
