@@ -13,3 +13,7 @@ class RecordFull(RecordError):
 
 class TrialInUse(RecordError):
     """Another process writes the trial."""
+
+
+class BatchInUse(RecordError):
+    """Another coordinator owns the batch."""

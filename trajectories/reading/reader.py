@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from trajectories.errors import RecordError
 from trajectories.reading.lines import complete_lines
@@ -116,5 +117,10 @@ def parse_event(line: bytes, place: str) -> Event:
         if problem["type"] == "union_tag_invalid":
             with suppress(ValidationError):
                 return Unknown.model_validate_json(line)
-        field = ".".join(str(part) for part in problem["loc"])
-        raise RecordError(f"{place}: not a valid event: {problem['msg']}{f' ({field})' if field else ''}") from None
+        raise RecordError(f"{place}: not a valid event: {problem_in_words(problem)}") from None
+
+
+def problem_in_words(problem: ErrorDetails) -> str:
+    """Return what is wrong with a line, and the field that it is about."""
+    field = ".".join(str(part) for part in problem["loc"])
+    return f"{problem['msg']}{f' ({field})' if field else ''}"

@@ -15,19 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from pydantic_core import PydanticSerializationError
-
 from trajectories.blobs.spooled import Spooled
 from trajectories.blobs.store import BlobStore, sync_directory
 from trajectories.errors import RecordFull
 from trajectories.interrupts import held
-from trajectories.plain_files import require_plain
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.migration import appended_mark
-from trajectories.record.copies import LINE
 from trajectories.record.events import BaseEvent, CallFinished, Output
 from trajectories.record.layout import TrialFolder
-from trajectories.record.texts.text import FIRST_CUT, Cut, ShownPieces, shown, storable_json
+from trajectories.record.texts.text import FIRST_CUT, Cut, ShownPieces, shown
+from trajectories.writing.line_file import NO_SPACE, LineFile, stored_line
 from trajectories.writing.masking import Masker
 from trajectories.writing.packing import unpack
 from trajectories.writing.step_rows import RowWriter
@@ -85,15 +82,11 @@ class Recorder:
         if after is None:
             if self._folder.packed.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._folder.packed))
-            self._fd = os.open(self._folder.events, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self._lines = LineFile.created(self._folder.events)
         else:
             self._unpack()
-            require_plain(self._folder.events.stat().st_mode, self._folder.events)
             self._mark = next((appended_mark(line) for _, line in complete_lines(self._folder.events)), b"")
-            self._fd = os.open(self._folder.events, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-            whole = _whole_lines(self._fd)
-            os.ftruncate(self._fd, whole)
-            os.lseek(self._fd, whole, os.SEEK_SET)
+            self._lines = LineFile.continued(self._folder.events)
         self._make_reserve()
         self._row_writer = RowWriter(directory, continued=after is not None) if has_steps else None
         sync_directory(directory)
@@ -110,7 +103,7 @@ class Recorder:
         """
         stamp, mono_s = self._clock()
         event = event.model_copy(update={"seq": self._seq, "t": stamp, "mono_s": round(mono_s, 6)})
-        event, line = self._storable(event)
+        event, line = stored_line(event, self._masker)
         if self._mark:
             line = line[:-1] + self._mark
         with held():
@@ -139,18 +132,6 @@ class Recorder:
 
     def _now(self) -> tuple[str, float]:
         return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), self.now_s
-
-    def _storable(self, event: E) -> tuple[E, bytes]:
-        """Return the event and its line with secrets masked and lone surrogates replaced."""
-        try:
-            line = _line(event)
-        except PydanticSerializationError:
-            event = type(event).model_validate(storable_json(event.model_dump(by_alias=True)))
-            line = _line(event)
-        if not self._masker.occurs_in(line):
-            return event, line
-        event = self._masker.event(event)
-        return event, _line(event)
 
     def output(self, data: bytes | Spooled, written_bytes: int, cut: Cut = FIRST_CUT) -> Output:
         """Mask and keep the output of an action. `written_bytes` is its size before any limit cut it.
@@ -208,17 +189,15 @@ class Recorder:
 
     def sync(self) -> None:
         """Make everything that was appended so far survive a power failure."""
-        os.fdatasync(self._fd)
+        self._lines.sync()
 
     def close(self) -> None:
         """Sync and close the record. A second call does nothing."""
-        if self._fd < 0:
+        if self._lines.closed:
             return
         try:
-            os.fdatasync(self._fd)
+            self._lines.close()
         finally:
-            os.close(self._fd)
-            self._fd = -1
             if self._row_writer is not None:
                 self._row_writer.close()
             self._folder.reserve.unlink(missing_ok=True)
@@ -226,33 +205,22 @@ class Recorder:
     def _write(self, line: bytes) -> RecordFull | None:
         """Write the line. Return an error, instead of raising it, if the disk is full but the reserve sufficed."""
         try:
-            self._write_whole(line)
+            self._lines.append(line)
         except OSError as error:
             full = self.full(error)
             try:
-                self._write_whole(line)  # full() has freed the reserve
+                self._lines.append(line)  # full() has freed the reserve
             except OSError:
                 raise full from None
             return full
         return None
-
-    def _write_whole(self, line: bytes) -> None:
-        """Write the line completely, or leave the file as it was."""
-        size = os.fstat(self._fd).st_size
-        try:
-            if os.write(self._fd, line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError:
-            os.ftruncate(self._fd, size)
-            os.lseek(self._fd, size, os.SEEK_SET)
-            raise
 
     def full(self, error: OSError) -> RecordFull:
         """Return the error that a full disk means for the trial, and free the reserve.
 
         Raises: the OSError itself if it has another cause.
         """
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno not in NO_SPACE:
             raise error
         self._folder.reserve.unlink(missing_ok=True)
         return RecordFull(f"{self.directory}: no space left for the record; free some and start the trial again")
@@ -272,19 +240,3 @@ class Recorder:
             raise self.full(error) from None
         finally:
             os.close(reserve)
-
-
-def _line(event: BaseEvent) -> bytes:
-    return event.model_dump_json(by_alias=True, context=LINE).encode()
-
-
-def _whole_lines(descriptor: int) -> int:
-    """Return the size of a file up to the end of its last complete line."""
-    end = os.fstat(descriptor).st_size
-    while end:
-        start = max(0, end - 65536)
-        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if newline >= 0:
-            return start + newline + 1
-        end = start
-    return 0
