@@ -12,8 +12,11 @@ import socket
 import subprocess
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import IO, Protocol
 
+from trajectories.interrupts import current_stop
+from trajectories.waiting import ready
 from trajectories.writing import excerpts
 
 _F_SETPIPE_SZ = 1031
@@ -59,10 +62,6 @@ class ProcessLink:
             fcntl.fcntl(self._out, _F_SETPIPE_SZ, 1 << 20)
         except OSError:
             pass  # a user's pipes may be limited; the default size only costs more wake-ups
-        self._writable = select.poll()
-        self._writable.register(self._in, select.POLLOUT)
-        self._readable = select.poll()
-        self._readable.register(self._out, select.POLLIN)
 
     def send(self, data: bytes | memoryview, timeout_s: float) -> None:
         view = memoryview(data)
@@ -70,11 +69,11 @@ class ProcessLink:
             try:
                 view = view[os.write(self._in, view) :]
             except BlockingIOError:
-                if not self._writable.poll(timeout_s * 1000):
+                if not ready(self._in, select.POLLOUT, timeout_s):
                     raise TimeoutError from None
 
     def receive(self, view: memoryview, timeout_s: float) -> int:
-        if not self._readable.poll(max(timeout_s, 0) * 1000):
+        if not ready(self._out, select.POLLIN, timeout_s):
             raise TimeoutError
         return os.readv(self._out, [view])
 
@@ -107,6 +106,7 @@ class AttachLink:
     def __init__(self, raw: socket.socket, owner: Closing) -> None:
         """`owner` is the object that the daemon's client returned; while it is open, so is the socket."""
         self._socket = raw
+        self._recv_into: Callable[[memoryview], int] = getattr(raw, "recv_into_now", raw.recv_into)
         self._owner = owner
         self._arrived: deque[bytes | int] = deque()
         """Bytes that `receive` has read but not yet accounted for: a piece, or the size of one that is in its view."""
@@ -131,11 +131,14 @@ class AttachLink:
         while True:
             late = bool(self._arrived)
             if not late:
-                self._socket.settimeout(max(until - time.monotonic(), 0.000_001))
+                left_s = max(until - time.monotonic(), 0.000_001)
+                if current_stop() is not None and not ready(self._socket.fileno(), select.POLLIN, left_s):
+                    raise TimeoutError
+                self._socket.settimeout(left_s)
                 if not self._left:
                     self._arrived.extend(map(self._socket.recv, (8 - len(self._header),)))
                 elif self._is_stdout:
-                    self._arrived.extend(map(self._socket.recv_into, (view[: self._left],)))
+                    self._arrived.extend(map(self._recv_into, (view[: self._left],)))
                 else:
                     self._arrived.extend(map(self._socket.recv, (min(self._left, 65536),)))
             got = self._arrived[0]

@@ -19,7 +19,7 @@ from agent.models.retries import RetryPolicy
 from agent.trial.session import Session
 from agent.trial.start import Turn
 from environments.protocol import DiskFull, EnvironmentLost, Execution, OutOfMemory
-from trajectories.interrupts import interruptible, sleep
+from trajectories.interrupts import interruptible
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,
@@ -34,6 +34,7 @@ from trajectories.record.events import (
 from trajectories.record.exits import Exit
 from trajectories.record.texts.text import sendable, storable
 from trajectories.record.usage import Usage
+from trajectories.waiting import sleep
 
 if TYPE_CHECKING:
     from agent.guidance.questions import Questions

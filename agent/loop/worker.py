@@ -11,6 +11,7 @@ from agent.trial.order import Order
 from agent.trial.session import Session
 from trajectories.interrupts import interruptible
 from trajectories.record.exits import Exit
+from trajectories.waiting import Event
 
 
 class LoopWorker:
@@ -21,16 +22,23 @@ class LoopWorker:
         self._expert = order.expert
         self._texts = order.texts
         self._retries = order.retries
-        self._warming_up = threading.Thread(target=order.model.warm_up, daemon=True)
+        self._warm = Event()
 
     def warm_up(self) -> None:
         """See `Worker`; the model's imports are slow."""
-        self._warming_up.start()
+
+        def warm_up() -> None:
+            try:
+                self._model.warm_up()
+            finally:
+                self._warm.set()
+
+        threading.Thread(target=warm_up, daemon=True).start()
 
     def work(self, session: Session) -> Exit:
         """See `Worker`."""
         with interruptible():
-            self._warming_up.join()  # the trial's time begins with the first call, after this
+            self._warm.wait()  # the trial's time begins with the first call, after this
         opening = session.opening
         model, expert = self._model.info, session.order.expert
         fence = model.fence or self._texts.fence

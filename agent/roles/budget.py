@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from trajectories.record.usage import Costs
+from trajectories.waiting import Event
 
 
 @dataclass
@@ -17,7 +18,7 @@ class RoleBudget:
     """As far as known."""
     unpriced: int = 0
     """Number of requests that may have been billed, at an unknown cost."""
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: Event = field(default_factory=Event)
     """Set when the user interrupts."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

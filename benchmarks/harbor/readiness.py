@@ -10,6 +10,7 @@ from benchmarks.harbor.reading.taskfile import HealthcheckPart
 from benchmarks.task import tree
 from benchmarks.task.task import TaskError
 from environments.protocol import Environment, Spooled
+from trajectories.waiting import sleep
 
 LOGS = ("/logs/agent", "/logs/verifier", "/logs/artifacts")
 """Directories that Harbor's containers have."""
@@ -66,7 +67,7 @@ def wait_until_healthy(harbor: HarborTask, environment: Environment, check: Heal
                 f"{harbor.source.directory}: environment.healthcheck: failed {failures} times in a row, the last time "
                 f"with: {_last(execution.output)}"
             )
-        time.sleep(check.start_interval_sec if starting else check.interval_sec)
+        sleep(check.start_interval_sec if starting else check.interval_sec)
 
 
 def _last(output: bytes | Spooled) -> str:

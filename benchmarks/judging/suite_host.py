@@ -28,6 +28,7 @@ from environments.protocol import WORKSPACE, DiskFull, EnvironmentSpec, Executio
 from environments.sandbox import seccomp
 from environments.sandbox.bubblewrap import NOBODY, PATH, as_user, bwrap_prefix
 from trajectories.interrupts import held
+from trajectories.waiting import process_ended
 
 _GRACE_S = 60.0
 _LOG_BYTES = 64 << 20
@@ -147,7 +148,7 @@ def _drive(directory: Path, deadline_s: float, scratch: Path) -> None:
         )
         ended = True
         try:
-            process.wait(deadline_s)
+            process_ended(process, deadline_s)
         except subprocess.TimeoutExpired:
             ended = False
         finally:

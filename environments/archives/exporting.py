@@ -16,6 +16,7 @@ from pathlib import Path
 
 from environments.archives import archive as tar, left_out
 from environments.protocol import DiskFull, EnvironmentFault, EnvironmentLost, Export
+from trajectories.interrupts import check
 
 Archive = Generator[bytes, None, tuple[int, str]]
 """A tar stream; returns tar's status and standard error."""
@@ -85,6 +86,7 @@ def of_directory(directory: Path) -> Archive:
         try:
             while piece := process.stdout.read(_CHUNK_BYTES):
                 yield piece
+                check()
             status = process.wait()
         finally:
             process.stdout.close()

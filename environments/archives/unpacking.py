@@ -11,6 +11,7 @@ from pathlib import Path
 
 from environments.archives import exporting
 from environments.protocol import EnvironmentFault
+from trajectories.interrupts import check
 
 _ARGUMENTS = ("-x", "-p", "--no-same-owner", "--delay-directory-restore", "-f", "-")
 _SHOWN = 300
@@ -37,6 +38,7 @@ def into(directory: Path, members: Iterable[bytes]) -> None:
             assert process.stdin is not None
             try:
                 for piece in members:
+                    check()
                     process.stdin.write(piece)
                 process.stdin.close()
                 status = process.wait()

@@ -11,6 +11,7 @@ from environments.docker import build_lock, daemon, stored_images
 from environments.leftovers import owner
 from environments.protocol import EnvironmentUnavailable
 from environments.reporting import Reporter
+from trajectories.waiting import process_ended
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -56,10 +57,12 @@ def make(api: APIClient, reporter: Reporter) -> None:
     with tempfile.TemporaryFile() as tree, tempfile.TemporaryFile() as errors:
         command = ["mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates", SUITE, "-"]
         try:
-            process = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=tree, stderr=errors, timeout=MAKE_S, check=False
-            )
-            status: Any = process.returncode
+            with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=tree, stderr=errors) as process:
+                try:
+                    status: Any = process_ended(process, MAKE_S)
+                except BaseException:
+                    process.kill()
+                    raise
         except subprocess.TimeoutExpired:
             status = f"not finished after {MAKE_S} s"
         if status:

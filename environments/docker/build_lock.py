@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from trajectories.interrupts import current_stop
+from trajectories.waiting import sleep
+
+_AGAIN_S = 0.1
+
 
 @contextmanager
 def one_at_a_time(name: str) -> Iterator[None]:
@@ -17,7 +22,7 @@ def one_at_a_time(name: str) -> Iterator[None]:
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor)
             if not _is_at(descriptor, path):
                 continue  # removed while we waited: later processes lock another file
             try:
@@ -27,6 +32,17 @@ def one_at_a_time(name: str) -> Iterator[None]:
             return
         finally:
             os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Take a lock, and wait for it; an interrupt ends the wait in a thread, too."""
+    while current_stop() is not None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            sleep(_AGAIN_S)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def unheld(path: Path, *, remove: bool) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from environments.protocol import DiskFull, EnvironmentUnavailable, MachineLacks
+from trajectories.waiting import sleep
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -29,9 +30,12 @@ def connect(timeout_s: int = API_S) -> APIClient:
     Raises: EnvironmentUnavailable.
     """
     import docker
+    from docker.utils import kwargs_from_env
+
+    from environments.docker.transport.client import InterruptibleClient
 
     try:
-        client: APIClient = docker.from_env(timeout=timeout_s).api  # asks the daemon for its version
+        client: APIClient = InterruptibleClient(timeout=timeout_s, **kwargs_from_env())  # asks for its version
     except (docker.errors.DockerException, OSError) as error:
         raise MachineLacks(f"no Docker daemon answers ({reason(error)}); start one, or set DOCKER_HOST") from None
     return client
@@ -44,11 +48,12 @@ def address(api: APIClient) -> str:
 
 def another(api: APIClient) -> Callable[[], APIClient]:
     """Return a function that makes further clients of the daemon of `api`, without a request to it."""
-    from docker import APIClient
     from docker.utils import kwargs_from_env
 
+    from environments.docker.transport.client import InterruptibleClient
+
     settings = kwargs_from_env()
-    return lambda: APIClient(version=api.api_version, timeout=API_S, **settings)
+    return lambda: InterruptibleClient(version=api.api_version, timeout=API_S, **settings)
 
 
 def answers(api: APIClient, within_s: float = 0) -> bool:
@@ -67,7 +72,7 @@ def answers(api: APIClient, within_s: float = 0) -> bool:
         except Exception:
             if time.monotonic() > until:
                 return False
-            time.sleep(0.1)
+            sleep(0.1)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from environments.docker import daemon
 from environments.protocol import EnvironmentFault, EnvironmentLost, EnvironmentUnavailable
+from trajectories.waiting import sleep
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -75,7 +76,7 @@ def _insistently(request: Callable[[], object], api: APIClient, conflict: str) -
         except OSError as error:
             if conflict not in daemon.reason(error) or time.monotonic() > until:
                 return error
-        time.sleep(0.05)
+        sleep(0.05)
 
 
 def _fault(failure: str, error: OSError, trouble: Trouble) -> EnvironmentFault:

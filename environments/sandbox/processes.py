@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from environments.protocol import EnvironmentUnavailable
+from trajectories.waiting import sleep
 
 HOLD_S = 10.0
 """Seconds after which processes that still multiply, or do not stop, are an error."""
@@ -68,7 +69,7 @@ def hold(first: int, among: list[Process]) -> None:
         looks = looks + 1 if not moving and set(seen) == before else 0
         before = set(seen)
         if moving:
-            time.sleep(0.001)
+            sleep(0.001)
 
 
 def let_go(among: list[Process]) -> None:

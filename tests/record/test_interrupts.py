@@ -90,7 +90,7 @@ def test_other_threads_hold_nothing_up_and_are_not_interrupted() -> None:
     each(lambda: second.__exit__(None, None, None))
     with pytest.raises(KeyboardInterrupt):
         interrupt()
-    interrupts._MainThread.pending, interrupts._MainThread.held = False, False
+    interrupts._here.pending, interrupts._here.held = False, False
     assert raised == []
 
 
@@ -121,49 +121,3 @@ def test_a_thread_neither_takes_nor_forgets_the_main_thread_s_signal() -> None:
         assert in_thread(work) == []
         with pytest.raises(KeyboardInterrupt), interrupts.interruptible():
             pytest.fail("the signal was forgotten")
-
-
-def test_a_stop_flag_is_raised_once_and_only_in_its_thread() -> None:
-    stop = threading.Event()
-    reached: list[str] = []
-
-    def work() -> None:
-        with interrupts.stopped_by(stop):
-            with interrupts.interruptible():
-                reached.append("before")
-            stop.set()
-            with pytest.raises(KeyboardInterrupt), interrupts.interruptible():
-                reached.append("never")
-            with interrupts.interruptible():
-                reached.append("tidied up")
-
-    def other() -> None:
-        with interrupts.stopped_by(threading.Event()), interrupts.interruptible():
-            reached.append("other")
-
-    assert in_thread(work) == []
-    assert in_thread(other) == []
-    with interrupts.interruptible():
-        reached.append("main")
-    assert reached == ["before", "tidied up", "other", "main"]
-
-
-def test_a_stop_that_comes_inside_is_raised_at_the_end() -> None:
-    stop = threading.Event()
-
-    def work() -> None:
-        with interrupts.stopped_by(stop), interrupts.interruptible():
-            stop.set()
-
-    assert [type(error) for error in in_thread(work)] == [KeyboardInterrupt]
-
-
-def test_a_stop_ends_a_sleep() -> None:
-    stop = threading.Event()
-    stop.set()
-
-    def work() -> None:
-        with interrupts.stopped_by(stop):
-            interrupts.sleep(3600)
-
-    assert in_thread(work) == []

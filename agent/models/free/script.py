@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -32,6 +31,7 @@ from trajectories.formats.provider_usage import MOST
 from trajectories.record.events import FailureClass, ModelRef, Reply, ToolCall
 from trajectories.record.texts.text import storable
 from trajectories.record.usage import Usage
+from trajectories.waiting import sleep
 from trajectories.yaml_mistakes import Mistake, Mistakes, shown
 
 _KEYS = ("text", "commands", "ask", "calls", "usage", "finish_reason", "refusal", "reply_delay_s", "fail")
@@ -94,10 +94,10 @@ class ScriptModel(FreeModel):
             detail = f"the script has no turn left: it has {len(self._turns)}, and the history {due} replies"
             raise CallFailure("gave_up", detail)
         if turn.reply_delay_s > request.timeout_s:
-            time.sleep(request.timeout_s)
+            sleep(request.timeout_s)
             raise CallFailure("timeout", f"no whole reply within {request.timeout_s:g} s")
         if turn.reply_delay_s:
-            time.sleep(turn.reply_delay_s)
+            sleep(turn.reply_delay_s)
         calls = tuple(
             ToolCall(id=f"call_{due + 1}_{number}", name=name, arguments=arguments)
             for number, (name, arguments) in enumerate(turn.calls, start=1)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trajectories.record.texts import bounds
+from trajectories.waiting import Event
 
 if TYPE_CHECKING:
     import httpx
@@ -72,13 +73,13 @@ _current = _CurrentExchange()
 def run(work: Callable[[], Result], exchange: Exchange) -> Result:
     """Do `work` in a thread of its own, and wait until shortly after the exchange's deadline at most.
 
-    The thread is needed because no client bounds a whole call, and because Ctrl-C must end the wait at once.
+    The thread is needed because no client bounds a whole call, and because an interrupt must end the wait at once.
 
     Raises: TimeoutError; anything that `work` raises.
     """
     outcome: list[Result] = []
     failure: list[BaseException] = []
-    ended = threading.Event()
+    ended = Event()
 
     def worker() -> None:
         _current.exchange = exchange

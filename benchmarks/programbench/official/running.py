@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks.programbench.official import sweep
 from environments.leftovers import owner
 from trajectories import interrupts
+from trajectories.waiting import process_ended
 
 HERE = Path(__file__).parent
 COMMAND = HERE / "package.py"
@@ -76,7 +77,7 @@ def run(arguments: Sequence[str], log: Path, timeout_s: float, variables: Mappin
                     start_new_session=True,
                 )
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout_s)
+                process_ended(process, timeout_s)
                 cut_off = False
         finally:
             with interrupts.held():  # a second signal must not interrupt the cleanup

@@ -10,6 +10,7 @@ from environments.docker import daemon, images
 from environments.docker.services import network
 from environments.protocol import EnvironmentUnavailable
 from environments.services import Healthcheck, Member, Service
+from trajectories.waiting import sleep
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -132,7 +133,7 @@ def wait_healthy(api: APIClient, service: str, container: str, check: Healthchec
             shown = " ".join(check.test)[:200]
             text = f"service {service} is not healthy after {allowed_s:g} s: {shown!r} {outcome}"
             raise EnvironmentUnavailable(f"{text}{last_lines(api, container)}")
-        time.sleep(wait_s)
+        sleep(wait_s)
         wait_s = min(2 * wait_s, check.interval_s, _LONGEST_WAIT_S)
 
 
@@ -148,7 +149,7 @@ def _checked(api: APIClient, service: str, container: str, check: Healthcheck) -
                 return "" if facts["ExitCode"] == 0 else f"ends with status {facts['ExitCode']}"
             if time.monotonic() > until:
                 return f"does not end within {check.timeout_s:g} s"
-            time.sleep(wait_s)
+            sleep(wait_s)
             wait_s = min(2 * wait_s, 0.5)
     except OSError as error:
         return f"cannot be run ({daemon.reason(error)})"
@@ -164,7 +165,7 @@ def wait_completed(api: APIClient, service: str, container: str) -> None:
         if time.monotonic() > until:
             text = f"service {service} has not ended after {COMPLETED_S:g} s, and others wait for its end"
             raise EnvironmentUnavailable(f"{text}{last_lines(api, container)}")
-        time.sleep(wait_s)
+        sleep(wait_s)
         wait_s = min(2 * wait_s, 0.5)
     if status != 0:
         raise ended(api, service, container, status)

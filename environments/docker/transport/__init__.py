@@ -1,0 +1,1 @@
+"""Connections to the daemon whose waits a stop interrupts."""
