@@ -53,9 +53,13 @@ class Engine(Protocol):
         """
 
     def news(self, timeout_s: float) -> list[News]:
-        """Return what has come from workers, waiting at most so long for the first. Called in an interruptible place.
+        """Return what has come from workers, waiting at most so long for the first.
 
-        A lost worker is replaced by the engine while `start`'s number of trials is wanted.
+        An interrupt is raised only while nothing has come, so that no news is lost: only the wait is `interruptible`.
+        A lost worker is replaced by the engine while `start`'s number of trials is wanted. `Joined` comes only for a
+        worker whose `Hello` fits (`agent.batch.code.mismatch`).
+
+        Raises: KeyboardInterrupt; MachineError if no worker can be had.
         """
 
     def send(self, worker: str, message: ToWorker) -> None:
