@@ -61,6 +61,12 @@ class _Thread(threading.local):
 
 
 _here = _Thread()
+_last_signal: int | None = None
+
+
+def last_signal() -> int | None:
+    """Return the number of the last signal that this process took over; None if none came."""
+    return _last_signal
 
 
 def install() -> None:
@@ -70,7 +76,9 @@ def install() -> None:
             signal.signal(number, _handle)
 
 
-def _handle(_number: int, _frame: object) -> None:
+def _handle(number: int, _frame: object) -> None:
+    global _last_signal
+    _last_signal = number
     _here.pending = True
     _raise_pending()
 
