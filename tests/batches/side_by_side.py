@@ -31,12 +31,14 @@ class Running:
     stop: Stop = field(default_factory=Stop)
     events: list[BaseEvent] = field(default_factory=list)
     """Events so far."""
+    notes: list[str] = field(default_factory=list)
     outcome: Outcome | None = None
     error: BaseException | None = None
     thread: threading.Thread | None = None
 
     def note(self, line: str) -> None:
         """See `Observer`."""
+        self.notes.append(line)
 
     def feed(self, event: BaseEvent) -> None:
         """See `Observer`."""

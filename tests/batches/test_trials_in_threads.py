@@ -13,13 +13,24 @@ import pytest
 
 from agent.loop.actions import SUBMIT
 from agent.trial.order import Order
+from agent.trial.outcome import INTERRUPTED
 from tests.batches.side_by_side import Running, order_for, run_trials
 from tests.demo_images import demo_image
+from tests.solve.chains import make_task
 from tests.solve.command import script
 from tests.wire.replies import Fault, Turn, rate_limited
 from tests.wire.server import WireServer
 from trajectories.checks.check import check
-from trajectories.record.events import ActionFinished, ActionStarted, BaseEvent, CallFailed, Exited
+from trajectories.record.events import (
+    ActionFinished,
+    ActionStarted,
+    BaseEvent,
+    CallFailed,
+    Evaluated,
+    EvaluationStarted,
+    Exited,
+    WorkspaceExported,
+)
 
 pytestmark = pytest.mark.sandbox
 
@@ -50,7 +61,17 @@ def replies(body: dict[str, Any]) -> Turn:
 
 
 TIMES = ("t", "seconds", "mono_s", "mtime_ns", "duration_s", "latency_s", "cpu_s", "wall_s", "tokens_per_s")
-OWN = ("trial", "attempt", "identity", "options", "environment_spec", "usage_raw", "peak_memory_bytes", "api_base", "reply_id")
+OWN = (
+    "trial",
+    "attempt",
+    "identity",
+    "options",
+    "environment_spec",
+    "usage_raw",
+    "peak_memory_bytes",
+    "api_base",
+    "reply_id",
+)
 
 
 def plain(value: Any) -> Any:
@@ -160,3 +181,43 @@ def test_a_stop_ends_only_its_own_trial(tmp_path: Path) -> None:
         place = next(event.workdir for event in trial.events if event.type == "env_started")
         Path(place, "go").touch()
         assert trial.end().exit.cause == "submitted"
+
+
+@pytest.mark.docker
+def test_a_stop_ends_the_build_of_an_image(tmp_path: Path) -> None:
+    base = demo_image("ledger")
+    task = tmp_path / "mine"
+    make_task(tmp_path, "docker", "image: {build: {context: image}}\n")
+    (task / "image").mkdir()
+    (task / "image" / "Dockerfile").write_text(f"FROM {base}\nRUN sleep 3600\n")
+    trial = Running(order_for(tmp_path, script(tmp_path, SUBMIT), task=str(task), env="docker")).start()
+    trial.reach(lambda _: trial.notes)
+    time.sleep(0.5)
+    ended_by_stop(trial)
+
+
+def test_a_stop_ends_the_export(tmp_path: Path) -> None:
+    fill = "head -c 300000000 /dev/urandom >big"
+    trial = Running(order_for(tmp_path, script(tmp_path, fill, SUBMIT), token_limit=10**9)).start()
+    trial.reach(lambda events: any(isinstance(event, Exited) for event in events))
+    trial.stop.set()
+    outcome = trial.end()
+    assert outcome.interrupted
+    assert not any(isinstance(event, WorkspaceExported) for event in trial.record)
+    assert problems(trial) == []
+
+
+@pytest.mark.parametrize("env", ["sandbox", pytest.param("docker", marks=pytest.mark.docker)])
+def test_a_stop_ends_the_evaluation(tmp_path: Path, env: str) -> None:
+    image = f"image: {{reference: '{demo_image('ledger')}'}}\n" if env == "docker" else ""
+    make_task(tmp_path, env, image, suite_first="import time; time.sleep(3600)")
+    task = str(tmp_path / "mine")
+    trial = Running(order_for(tmp_path, script(tmp_path, SUBMIT), task=task, env=env, evaluate=True)).start()
+    trial.reach(lambda events: any(isinstance(event, EvaluationStarted) for event in events))
+    time.sleep(0.5)
+    trial.stop.set()
+    outcome = trial.end()
+    assert (outcome.exit.cause, outcome.interrupted) == ("submitted", True)
+    (evaluated,) = [event for event in trial.record if isinstance(event, Evaluated)]
+    assert (evaluated.verdict, evaluated.why_none) == (None, INTERRUPTED)
+    assert problems(trial) == []
