@@ -22,6 +22,8 @@ class Provider:
 
     limit: float = FIRST_LIMIT
     in_flight: int = 0
+    peak: int = 0
+    """Largest number of calls in flight since the last halving. The limit does not grow beyond twice of it."""
     halved_at_s: float = float("-inf")
     """Time of the last halving: only calls that left after it can cause another one."""
     slow_start: bool = True
@@ -35,20 +37,21 @@ class Provider:
     def sent(self) -> None:
         """Count a call that leaves."""
         self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
 
     def ended(
         self, sent_at_s: float, now_s: float, *, status: int | None = None, retry_after_s: float | None = None
     ) -> None:
         """Take in the end of a call that left at `sent_at_s`; `status` is that of a failure."""
-        was_full = self.in_flight >= int(self.limit) // 2
         self.in_flight -= 1
         if status in REFUSALS:
             if sent_at_s > self.halved_at_s:
                 self.limit = max(float(SMALLEST_LIMIT), self.limit / 2)
                 self.halved_at_s, self.slow_start = now_s, False
+                self.peak = self.in_flight
             if retry_after_s is not None:
                 self.closed_until_s = max(self.closed_until_s, now_s + retry_after_s)
-        elif status is None and was_full:  # a limit that is not used tells nothing
+        elif status is None and self.limit < 2 * self.peak:  # a limit that is not used tells nothing
             self.limit += 1.0 if self.slow_start else 1.0 / max(1.0, self.limit)
 
 
