@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Unpack
 
@@ -21,6 +21,7 @@ from agent.continuation.turn import later_turn, standing_evaluation
 from agent.errors import UserError
 from agent.loop.worker import LoopWorker
 from agent.trial.fresh import Fresh
+from agent.trial.gate import OPEN_GATE, Gate
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
@@ -51,6 +52,7 @@ class _Again:
     """With what the order of each turn is made again from the record of the first one."""
 
     sources: Sources
+    gate: Gate
     changes: OptionChanges
 
 
@@ -156,7 +158,7 @@ def run_chain(order: Order, watch: Watch, results: Results, place: tuple[Path, T
             results.append(begin(record, first, order, Fresh(), LoopWorker(order), observer, keeping))
         changes: OptionChanges = {"api_base": order.options.api_base, "keep": order.options.keep}
         changes["guidance_api_base"] = order.options.guidance_api_base
-        _go_on(record, first.chain, keeping, watch, results, _Again(order.sources, changes))
+        _go_on(record, first.chain, keeping, watch, results, _Again(order.sources, order.gate, changes))
 
 
 def resume_chain(
@@ -167,6 +169,7 @@ def resume_chain(
     say: Callable[[str], None],
     *,
     sources: Sources = USER_FILES,
+    gate: Gate = OPEN_GATE,
     **changes: Unpack[OptionChanges],
 ) -> None:
     """Continue a chain at its first unfinished point, which `say` is told; without one, nothing is done.
@@ -181,7 +184,7 @@ def resume_chain(
             say(f"the chain {first.name} continues {point.in_words(chain)}")
             if first_event(first).environment == "docker":
                 _remove_paused(first, chain)
-        _go_on(record, chain, keeping, watch, results, _Again(sources, changes))
+        _go_on(record, chain, keeping, watch, results, _Again(sources, gate, changes))
 
 
 def _remove_paused(first: Path, chain: Chain) -> None:
@@ -232,7 +235,7 @@ def _continue_turn(
 ) -> tuple[Outcome, Summary]:
     """Continue a turn that has begun, or evaluate it."""
     with interruptible():
-        resumption = resolve_resumption(record, sources=again.sources, **again.changes)
+        resumption = resolve_resumption(record, sources=again.sources, gate=again.gate, **again.changes)
     assert resumption.order is not None
     with watch(resumption.order, resumption.events, chain.in_words(point.turn)) as observer:
         outcome = resumption.run(observer, keeping)
@@ -249,7 +252,7 @@ def _begin_turn(
     with interruptible():
         start = first_event(first)
         order = order_of(first, start, kept=True, sources=again.sources, **again.changes)
-        order = unchanged(first, order, start)
+        order = replace(unchanged(first, order, start), gate=again.gate)
         if chain.stages:
             order = order_at_stage(order, point.turn)
         turn = later_turn(order, previous, keeping)

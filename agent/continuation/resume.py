@@ -22,6 +22,7 @@ from agent.errors import UserError
 from agent.loop.instructions import Say
 from agent.loop.worker import LoopWorker
 from agent.reports.prices import other_prices
+from agent.trial.gate import OPEN_GATE, Gate
 from agent.trial.options import OptionChanges
 from agent.trial.order import Order
 from agent.trial.outcome import Outcome
@@ -190,7 +191,7 @@ class Resumption:
 
 @contextmanager
 def resuming(
-    directory: Path, *, sources: Sources = USER_FILES, **changes: Unpack[OptionChanges]
+    directory: Path, *, sources: Sources = USER_FILES, gate: Gate = OPEN_GATE, **changes: Unpack[OptionChanges]
 ) -> Iterator[Resumption]:
     """Lock a trial and resolve everything that it needs to continue; `changes` are options, such as `api_base`.
 
@@ -198,12 +199,12 @@ def resuming(
     """
     with locked_record(directory) as record:
         with interruptible():
-            resumption = resolve_resumption(record, sources=sources, **changes)
+            resumption = resolve_resumption(record, sources=sources, gate=gate, **changes)
         yield resumption
 
 
 def resolve_resumption(
-    record: LockedRecord, *, sources: Sources = USER_FILES, **changes: Unpack[OptionChanges]
+    record: LockedRecord, *, sources: Sources = USER_FILES, gate: Gate = OPEN_GATE, **changes: Unpack[OptionChanges]
 ) -> Resumption:
     """Resolve everything that a locked trial needs to continue.
 
@@ -225,7 +226,7 @@ def resolve_resumption(
     later = (standing.start.turn or 1) > 1
     kept = standing.snapshot is not None or later or (unfinished is not None and not unfinished.runs_all)
     order = order_of(directory, standing.start, kept=kept, sources=sources, **changes)
-    order = unchanged(directory, order, standing.start)
+    order = replace(unchanged(directory, order, standing.start), gate=gate)
     if order.expert is not None and not standing.finished:
         order.expert.check()
     if standing.finished and not order.evaluate and standing.exported is not None:

@@ -13,6 +13,7 @@ from agent.loop.instructions import Say
 from agent.loop.texts import PromptTexts
 from agent.models.protocol import Model
 from agent.models.retries import RetryPolicy
+from agent.trial.gate import OPEN_GATE, Gate
 from agent.trial.options import Options
 from agent.trial.sources import USER_FILES, Sources
 from benchmarks.task.task import Benchmark, Task
@@ -56,6 +57,8 @@ class Order:
     tests_revealed: bool = False
     sources: Sources = USER_FILES
     """Where its contents came from, and those of later turns come from."""
+    gate: Gate = OPEN_GATE
+    """What its calls and its evaluation pass, and those of later turns."""
 
     def trial_started(self) -> TrialStarted:
         """Return event 0, without the trial's name, attempt and identity."""
