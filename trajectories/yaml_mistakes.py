@@ -112,8 +112,8 @@ def parse(text: str, model: type[Model]) -> Model:
     return parsed[0]
 
 
-def located(text: str, mistakes: Iterable[Mistake]) -> Mistakes:
-    """Return the exception that names all mistakes, in the order of their lines."""
+def located(text: str, mistakes: Iterable[Mistake], most: int | None = _SHOWN) -> Mistakes:
+    """Return the exception that names the mistakes, in the order of their lines; at most `most`, or all."""
     try:
         root = yaml.compose(text, StrictLoader)
     except (yaml.YAMLError, ValueError, RecursionError):  # JSON is not always YAML
@@ -121,8 +121,8 @@ def located(text: str, mistakes: Iterable[Mistake]) -> Mistakes:
     lines = ((mistake.line or _line(root, mistake.place), mistake) for mistake in mistakes)
     placed = sorted(lines, key=lambda pair: pair[0] or 0)
     parts = [_described(line, mistake) for line, mistake in placed]
-    more = [f"and {len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
-    return Mistakes("; ".join(parts[:_SHOWN] + more))
+    more = [f"and {len(parts) - most} more"] if most is not None and len(parts) > most else []
+    return Mistakes("; ".join(parts[:most] + more))
 
 
 def of_validation(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:

@@ -105,7 +105,7 @@ def table_of(snapshot: Snapshot) -> PriceTable:
         rows=rows,
         name=snapshot.name,
         date=snapshot.date,
-        read=_price,
+        read=price_of_snapshot,
     )
 
 
@@ -123,7 +123,7 @@ def table_of_record(start: TrialStarted) -> PriceTable | None:
 
 def _recorded_price(row: Row) -> ModelPrice | None:
     try:
-        price = price_of_litellm(row) if "input_cost_per_token" in row or "tiered_pricing" in row else _price(row)
+        price = price_of_litellm(row) if "input_cost_per_token" in row or "tiered_pricing" in row else price_of_snapshot(row)
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
         raise PriceError(f"the prices in the record cannot be read: {' '.join(str(error).split())}") from None
     for steps in price.tiers.values() if price is not None else ():
@@ -132,7 +132,8 @@ def _recorded_price(row: Row) -> ModelPrice | None:
     return price
 
 
-def _price(row: Row) -> ModelPrice:
+def price_of_snapshot(row: Row) -> ModelPrice:
+    """Return the price in a row of a snapshot, in US dollars."""
     stated = {key: value for key, value in row.items() if key != _PER_USD}
     return PriceRow.model_validate(stated).price(row.get(_PER_USD, 1.0))
 
