@@ -213,7 +213,7 @@ def make_asker(
             api_base=None if is_script else api_base,
             sources=sources,
         )
-        model.check()
+        sources.check_model(model)
     except ModelUnusable as error:
         raise UserError(f"{option} {name}: {error}") from None
     return Asker(model, prices, budget)

@@ -42,13 +42,11 @@ def resolve(
     recorded: bool = False,
     guided: Recorded | None = None,
     sources: Sources = USER_FILES,
-    environment_checked: bool = False,
 ) -> Order:
     """Return the order for these options; `prompt` and `task_as_recorded` replace those that the options name.
 
     With `recorded` the options come from a record: the instruction is its text, and never the name of a file. `guided`
-    is the recorded expert, which is not checked: that is for whoever asks it. With `environment_checked` the caller
-    checks the environment, once for many orders.
+    is the recorded expert, which is not checked: that is for whoever asks it.
 
     Raises: UserError, MachineError.
     """
@@ -58,7 +56,7 @@ def resolve(
     from agent.reports.prices import price_problem
     from benchmarks.task.registry import PATH
     from benchmarks.task.task import TaskError
-    from environments.choose import choose, make
+    from environments.choose import choose
     from environments.protocol import EnvironmentUnavailable, MachineLacks
     from prompts import PromptError
 
@@ -97,7 +95,7 @@ def resolve(
                     f"--cost-limit {limits.cost_usd:g}: {problem}, so a cost limit could not be kept; choose "
                     "--cost-limit none and set --token-limit instead"
                 )
-        model.check()
+        sources.check_model(model)
         expert = _expert(options, task, prices, model, guided, sources)
         if expert is not None and guided is None:
             expert.check()
@@ -116,8 +114,7 @@ def resolve(
             shell=options.shell,
             env_defaults={name: value for name, value in prompt.variables.items() if name not in task.spec.env},
         )
-        if not environment_checked:
-            make(spec).check()
+        sources.check_environment(spec)
     except (ModelUnreachable, MachineLacks) as error:
         raise MachineError(str(error)) from None
     except (ModelUnusable, TaskError, PromptError, EnvironmentUnavailable) as error:

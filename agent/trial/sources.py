@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from agent.guidance.plans import GivenPlan
     from agent.models.aliases import Alias
+    from agent.models.protocol import Model
     from benchmarks.task.task import Task
+    from environments.protocol import EnvironmentSpec
     from prompts import Prompt
     from scoring.pricing.tables import PriceTable
     from trajectories.record.interventions import CodeRule
 
 
 class Sources(Protocol):
-    """Contents that an order is made of, by the names that its options have for them."""
+    """Contents that an order is made of, by the names that its options have for them, and its checks of the machine."""
 
     def aliases(self) -> Mapping[str, Alias]:
         """Return the short names of models.
@@ -65,8 +67,34 @@ class Sources(Protocol):
         Raises: UserError, PriceError.
         """
 
+    def check_model(self, model: Model) -> None:
+        """Check what can be checked of a model without a call.
 
-class UserFiles:
+        Raises: ModelUnusable.
+        """
+
+    def check_environment(self, spec: EnvironmentSpec) -> None:
+        """Check that this machine can make an environment.
+
+        Raises: EnvironmentUnavailable, MachineLacks.
+        """
+
+
+class ChecksHere:
+    """The base of sources: the machine that asks is the one that is checked."""
+
+    def check_model(self, model: Model) -> None:
+        """See `Sources`."""
+        model.check()
+
+    def check_environment(self, spec: EnvironmentSpec) -> None:
+        """See `Sources`."""
+        from environments.choose import make
+
+        make(spec).check()
+
+
+class UserFiles(ChecksHere):
     """Implements `Sources` with the user's own files and those that come with Retrace."""
 
     def aliases(self) -> Mapping[str, Alias]:

@@ -123,7 +123,8 @@ def table_of_record(start: TrialStarted) -> PriceTable | None:
 
 def _recorded_price(row: Row) -> ModelPrice | None:
     try:
-        price = price_of_litellm(row) if "input_cost_per_token" in row or "tiered_pricing" in row else price_of_snapshot(row)
+        is_of_litellm = "input_cost_per_token" in row or "tiered_pricing" in row
+        price = price_of_litellm(row) if is_of_litellm else price_of_snapshot(row)
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
         raise PriceError(f"the prices in the record cannot be read: {' '.join(str(error).split())}") from None
     for steps in price.tiers.values() if price is not None else ():

@@ -106,7 +106,7 @@ class OptionsOf:
             return beside.resolve()
         from trajectories.reading.plans.finding import find_plan
 
-        record = find_plan(_filled(name, word), self._runs)
+        record = find_plan(str(_filled(name, word)), self._runs)
         if record is None:
             raise Wrong(place, _missing(beside, name))
         return record.resolve()

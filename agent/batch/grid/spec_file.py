@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -297,7 +297,7 @@ class _Reader:
         if given not in KINDS:
             self._mistake(("env",), f"must be {' or '.join(KINDS)}, not {shown(given)}")
             return None
-        return cast(Kind, given)
+        return given
 
     def _tasks(self, has_branches: bool) -> tuple[TaskName, ...]:
         if has_branches:

@@ -72,7 +72,7 @@ class _Lookup:
         Raises: TaskError.
         """
         if name.startswith(_PATH_LIKE):
-            return [self._resolve(str(self._folder / Path(name).expanduser()))]
+            return [self._resolve(str((self._folder / Path(name).expanduser()).absolute()))]
         if not _is_several(name):
             benchmark, task = self._resolve(name)
             if task.benchmark == PATH:

@@ -89,9 +89,16 @@ class LiteLLMModel:
 
         Raises: ModelUnusable.
         """
-        providers.check_name(self._name, self._provider, api_base=self._api_base, unlisted=self._settings.unlisted)
+        self.check_name()
         providers.check_key(self._name, self._provider, api_base=self._api_base)
         providers.check_endpoint(self._name, self._provider, api_base=self._api_base)
+
+    def check_name(self) -> None:
+        """Check the name alone.
+
+        Raises: ModelUnusable.
+        """
+        providers.check_name(self._name, self._provider, api_base=self._api_base, unlisted=self._settings.unlisted)
 
     def warm_up(self) -> None:
         """Import litellm and all that its first call imports, by a call that a local transport answers."""

@@ -105,17 +105,20 @@ def check_name(model: str, provider: Provider | None, *, api_base: str | None, u
             f"unknown provider in {model!r}: with --api-base write openai/{model}, "
             "or give --model-setting unlisted=true"
         )
-    similar = ", ".join(catalog.near_names(model))
-    hint = f"; similar names: {similar}" if similar else ""
     if provider is None:
         raise ModelUnusable(
-            f"unknown model {model!r}: write an alias, PROVIDER/MODEL, or openai/MODEL with --api-base{hint}"
+            f"unknown model {model!r}: write an alias, PROVIDER/MODEL, or openai/MODEL with --api-base{_similar(model)}"
         )
     if provider.names == "listed" and not api_base and catalog.row_of(model) is None:
         raise ModelUnusable(
-            f"unknown model {model!r}: not in the table of litellm {catalog.litellm_version()}{hint}; "
+            f"unknown model {model!r}: not in the table of litellm {catalog.litellm_version()}{_similar(model)}; "
             "if the provider serves it, give --model-setting unlisted=true"
         )
+
+
+def _similar(model: str) -> str:
+    similar = ", ".join(catalog.near_names(model))
+    return f"; similar names: {similar}" if similar else ""
 
 
 def check_key(model: str, provider: Provider | None, *, api_base: str | None) -> None:

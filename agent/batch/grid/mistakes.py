@@ -1,0 +1,111 @@
+"""Mistakes that show when combinations of a grid are resolved: each is reported once, at the key that brings it.
+
+The same problem often shows for many combinations: that of a model for all tasks and arms. Its key is the one whose
+entry all these combinations share, and which has other entries without the problem.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from agent.batch.grid.options import Combination
+from agent.batch.grid.spec import Spec
+from trajectories.yaml_mistakes import Mistake, Place
+
+_KEYS = {
+    "--model-setting": "model_settings",
+    "--guidance-setting": "guidance_settings",
+    "--guidance-rule": "guidance_rule",
+    "--max-interventions": "max_interventions",
+    "--guidance": "guidance",
+    "--plan-rule": "plan_rule",
+    "--plan": "plan",
+    "--self-correct-until": "until",
+    "--self-correct": "self_correct",
+    "--feedback": "feedback",
+    "--conversation": "conversation",
+    "--reveal-tests": "reveal_tests",
+    "--variant": "variants",
+    "--shell": "shell",
+    "--prompt": "prompt",
+    "--prices": "prices",
+    "--env": "env",
+    "--step-limit": "limits.steps",
+    "--time-limit": "limits.time",
+    "--token-limit": "limits.tokens",
+    "--cost-limit": "limits.cost_usd",
+    "--command-timeout": "limits.command",
+}
+"""Keys of a spec for options of `agent solve`, in whose words the resolution speaks."""
+_OPTION = re.compile("|".join(rf"{re.escape(option)}(?![a-z-])" for option in _KEYS))
+
+
+def in_words_of_a_spec(reason: str) -> str:
+    """Return a reason with the keys of a spec in place of options."""
+    return _OPTION.sub(lambda match: _KEYS[match[0]], reason)
+
+
+class Problems:
+    """The problems of the combinations of one grid."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self.tasks = 0
+        """Number of tasks of the grid."""
+        self._at: dict[tuple[Place, str], None] = {}
+        self._of: dict[str, list[Combination]] = defaultdict(list)
+
+    def at(self, place: Place, reason: str) -> None:
+        """Take in a problem whose key is known."""
+        self._at.setdefault((place, reason))
+
+    def of(self, reason: str, combination: Combination) -> None:
+        """Take in a problem of a combination, in the words of `agent solve`."""
+        self._of[in_words_of_a_spec(reason)].append(combination)
+
+    def equal(self, first: Combination, second: Combination) -> None:
+        """Take in two combinations with equal configurations."""
+        if first.arm is not second.arm and first.model is second.model:
+            place, pair = second.arm.place, f"the arms {first.arm.name} and {second.arm.name}"
+        elif first.model is not second.model and first.arm is second.arm:
+            place, pair = second.model.place, f"the models {first.model.name} and {second.model.name}"
+        elif first.found is not second.found and first.arm is second.arm:
+            place = second.found.entry.place
+            pair = f"the tasks {first.found.task.id} and {second.found.task.id}"
+        else:
+            place, pair = second.arm.place, f"({first}) and ({second})"
+        self._at.setdefault((place, f"{pair} give the same trials; leave one out, or change its options"))
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Yield the mistakes, each once."""
+        for place, reason in self._at:
+            yield Mistake(place, reason)
+        for reason, combinations in self._of.items():
+            yield Mistake(self._place(reason, combinations), self._with_tasks(reason, combinations))
+
+    def _place(self, reason: str, combinations: list[Combination]) -> Place:
+        """Return the place of what all combinations with a problem share."""
+        arms = {each.arm.name: each.arm.place for each in combinations}
+        models = {each.model.place for each in combinations}
+        tasks = {each.found.entry.place for each in combinations}
+        key = next((key for key in _KEYS.values() if re.search(rf"(?<![\w.]){re.escape(key)}(?!\w)", reason)), None)
+        if len(arms) == 1 and (len(self._spec.arms) > 1 or key in combinations[0].arm.options):
+            place = combinations[0].arm.place
+            return place if key is None or key not in combinations[0].arm.options else (*place, key)
+        if len(models) == 1 and len(self._spec.models) > 1:
+            return next(iter(models))
+        if len(tasks) == 1 and len(self._spec.tasks) > 1:
+            return next(iter(tasks))
+        if key is not None and key.partition(".")[0] in self._spec.content:
+            return tuple(key.split("."))
+        return combinations[0].model.place if len(models) == 1 else combinations[0].arm.place
+
+    def _with_tasks(self, reason: str, combinations: list[Combination]) -> str:
+        """Return the reason with the tasks that it concerns, if it names none and it is not of all."""
+        names = list(dict.fromkeys(each.found.last_part for each in combinations))
+        if len(names) == self.tasks or any(name in reason for name in names):
+            return reason
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return f"{reason} ({shown})"
