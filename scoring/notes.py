@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier, TierGap, tier_gap
+from scoring.arms.tables import ArmTables
 from scoring.choices import InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.interventions.chains import attempts_of
 from scoring.report import Note, Report
 from scoring.rows import TrialRow
 from scoring.selecting.selection import Selection, mixed_conditions
+from scoring.statistics.clustered import POWER
 from scoring.statistics.intervals import no_bootstrap
 from trajectories.record.interventions import BASE
 from trajectories.record.texts.text import quantity
@@ -62,6 +64,31 @@ def notes(
             f"{mixed.label}: its trials of {mixed.task} were made under {mixed.configurations} different limits, "
             "images or environments",
             "mixed_conditions",
+        )
+
+
+def about_arms(tables: ArmTables, rows: Sequence[TrialRow]) -> Iterator[Note]:
+    """Return the notes about a batch: units without a result, what the tables by arm hold, and trials run again."""
+    left_out: Counter[str] = Counter()
+    for row in tables.rows:
+        left_out.update(row.left_out)
+    units = sum(row.units for row in tables.rows)
+    if left_out:
+        reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(left_out.items()))
+        yield Note(f"{sum(left_out.values())} of {quantity(units, 'planned unit')} have no result: {reasons}", "arms")
+    if tables.rows:
+        yield Note(
+            "arms: means over tasks of each task's attempts, intervals clustered by task; USD: agent, expert and "
+            "trials that were run again; differences are paired by task, with the first arm of the same model; "
+            f"detectable: the smallest difference found with a probability of {POWER:.0%} by as many tasks and "
+            "attempts",
+            "arms",
+        )
+    if replaced := sum(row.superseded for row in rows):
+        yield Note(
+            f"{quantity(replaced, 'trial')} that infrastructure ended {'was' if replaced == 1 else 'were'} run again: "
+            "the last one counts, with the costs and tokens of all",
+            "superseded",
         )
 
 

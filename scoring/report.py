@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 from scoring.agentmeter.ams import TierScore
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier
+from scoring.arms.tables import ArmDifference, ArmRow
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.families.clitool import SuiteLine
 from scoring.families.longcli import FirstTurns, TurnDifference, TurnState
@@ -36,6 +37,7 @@ NoteKind = Literal[
     "turns",
     "modes",
     "superseded",
+    "arms",
     "unjudged",
     "unknown_cost",
     "no_ams",
@@ -278,6 +280,8 @@ class Counts(BaseModel):
     infrastructure: int
     unfinished: int
     superseded: int
+    replaced: int = 0
+    """Trials that reruns of a batch replaced. They are not among those given; their costs are among their units'."""
     unjudged: int
     unknown_cost: int
     flagged: int = 0
@@ -323,6 +327,10 @@ class Report(BaseModel):
     violations: tuple[ViolationsRow, ...] = ()
     panels: tuple[PanelRow, ...] = ()
     comparisons: tuple[Comparison, ...]
+    arms: tuple[ArmRow, ...] = ()
+    """A line for each arm and model of a batch; none without a grid."""
+    arm_differences: tuple[ArmDifference, ...] = ()
+    """A line for each arm but the first of each model."""
     rankings: tuple[RankingRow, ...] = ()
 
     def note(self, kind: NoteKind) -> Note | None:

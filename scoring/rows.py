@@ -15,8 +15,10 @@ from scoring.errors import ScoringError
 from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
 from scoring.interventions.facts import NONE, InterventionFacts, cost_of_kind, facts_of, facts_with_cost
+from scoring.verdict_words import judged_as
+from trajectories.reading.reruns import rerun_of
 from trajectories.reading.runs import Listed, listed
-from trajectories.reading.summary import Summary, VerdictSummary
+from trajectories.reading.summary import Summary
 from trajectories.record.layout import TrialFolder
 from trajectories.record.usage import Costs, Usage
 from trajectories.record.verdict import GroupScore
@@ -61,6 +63,14 @@ class TrialRow:
     interventions: InterventionFacts = NONE
     """Chain, expert and plan of the trial."""
     attempt: int = 1
+    arm: str | None = None
+    """Arm of the batch that the trial is part of. None outside of a batch with a grid."""
+    rerun: int | None = None
+    """Number of the rerun that the trial is. None for other trials, and once `superseded` holds what it replaced."""
+    superseded: int = 0
+    """Number of trials that this one replaced; their costs are among its own (`scoring.selecting.superseded`)."""
+    superseded_usd: float | None = 0.0
+    """Part of `cost_usd` that the replaced trials cost."""
     trial_label: str | None = None
     """Label that the user gave to the trial."""
     tier: str | None = None
@@ -218,18 +228,6 @@ def repriced(
     )
 
 
-def _judged_as(verdict: VerdictSummary) -> str:
-    """Return how a score came about; before schema 2.2 it was always that of an exported workspace."""
-    words = [verdict.result or "workspace", verdict.submission or "archive"]
-    way = "-".join(words + ["not-comparable"] * (verdict.comparable is False))
-    settings = sorted((verdict.settings or {}).items())
-    return " ".join([way, *(_setting(name, value) for name, value in settings)])
-
-
-def _setting(name: str, value: str) -> str:
-    return f"{name.replace(' ', ':')}={value[:12] if name == 'overlay' else value}"
-
-
 def _cost(row: TrialRow, kind: CostKind) -> float | None:
     match kind:
         case CostKind.BILLED:
@@ -267,6 +265,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         mode=entry.mode,
         interventions=facts_of(summary, cost),
         attempt=summary.attempt,
+        rerun=rerun_of(directory),
         tier=entry.tier,
         prompt=entry.prompt,
         prompt_sha256=entry.prompt_sha256,
@@ -290,7 +289,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         verdict=verdict.status if verdict else None,
         passed=verdict.passed if verdict else None,
         quality=verdict.quality if verdict else None,
-        judged_as=_judged_as(verdict) if verdict and verdict.status == "scored" else None,
+        judged_as=judged_as(verdict) if verdict and verdict.status == "scored" else None,
         metrics=verdict.metrics if verdict else {},
         groups=verdict.groups if verdict else {},
         evidence=Evidence(

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.agentmeter.profiles import Profile
 from scoring.agentmeter.tiers import Tier, tiers_from_words, tiers_of
+from scoring.arms.tables import arm_tables
+from scoring.arms.units import Unit, with_arms
 from scoring.choices import AttemptRule, CostKind, DuplicateRule, InfrastructureRule, IntegrityBy, IntegrityRule
 from scoring.errors import ScoringError
 from scoring.families import defaults
@@ -16,12 +18,13 @@ from scoring.families.family_rows import longcli_rows, mode_rows, suite_rows
 from scoring.integrity import with_flags
 from scoring.interventions.chains import of_benchmark
 from scoring.interventions.modes import intervention_rows
-from scoring.notes import notes
+from scoring.notes import about_arms, notes
 from scoring.report import Configuration, Counts, Report
 from scoring.report_rows import RowMaker
 from scoring.rows import TrialRow
 from scoring.selecting.judged import kept_apart
 from scoring.selecting.selection import by_setup, select_trials, with_labels
+from scoring.selecting.superseded import without_superseded
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from scoring.violations import ViolationsTable, flagged_by_setup
 
@@ -42,6 +45,7 @@ def score(
     level: float = LEVEL,
     seed: int = SEED,
     replicates: int = REPLICATES,
+    units: Collection[Unit] = (),
 ) -> Report:
     """Score trials of one benchmark.
 
@@ -51,7 +55,8 @@ def score(
     `against` is
     the setup or label that all others are compared with (default: the first, best line of the table), or one for each
     setup. Flagged trials are treated by the rule `integrity`; `integrity_by` is the evidence that flags them, of what
-    the rows hold (`scoring.integrity.with_rules` adds the findings by rule).
+    the rows hold (`scoring.integrity.with_rules` adds the findings by rule). `units` are the planned ones of a batch,
+    whose trials are reported by arm; of a unit that was run again only the last trial counts, with the costs of all.
 
     Raises: ScoringError as `select_trials` and `tiers_of` do, for an unknown tier, an unknown `against`, a level that
     is not between 0 and 1, or fewer than one replicate.
@@ -60,7 +65,8 @@ def score(
         raise ScoringError(f"a level of {level}: it must lie between 0 and 1, for instance 0.95")
     if replicates < 1:
         raise ScoringError(f"{replicates} bootstrap replicates: at least 1 is needed")
-    all_rows = with_labels(kept_apart(with_flags(rows, integrity_by)))
+    all_rows = without_superseded(tuple(rows))
+    all_rows = with_labels(kept_apart(with_arms(with_flags(all_rows, integrity_by), units)))
     selection = select_trials(all_rows, infrastructure=infrastructure, duplicates=duplicates, integrity=integrity)
     profile = profile or defaults.profile_of(all_rows[0].benchmark)
     if tiers is None:
@@ -85,6 +91,7 @@ def score(
     ]
     table = ViolationsTable(selection.before, maker.tasks, attempts=attempts, level=level)
     pairs = _pairs(against, configurations)
+    by_arm = arm_tables(units, selection, level=level)
     return Report(
         benchmark=all_rows[0].benchmark,
         cost=cost,
@@ -106,12 +113,16 @@ def score(
             infrastructure=selection.infrastructure,
             unfinished=selection.unfinished,
             superseded=selection.superseded,
+            replaced=sum(row.superseded for row in all_rows),
             unjudged=selection.unjudged,
             unknown_cost=selection.unknown_cost,
             flagged=selection.flagged,
             examined=selection.examined,
         ),
-        notes=tuple(notes(all_rows, selection, profile, maker.tiers, maker.tasks, infrastructure, integrity)),
+        notes=(
+            *about_arms(by_arm, all_rows),
+            *notes(all_rows, selection, profile, maker.tiers, maker.tasks, infrastructure, integrity),
+        ),
         configurations=tuple(configurations),
         tiers=tuple(maker.tier_rows(configurations)),
         effort=tuple(maker.effort_rows(configurations)),
@@ -124,6 +135,8 @@ def score(
         violations=tuple(table.rows(integrity_by)),
         panels=tuple(table.panels()),
         comparisons=tuple(maker.comparison(configuration, reference) for configuration, reference in pairs),
+        arms=by_arm.rows,
+        arm_differences=by_arm.differences,
         task_tiers=dict(sorted(maker.tiers.items())),
     )
 

@@ -13,10 +13,20 @@ from operator import attrgetter
 from typing import Any
 
 from scoring.rows import TrialRow
+from scoring.statistics.sums import known_sum
 from trajectories.record.usage import Usage
 
-_SUMS = ("cost_usd", "billed_usd", "computed_usd", "list_usd", "agentmeter_usd", "wall_s", "working_s")
-_COUNTS = ("steps", "commands", "hints", "failed_calls", "unmetered_calls")
+_SUMS = (
+    "cost_usd",
+    "billed_usd",
+    "computed_usd",
+    "list_usd",
+    "agentmeter_usd",
+    "wall_s",
+    "working_s",
+    "superseded_usd",
+)
+_COUNTS = ("steps", "commands", "hints", "failed_calls", "unmetered_calls", "superseded")
 _OF_EXPERT = ("questions", "given", "refusals", "expert_usd")
 
 
@@ -95,10 +105,12 @@ def state_at(attempt: Attempt, turn: int) -> TrialRow:
         return row
     known = [each for number, each in attempt.by_turn.items() if number <= turn]
     missing = len(known) < turn
-    sums: dict[str, Any] = {name: None if missing else _sum(map(attrgetter(name), known)) for name in _SUMS}
+    sums: dict[str, Any] = {name: None if missing else known_sum(map(attrgetter(name), known)) for name in _SUMS}
     counts: dict[str, Any] = {name: sum(map(attrgetter(name), known)) for name in _COUNTS}
     counts["unmetered_calls"] += missing  # makes the tokens unknown
-    facts: dict[str, Any] = {name: _sum(getattr(each.interventions, name) for each in known) for name in _OF_EXPERT}
+    facts: dict[str, Any] = {
+        name: known_sum(getattr(each.interventions, name) for each in known) for name in _OF_EXPERT
+    }
     return replace(
         row,
         **sums,
@@ -130,13 +142,3 @@ def _flags(rows: Sequence[TrialRow]) -> dict[str, Any]:
     known = [row.flagged for row in rows if row.flagged is not None]
     kinds = {kind: None for row in rows for kind in (row.flagged_by or "").split("+") if kind}
     return {"flagged": any(known) if known else None, "flagged_by": "+".join(kinds) or None}
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    """Return the sum; None if a value is unknown."""
-    total = 0.0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total

@@ -13,10 +13,12 @@ from typing import Generic, Literal, Protocol, TypeVar
 from scoring.report import Report
 from scoring.statistics.intervals import Estimate
 
-Kind = Literal["text", "count", "share", "usd", "score", "difference", "points", "number", "seconds"]
+Kind = Literal[
+    "text", "count", "share", "usd", "score", "difference", "points", "number", "seconds", "more_usd", "more_seconds"
+]
 """Kinds of cells. `share` is a part of 1 and printed in percent; `difference` is a difference of shares and printed in
 percentage points. `score` and `points` (a difference of scores) are AMS, from 0 to 1. `seconds` are printed in
-minutes."""
+minutes. `more_usd` and `more_seconds` are differences."""
 Cell = str | int | float | None | Estimate
 Item = TypeVar("Item", contravariant=True)
 
@@ -117,6 +119,10 @@ def _value_text(value: str | int | float, kind: Kind) -> str:
             return f"{100 * value:+.1f}"
         case "usd":
             return f"${value:,.2f}" if value >= 10 else f"${value:.3g}" if value < 1e-3 else f"${value:.3f}"
+        case "more_usd":
+            return f"{'-' if value < 0 else '+'}{_value_text(abs(value), 'usd')}"
+        case "more_seconds":
+            return f"{value / 60:+,.1f}"
         case "score":
             return f"{value:.3f}"
         case "points":

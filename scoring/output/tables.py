@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from scoring.output import family_tables
+from scoring.output.arm_tables import ARM_DIFFERENCES, ARMS
 from scoring.output.cells import CONFIGURATION, Cell, ReportColumn, ReportTable, TableDesign
 from scoring.output.mode_tables import MODES
 from scoring.report import (
@@ -231,6 +232,8 @@ _RANKINGS: TableDesign[RankingRow] = TableDesign(
 
 
 _DESIGNS = (
+    ARMS,
+    ARM_DIFFERENCES,
     _CONFIGURATIONS,
     _COSTS,
     _HEADLINES,

@@ -32,8 +32,8 @@ class Paired(NamedTuple):
     """None without an interval."""
 
 
-def rate_by_task(passed: Mapping[str, Sequence[bool]], *, missing: int = 0, level: float = LEVEL) -> Estimate:
-    """Return the pass rate: the mean over tasks of each task's share of passes.
+def rate_by_task(passed: Mapping[str, Sequence[float]], *, missing: int = 0, level: float = LEVEL) -> Estimate:
+    """Return the pass rate: the mean over tasks of each task's share of passes. A pass is 1, a failure 0.
 
     The interval is Wilson's, with the effective number of trials in place of their number and the quantile of t with
     one degree of freedom less than tasks (Korn and Graubard 1998, Survey Methodology 24; Franco and others 2019,
@@ -105,9 +105,9 @@ def paired_mean(
 
 
 def paired_rate(
-    left: Mapping[str, Sequence[bool]], right: Mapping[str, Sequence[bool]], *, level: float = LEVEL
+    left: Mapping[str, Sequence[float]], right: Mapping[str, Sequence[float]], *, level: float = LEVEL
 ) -> Paired:
-    """Return the pass rate of `left` less that of `right` over the tasks of both.
+    """Return the pass rate of `left` less that of `right` over the tasks of both. A pass is 1, a failure 0.
 
     The interval is that of Agresti and Min 2005 (Statistics in Medicine 24) for matched proportions, with the
     difference of a task's shares as one pair: half a pair is added to each of the four kinds, of which two differ by 1

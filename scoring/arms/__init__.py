@@ -1,0 +1,1 @@
+"""Tables of a batch by arm: figures clustered by task, differences to the first arm, and every planned unit counted."""
