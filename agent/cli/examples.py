@@ -36,6 +36,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("go on after step 3 with another model", "agent fork ledger --at 3 --model sonnet"),
         ("give a hint", "agent fork ledger --at 2 --inject 'Sort the accounts by name.'"),
     ),
+    "batch": (("see the grid of a spec and its largest cost", "agent batch study.yaml --dry-run"),),
     "rollout": (
         ("see what it may cost, and start nothing", "agent rollout ledger --at 0-20:5 --times 5 --dry-run"),
         ("five forks at each of three steps", "agent rollout ledger --at 5,10,20 --times 5 --cost-limit 50"),
@@ -171,6 +172,7 @@ PAGES: Mapping[str, str] = {
     "solve": _TUTORIAL,
     "resume": _TUTORIAL,
     "fork": _TUTORIAL,
+    "batch": "docs/reference/batch-spec.md",
     "rollout": "docs/howto/rollout.md",
     "evaluate": _TASKS,
     "replay": "docs/reference/replay.md",

@@ -22,6 +22,7 @@ app = listed_commands(
             "solve": "Run a model on a task; record, evaluate and price the trial.",
             "resume": "Continue an interrupted trial where it stopped.",
             "fork": "Start a new trial from a step of an existing one.",
+            "batch": "Run a grid of tasks, models and arms, under one budget.",
             "rollout": "Estimate which step lost a trial: the share of forks that pass.",
             "evaluate": "Evaluate the workspace of a trial, or any workspace.",
             "replay": "Run the recorded commands again and compare the results.",

@@ -10,8 +10,8 @@ from pathlib import Path
 from agent.continuation.fork import at_step, fork
 from agent.errors import UserError
 from agent.loop.worker import LoopWorker
+from agent.models.bounds import FREE_EXPERT, CostBound, cost_bound
 from agent.reports.prices import price_problem
-from agent.rollout.bounds import FREE_EXPERT, CostBound, cost_bound
 from agent.rollout.children import ForkedTrial, children_of, cost_of, forks_of, settings_of, status_of
 from agent.rollout.plan import Count, Ended, RolloutPlan
 from agent.rollout.points import expected_losses, parse_steps
@@ -139,7 +139,7 @@ def prepare(
     )
     if precision is not None:
         _check_precision(plan, steps, times, precision)
-    bound = cost_bound(order.model.info, order.limits, order.prices, expert)
+    bound = cost_bound(order.model.info, order.limits, order.prices, expert, "child")
     return Rollout(parent, steps, changes, order, plan, bound, losses, settings, cost_limit_usd)
 
 

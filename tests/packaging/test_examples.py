@@ -24,7 +24,7 @@ from tests.scoring.records import record
 RECORD = Path(__file__).parents[1] / "records/v1.1/single/task.script.1930c962.1"
 """A trial with snapshots of its five steps, and with a verdict of which a test failed."""
 LINES = [(words, line) for words, examples in EXAMPLES.items() for _, line in examples]
-STARTS_AN_ENVIRONMENT = ("plan", "solve", "resume", "fork", "rollout", "replay", "evaluate")
+STARTS_AN_ENVIRONMENT = ("plan", "solve", "resume", "fork", "rollout", "replay", "evaluate", "batch")
 
 MAKES_AN_IMAGE = ("tasks", "make", "rebuild")
 """Beginning of commands that need Docker; tests/rebuild runs them."""

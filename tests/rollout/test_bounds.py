@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from agent.models.bounds import cost_bound
 from agent.models.free.costs import FREE
 from agent.models.protocol import ModelInfo
-from agent.rollout.bounds import cost_bound
 from scoring.pricing.tables import PriceTable
 from trajectories.record.events import Limits, ModelRef
 from trajectories.record.usage import Costs

@@ -27,15 +27,18 @@ class Exclusions:
             self._counts[entry.place] += 1
         return bool(matching)
 
-    def mistakes(self, tasks: Iterable[FoundTask]) -> Iterator[Mistake]:
-        """Yield the mistakes: names that the spec does not have, and entries that leave nothing out."""
+    def mistakes(self, tasks: Iterable[FoundTask], *, tasks_are_known: bool) -> Iterator[Mistake]:
+        """Yield the mistakes: names that the spec does not have, and entries that leave nothing out.
+
+        If a name of a task is a mistake itself, nothing is said about tasks.
+        """
         models = list(dict.fromkeys(model.name for model in self._spec.models))
         for entry in self._spec.exclude:
             if self._counts[entry.place]:
                 continue
             unknown = list(self._unknown(entry, [found.task.id for found in tasks], models))
-            yield from unknown
-            if not unknown:
+            yield from (mistake for mistake in unknown if tasks_are_known or mistake.place[-1] != "task")
+            if not unknown and tasks_are_known:
                 yield Mistake(entry.place, "excludes nothing: no combination of the grid fits all of it; leave it out")
 
     def _unknown(self, entry: Exclusion, tasks: Sequence[str], models: Sequence[str]) -> Iterator[Mistake]:

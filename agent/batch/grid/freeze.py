@@ -72,8 +72,8 @@ def check_growth(grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent]) 
     planned = [event for event in events if isinstance(event, Planned)]
     units = {unit.unit for unit in units_of(grid)}
     lost = [event for event in planned if event.unit not in units]
-    if lost:
-        opened = [event for event in events if isinstance(event, BatchOpened)]
+    opened = [event for event in events if isinstance(event, BatchOpened)]
+    if lost or (opened and opened[-1].spec.get("prices") != grid.spec.recorded.get("prices")):
         ids = {event.configuration for event in lost}
         reasons = changes(grid, opened[-1].spec if opened else {}, [each for each in before if each.id in ids], lost)
         raise UserError(

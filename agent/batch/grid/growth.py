@@ -19,7 +19,7 @@ def changes(grid: Grid, spec: Json, before: Sequence[Configuration], lost: Seque
 
     `spec` is that of the batch, `before` are its configurations that the grid lacks, `lost` its units.
     """
-    reasons = [*_of_spec(spec, grid.spec.recorded), *_of_contents(grid, before)]
+    reasons = list(_of_spec(spec, grid.spec.recorded)) or list(_of_contents(grid, before))
     if not reasons:
         names = ", ".join(event.trial for event in lost[:3]) + (", ..." if len(lost) > 3 else "")
         reasons = [f"{len(lost)} of its units are not in the grid ({names})"]

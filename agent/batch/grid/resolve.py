@@ -14,11 +14,12 @@ from pathlib import Path
 from agent.batch.grid.contents import ReadOnce
 from agent.batch.grid.exclusions import Exclusions
 from agent.batch.grid.mistakes import Problems, in_words_of_a_spec
-from agent.batch.grid.options import Combination, OptionsOf, Wrong
+from agent.batch.grid.options import Combination, OptionsOf, Wrong, is_of_a_provider
 from agent.batch.grid.spec import Spec
 from agent.batch.grid.spec_file import read_spec, refused
 from agent.batch.grid.tasks import find_tasks
 from agent.errors import MachineError, UserError
+from agent.models.bounds import CostBound, cost_bound
 from agent.models.choose import ORACLE, make_model
 from agent.models.protocol import ModelUnusable
 from agent.trial.options import Options
@@ -49,6 +50,8 @@ class GridLine:
     order: Order
     contents: tuple[tuple[TextRef, bytes], ...]
     """The inputs of the configuration with their contents."""
+    bound: CostBound
+    """Largest cost of one unit."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class Resolver:
                     combination = Combination(task, model, arm)
                     if not exclusions.exclude(combination):
                         yield combination
-        self._mistakes += exclusions.mistakes(tasks)
+        self._mistakes += exclusions.mistakes(tasks, tasks_are_known=not mistakes)
 
     def _line(self, combination: Combination, prices: TextRef, frozen: bytes) -> GridLine | None:
         found = combination.found
@@ -151,6 +154,7 @@ class Resolver:
             return None
         contents = ((prices, frozen), *self._contents(order))
         first = _as_read(order.trial_started())
+        bound = unit_bound(order)
         configuration = Configuration(
             id=Configuration.id_of(first),
             arm=combination.arm.name,
@@ -158,8 +162,9 @@ class Resolver:
             first=first,
             options=self._own_options(order),
             inputs=tuple(ref for ref, _ in contents),
+            cost_bound_usd=bound.usd,
         )
-        return GridLine(configuration, combination, order, contents)
+        return GridLine(configuration, combination, order, contents, bound)
 
     def _is_of_model(self, options: Options, reason: str) -> bool:
         """Return True if the model has this problem by itself."""
@@ -204,8 +209,8 @@ class Resolver:
         }
         guidance = None if order.expert is None else order.expert.guidance
         models = (order.model.info.ref, None if guidance is None else guidance.model)
-        names = [model.asked for model in models if isinstance(model, ModelRef)]
-        aliases = self._sources.aliases()
+        names = [model.asked for model in models if isinstance(model, ModelRef) and is_of_a_provider(model.asked)]
+        aliases = self._sources.aliases() if names else {}
         return {
             "solve": {name: value for name, value in solve.items() if value is not None},
             "aliases": {
@@ -228,3 +233,12 @@ def _as_read(first: TrialStarted) -> TrialStarted:
     """Return event 0 as the grid holds it, without the endpoint: that is for each worker's own environment."""
     options = {name: value for name, value in first.options.items() if name != "api_base"}
     return TrialStarted.model_validate_json(first.model_copy(update={"options": options}).model_dump_json())
+
+
+def unit_bound(order: Order) -> CostBound:
+    """Return the largest cost of one unit: of a trial, or of a chain in which each turn has limits of its own."""
+    expert = None if order.expert is None else order.expert.guidance.model
+    bound = cost_bound(order.model.info, order.limits, order.prices, expert)
+    if order.chain is None or not bound.usd:
+        return bound
+    return CostBound(bound.usd * order.chain.turns, f"{order.chain.turns} {order.chain.unit}s, and {bound.reason}")

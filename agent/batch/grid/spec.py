@@ -107,8 +107,8 @@ class Spec:
     prices: str | None = None
     branches: Branches | None = None
     budget: Budget = Budget()
-    workers: int = 1
-    evaluations: int = 1
+    workers: int = 4
+    evaluations: int = 2
     reruns: int = 2
     content: Json = field(default_factory=dict)
     """The content of the file as it is."""

@@ -164,8 +164,8 @@ class _Plain(_Part):
     attempts: Annotated[int, Field(ge=1, le=100_000)] = 1
     env: Text | None = None
     prices: Text | None = None
-    workers: Annotated[int, Field(ge=1, le=100_000)] = 1
-    evaluations: Annotated[int, Field(ge=1, le=10_000)] = 1
+    workers: Annotated[int, Field(ge=1, le=100_000)] = 4
+    evaluations: Annotated[int, Field(ge=1, le=10_000)] = 2
     reruns: Annotated[int, Field(ge=0, le=1000)] = 2
 
 

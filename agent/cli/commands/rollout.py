@@ -185,7 +185,7 @@ def _outlook(prepared: Rollout) -> Iterator[str]:
 def _largest_cost(prepared: Rollout) -> str:
     largest, limit = prepared.largest_cost_usd, prepared.cost_limit_usd
     if largest is None:
-        return f"unknown: {prepared.bound.reason}"
+        return f"unknown: {prepared.bound.reason}; --cost-limit sets a limit on all children"
     if largest == 0:
         return f"$0: {prepared.bound.reason}"
     reason = "--cost-limit" if limit is not None and largest == limit else prepared.bound.reason

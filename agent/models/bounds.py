@@ -1,4 +1,4 @@
-"""The largest possible cost of a rollout, from the limits and the price of its children, before any of them starts."""
+"""The largest possible cost of a trial, from its limits and the price of its model, before it starts."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ FREE_EXPERT = "script"
 
 @dataclass(frozen=True)
 class CostBound:
-    """The largest cost of one child, and where it comes from."""
+    """The largest cost of one trial, and where it comes from."""
 
     usd: float | None
     """US dollars; None if nothing bounds the cost."""
     reason: str
 
-    def of(self, children: int, cost_limit_usd: float | None) -> float | None:
-        """Return the largest cost of this number of children under a limit on all of them together."""
-        alone = None if self.usd is None else self.usd * children
+    def of(self, trials: int, cost_limit_usd: float | None) -> float | None:
+        """Return the largest cost of this number of trials under a limit on all of them together."""
+        alone = None if self.usd is None else self.usd * trials
         bounds = [bound for bound in (alone, cost_limit_usd) if bound is not None]
         return min(bounds, default=None)
 
 
-def cost_bound(model: ModelInfo, limits: Limits, prices: PriceTable, expert: ModelRef | None = None) -> CostBound:
-    """Return the largest cost of one child: that of its cost limit, or of its token limit at the highest rate.
+def cost_bound(
+    model: ModelInfo, limits: Limits, prices: PriceTable, expert: ModelRef | None = None, noun: str = "trial"
+) -> CostBound:
+    """Return the largest cost of one trial: that of its cost limit, or of its token limit at the highest rate.
 
-    Limits are checked between calls, so the last call of a child may go beyond. `expert` is a model that children may
-    ask, whose calls no limit of a child bounds.
+    Limits are checked between calls, so the last call of a trial may go beyond. `expert` is a model that trials may
+    ask, whose calls no limit of a trial bounds. `noun` is the word for a trial in the reason.
     """
     if expert is not None and expert.name != FREE_EXPERT:
-        return CostBound(None, f"the calls of the expert {expert.asked} have no limit; --cost-limit sets one on all")
+        return CostBound(None, f"the calls of the expert {expert.asked} have no limit")
     if model.free is not None:
         return CostBound(0.0, f"{model.ref.asked} costs nothing")
     bounds = []
     if limits.cost_usd is not None:
-        bounds.append(CostBound(limits.cost_usd, f"the cost limit of a child is ${limits.cost_usd:g}"))
+        bounds.append(CostBound(limits.cost_usd, f"the cost limit of a {noun} is ${limits.cost_usd:g}"))
     tier = model.parameters.get("service_tier")
     rate = _highest_rate(prices.price(model.ref.name), tier if isinstance(tier, str) else None)
     if limits.tokens is not None and rate is not None:
-        text = f"the token limit of a child is {limits.tokens:,}, at most ${rate * 1e6:g} for a million tokens"
+        text = f"the token limit of a {noun} is {limits.tokens:,}, at most ${rate * 1e6:g} for a million tokens"
         bounds.append(CostBound(limits.tokens * rate, text))
     if bounds:
         return min(bounds, key=lambda bound: bound.usd or 0.0)
     if limits.tokens is not None:
         return CostBound(None, f"{model.ref.name!r} has no known price in {prices.source}")
-    return CostBound(None, "a child has neither a cost limit nor a token limit; --cost-limit sets one on all children")
+    return CostBound(None, f"a {noun} has neither a cost limit nor a token limit")
 
 
 def _highest_rate(price: ModelPrice | None, service_tier: str | None) -> float | None:

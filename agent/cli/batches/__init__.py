@@ -1,0 +1,1 @@
+"""What `agent batch` prints."""
