@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Unpack
 
 from agent.continuation.recorded_order import order_of, unchanged
 from agent.continuation.resume import resolve_resumption
@@ -33,8 +33,8 @@ from agent.trial.turns.keeping import Keeping
 from agent.trial.turns.stages import order_at_stage
 from trajectories.errors import RecordError
 from trajectories.interrupts import interruptible
-from trajectories.reading.lines import complete_lines
-from trajectories.reading.reader import first_event, read_events
+from trajectories.reading.interventions.progress import NextPart, TurnScore, next_part
+from trajectories.reading.reader import first_event, has_begun, read_events
 from trajectories.reading.summary import Summary
 from trajectories.record.events import Chain, Event, TrialStarted
 from trajectories.record.layout import TrialFolder, name_of_turn
@@ -60,8 +60,7 @@ class _Again:
 class Point:
     """The first point of a chain that is not finished."""
 
-    kind: Literal["work", "evaluation", "next turn"]
-    """`work`: in the middle of a turn. `evaluation`: a turn's evaluation. `next turn`: a turn that has not begun."""
+    kind: NextPart
     turn: int
     directory: Path
     """Folder of the turn."""
@@ -97,14 +96,14 @@ def next_point(first: Path, chain: Chain) -> Point | None:
     if number == 0:
         raise RecordError(f"{first}: turn 1 of the chain holds no event")
     events = list(read_events(directory))
-    if standing_of(events).exit is None:
-        return Point("work", number, directory)
     _, verdict = standing_evaluation(events)
-    if verdict is None:
-        return Point("evaluation", number, directory)
-    if not chain.goes_on_after(number, passed=verdict.passed, metrics=verdict.metrics):
+    score = None if verdict is None else TurnScore(verdict.passed, verdict.metrics)
+    part = next_part(chain, number, ended=standing_of(events).exit is not None, score=score)
+    if part is None:
         return None
-    return Point("next turn", number + 1, first.parent / name_of_turn(first.name, number + 1))
+    if part != "next turn":
+        return Point(part, number, directory)
+    return Point(part, number + 1, first.parent / name_of_turn(first.name, number + 1))
 
 
 def turns_of(first: Path, chain: Chain) -> list[Path]:
@@ -120,7 +119,7 @@ def _turns_begun(first: Path, chain: Chain) -> int:
 
     Raises: UserError if one is missing before another.
     """
-    begun = [turn for turn in range(1, chain.turns + 1) if _has_begun(first.parent / name_of_turn(first.name, turn))]
+    begun = [turn for turn in range(1, chain.turns + 1) if has_begun(first.parent / name_of_turn(first.name, turn))]
     for number, turn in enumerate(begun, start=1):
         if number != turn:
             missing = first.parent / name_of_turn(first.name, number)
@@ -129,12 +128,6 @@ def _turns_begun(first: Path, chain: Chain) -> int:
                 f"{missing}: {unit} {number} of the chain is missing, but {unit} {turn} is there; restore it"
             )
     return len(begun)
-
-
-def _has_begun(directory: Path) -> bool:
-    """Report if a record holds an event. A crash may have left an empty one, or a torn first line."""
-    folder = TrialFolder(directory)
-    return folder.is_trial() and next(iter(complete_lines(folder.record)), None) is not None
 
 
 def run_chain(order: Order, watch: Watch, results: Results, place: tuple[Path, TrialStarted] | None = None) -> None:

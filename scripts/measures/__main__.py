@@ -8,7 +8,19 @@ import sys
 
 from scripts.measures.figures import machine
 
-GROUPS = ("trial", "turns", "calls", "environments", "record", "show", "programbench", "tasks", "scoring", "analysis")
+GROUPS = (
+    "trial",
+    "turns",
+    "calls",
+    "environments",
+    "record",
+    "show",
+    "programbench",
+    "tasks",
+    "scoring",
+    "analysis",
+    "batch",
+)
 
 
 def main(names: list[str]) -> int:

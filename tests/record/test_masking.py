@@ -109,6 +109,7 @@ EXEMPT = {
     "TrialStarted.environment_spec": COMPARED,
     "TrialStarted.identity": HASH,
     "TrialStarted.mode": OURS,
+    "TrialStarted.replaces": LOOKED_UP,
     "TrialStarted.schema_version": OURS,
     "TrialStarted.tier": COMPARED,
     "TrialStarted.trial": LOOKED_UP,

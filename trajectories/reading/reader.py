@@ -31,6 +31,15 @@ def events_file(trial: Path) -> Path:
     return path
 
 
+def has_begun(directory: Path) -> bool:
+    """Report if the record of a trial holds an event. A crash may have left an empty one, or a torn first line.
+
+    Raises: RecordError, OSError if it cannot be read.
+    """
+    folder = TrialFolder(directory)
+    return folder.is_trial() and next(iter(complete_lines(folder.record)), None) is not None
+
+
 def read_events(trial: Path) -> Iterator[Event]:
     """Yield the events of a trial in order.
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Protocol, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -62,24 +63,47 @@ def newest_first(directories: Iterable[Path]) -> list[Path]:
 def listed(directory: Path) -> Listed:
     """Return a trial with its summary, from `trial.json` if that fits to the events, otherwise from the events.
 
-    It fits if it is not older than the events and was made of all of them. A `trial.json` of an older version does not
-    tell the number of bytes that it was made of, and is not used. The directory is where the trial is now: it may have
-    been copied since.
+    A `trial.json` of an older version does not tell all that is asked for, and is not used. The directory is where the
+    trial is now: it may have been copied since.
+    """
+    stored = stored_summary(directory, StoredSummary)
+    if stored is not None and not any(missing_fields(stored)) and not names_a_hint_wrongly(stored):
+        return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))
+    try:
+        return Listed(directory, summarize(directory, read_events(directory)))
+    except (RecordError, OSError) as error:
+        return Listed(directory, None, str(error))
+
+
+class SizedSummary(Protocol):
+    """A model of `trial.json`, or of a part of it, with the size of the record that it was made of."""
+
+    @property
+    def events_bytes(self) -> int:
+        """Size of the events, unpacked."""
+
+    @classmethod
+    def model_validate_json(cls, data: bytes) -> Self:
+        """Return the content of the file. Raises: ValidationError."""
+
+
+S = TypeVar("S", bound=SizedSummary)
+
+
+def stored_summary(directory: Path, model: type[S]) -> S | None:
+    """Return what `trial.json` holds if it fits to the events: not older, and made of all of them. Otherwise None.
+
+    The file is taken as it is only if the model finds all its fields.
     """
     folder = TrialFolder(directory)
     try:
         events = record_state(folder.record)
         if folder.summary.stat().st_mtime_ns >= events.mtime_ns:
-            stored = StoredSummary.model_validate_json(read_plain(folder.summary))
-            is_outdated = any(missing_fields(stored)) or names_a_hint_wrongly(stored)
-            if stored.events_bytes == events.size and not is_outdated:
-                return Listed(directory, Summary(**{**dict(stored), "trial": str(directory)}))
+            stored = model.model_validate_json(read_plain(folder.summary))
+            return stored if stored.events_bytes == events.size else None
     except (RecordError, OSError, ValidationError):
         pass
-    try:
-        return Listed(directory, summarize(directory, read_events(directory)))
-    except (RecordError, OSError) as error:
-        return Listed(directory, None, str(error))
+    return None
 
 
 def current_summary(directory: Path) -> Summary:

@@ -15,6 +15,7 @@ from trajectories.reading.entry import TrialEntry
 from trajectories.reading.interventions.expert_tally import ExpertTally, Interventions
 from trajectories.reading.panel_votes import PanelTally, PanelVotes
 from trajectories.reading.reader import after_first
+from trajectories.reading.spending import Spending, SpendingTally
 from trajectories.reading.tally import Tally
 from trajectories.record.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
 from trajectories.record.exits import Exit
@@ -114,6 +115,10 @@ class Summary(BaseModel):
     """Model as the user named it."""
     attempt: int
     """Number of the attempt, from 1."""
+    rerun: int | None = None
+    """Number of this trial among those that replaced the first one. None for the first one itself."""
+    replaces: str | None = None
+    """Id of the trial that this one replaces in its batch."""
     environment: str
     """Kind of the environment."""
     started: str
@@ -143,6 +148,8 @@ class Summary(BaseModel):
     """Tokens of all calls together."""
     cost_usd: Costs
     """Costs of all calls together."""
+    spending: Spending = Spending()
+    """Costs of the agent's calls and those of every role, and the calls whose cost is unknown."""
     wall_s: float | None
     """Time from the first call to the exit, without pauses. None if the record has no times."""
     working_s: float | None
@@ -181,7 +188,8 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     Raises: RecordError if there are none, or if the first is not a `trial_started`.
     """
     start, stream = after_first(directory, events)
-    tally = Tally()
+    tally, spending = Tally(), SpendingTally()
+    spending.feed(start)
     experts = ExpertTally() if start.guidance else None
     exit: Exit | None = None
     verdict: Verdict | None = None
@@ -190,6 +198,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
     panel = PanelTally()
     for event in stream:
         tally.feed(event)
+        spending.feed(event)
         if experts is not None:
             experts.feed(event)
         panel.feed(event)
@@ -209,6 +218,8 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         label=start.label,
         variant=start.variant,
         attempt=start.attempt,
+        rerun=start.rerun,
+        replaces=start.replaces,
         environment=start.environment,
         started=first_t,
         finished=exit_t,
@@ -222,6 +233,7 @@ def summarize(directory: Path, events: Iterable[Event]) -> Summary:
         interventions=experts.interventions if experts else None,
         usage=tally.usage,
         cost_usd=_costs(start, tally),
+        spending=spending.spending,
         wall_s=round(tally.wall_s(last_s), 3) if first_t else None,
         working_s=round(tally.working_s(last_s), 3) if first_t else None,
         verdict=VerdictSummary.of(verdict) if verdict else None,
