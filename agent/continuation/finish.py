@@ -35,5 +35,6 @@ def finish(order: Order, recorder: Recorder, standing: Standing) -> Outcome:
         outcome.interrupted = True
         return outcome
     if order.evaluate:
-        evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, standing.evaluations)
+        begun = standing.evaluations
+        evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, begun, order.gate)
     return outcome

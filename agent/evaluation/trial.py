@@ -13,6 +13,7 @@ from pathlib import Path
 from agent.errors import UserError
 from agent.evaluation.judged import NO_CHANGES, kind_for, task_of_trial
 from agent.evaluation.result import EvaluationResult, evaluated
+from agent.trial.gate import OPEN_GATE, Gate
 from agent.trial.judging.submitting import Submitted, submitted_archive
 from agent.trial.judging.verdict import changed_settings, evaluate
 from agent.trial.options import TaskChanges
@@ -37,6 +38,7 @@ def evaluate_trial(
     env: Kind | None = None,
     changes: TaskChanges = NO_CHANGES,
     observer: Observer | None = None,
+    gate: Gate = OPEN_GATE,
 ) -> EvaluationResult:
     """Evaluate a trial by its task; `task` names it on purpose, as it is now.
 
@@ -72,7 +74,7 @@ def evaluate_trial(
                     submitted = submitted_archive(directory, exported_again(directory, recorder))
             continues = not changed and _continues(events, submitted, changed_settings(judged))
             with nullcontext() if continues else _anew(record.folder, outcome, keep=_scored(events)):
-                event = evaluate(benchmark, judged, kind, recorder, submitted, outcome, standing.evaluations)
+                event = evaluate(benchmark, judged, kind, recorder, submitted, outcome, standing.evaluations, gate)
     folder = record.folder
     return evaluated(
         directory,

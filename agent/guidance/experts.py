@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.models.protocol import AssistantTurn
+from agent.trial.gate import OPEN_GATE, Gate
 from trajectories.analysis.integrity.judge import Journal
 from trajectories.record.events import Answered, Asked, Guidance, Message
 from trajectories.record.interventions import AnswerStatus
@@ -35,6 +36,8 @@ class Consultation:
     """Conversation of the agent."""
     journal: Journal
     """Records the calls of a model that answers."""
+    gate: Gate = OPEN_GATE
+    """Passed by these calls."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Expert(Protocol):
     def answer(self, consultation: Consultation) -> Advice:
         """Answer a question once.
 
-        Raises: ExpertUnavailable; KeyboardInterrupt if the user interrupts.
+        Raises: ExpertUnavailable, Refused; KeyboardInterrupt if the user interrupts.
         """
 
     def close(self) -> None:

@@ -16,9 +16,11 @@ from agent.guidance.no_code import Violation, check
 from agent.loop.instructions import Consult
 from agent.models.protocol import AssistantTurn
 from agent.roles.calls import RoleCalls
+from agent.trial.gate import Refused
 from agent.trial.limits import LimitCheck
 from agent.trial.session import Session
 from environments.protocol import EnvironmentFault, Pausable
+from trajectories.analysis.integrity.judge import NOTHING, Reserved
 from trajectories.interrupts import interruptible
 from trajectories.record.base import Json
 from trajectories.record.events import (
@@ -55,6 +57,7 @@ class Questions:
         self._lease = session.lease
         self._limits = session.limits
         self._task = session.order.task
+        self._gate = session.order.gate
         self._turns = turns
         self._feed = feed
         self._calls = RoleCalls.after(session.history, session.recorder)
@@ -78,6 +81,8 @@ class Questions:
             self._consult(consult)
         except ExpertUnavailable as error:
             return Exit.of("model_unavailable", str(error))
+        except Refused as refused:
+            return Exit.of(refused.cause, str(refused))
         return None
 
     def _consult(self, consult: Consult) -> None:
@@ -109,7 +114,7 @@ class Questions:
     def _consultation(self, question: int) -> Consultation:
         prompt = self._expert.guidance.prompt
         journal = _Journal(self._calls, Purpose(question=question), prompt, self._limits) if prompt else _NoCalls()
-        return Consultation(self._asked[question], tuple(self._answers), self._turns, journal)
+        return Consultation(self._asked[question], tuple(self._answers), self._turns, journal, self._gate)
 
     def _answered(self, question: int, try_: int, advice: Advice) -> AnswerStatus:
         """Record an answer by the rule, and return its status."""
@@ -196,9 +201,9 @@ class _Journal:
     prompt: TextRef
     limits: LimitCheck
 
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int, reserved: Reserved = NOTHING) -> int:
         """See `Journal`."""
-        return self.calls.started("expert", self.purpose, model, self.prompt, messages, try_)
+        return self.calls.started("expert", self.purpose, model, self.prompt, messages, try_, reserved)
 
     def finished(self, result: RoleCallFinished) -> None:
         """See `Journal`; the costs count in a budget that the trial shares with others, never in its own limit."""
@@ -209,7 +214,7 @@ class _Journal:
 class _NoCalls:
     """The journal of an expert that is not a model. Implements `Journal`."""
 
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int, reserved: Reserved = NOTHING) -> int:
         """See `Journal`."""
         raise AssertionError("only a model that answers makes calls")
 

@@ -10,12 +10,15 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from agent.loop.gated import GatedCalls, refused_exit
 from agent.loop.history import History
 from agent.loop.instructions import Ask, Consult, Run, Say, Stop
 from agent.loop.loop import Loop
 from agent.loop.texts import PromptTexts
+from agent.models.admitted import AdmittedCall, until_settled
 from agent.models.protocol import CallFailure, Completion, Model, Request
 from agent.models.retries import RetryPolicy
+from agent.trial.gate import CallBound, Refused
 from agent.trial.session import Session
 from agent.trial.start import Turn
 from environments.protocol import DiskFull, EnvironmentLost, Execution, OutOfMemory
@@ -61,6 +64,7 @@ class Driver:
         self._retries = retries
         self._snapshots = session.snapshots
         self._history = History(session.recorder)
+        self._calls = GatedCalls(session, model.info, loop.feed)
         self._questions: Questions | None = None
         if session.order.expert is not None:
             from agent.guidance.questions import Questions  # its rule for answers brings parsers: 30 ms
@@ -73,6 +77,7 @@ class Driver:
     def take_in(self, events: Iterable[BaseEvent]) -> None:
         """Begin where a record ends: none of these events is performed or written again."""
         for event in events:
+            self._calls.take_in(event, len(self._history.turns))
             self._history.take_in(event)
             self._loop.feed(event)
             if self._questions is not None:
@@ -118,7 +123,10 @@ class Driver:
                 case Say():
                     self._say(instruction)
                 case Ask():
-                    self._ask(instruction)
+                    try:
+                        self._ask(instruction)
+                    except Refused as refused:
+                        return refused_exit(refused)
                 case Run():
                     self._run(instruction)
                 case Stop(exit) if exit.cause == "environment_lost" and self._loss:
@@ -159,8 +167,20 @@ class Driver:
         self._loop.feed(self._history.say(message))
 
     def _ask(self, ask: Ask) -> None:
-        started = self._recorder.append(self._history.request(ask.step, ask.try_, self._model.info.parameters))
+        """Make one try of a call.
+
+        Raises: Refused.
+        """
+        call = self._calls.admitted(self._history.turns)
+        with until_settled(call):
+            self._ask_admitted(ask, call)
+
+    def _ask_admitted(self, ask: Ask, call: AdmittedCall | None) -> None:
+        bound = CallBound() if call is None else call.bound
+        started = self._recorder.append(self._history.request(ask.step, ask.try_, self._model.info.parameters, bound))
         self._recorder.sync()
+        if call is not None:
+            call.leaves()
         self._loop.feed(started)
         request = Request(ask.step, ask.try_, self._history.turns, ask.within_s or _NO_TIME_LIMIT_S)
         began = time.monotonic()
@@ -169,19 +189,22 @@ class Driver:
             with interruptible():
                 completion = self._model.ask(request)
         except CallFailure as failure:
-            self._failed(ask, failure, time.monotonic() - began)
+            self._failed(ask, call, failure, time.monotonic() - began)
         except KeyboardInterrupt:
             latency_s = time.monotonic() - began
             if completion is None:
-                self._failed(ask, CallFailure("interrupted", "interrupted by the user"), latency_s)
+                self._failed(ask, call, CallFailure("interrupted", "interrupted by the user"), latency_s)
             else:  # it came just before: a reply that was paid for is kept
-                self._answered(ask, completion, latency_s)
+                self._answered(ask, call, completion, latency_s)
             raise
         else:
-            self._answered(ask, completion, time.monotonic() - began)
+            self._answered(ask, call, completion, time.monotonic() - began)
 
-    def _answered(self, ask: Ask, completion: Completion, latency_s: float) -> None:
+    def _answered(self, ask: Ask, call: AdmittedCall | None, completion: Completion, latency_s: float) -> None:
         costs = self._pricing.costs(completion.usage, served=completion.model_served, billed_usd=completion.billed_usd)
+        if call is not None:
+            call.answered(completion.usage, costs)
+            self._calls.answered(len(self._history.turns), completion.usage)
         finished = self._history.answer(
             CallFinished(
                 step=ask.step,
@@ -201,7 +224,10 @@ class Driver:
         self._loop.feed(finished.model_copy(update={"reply": unmasked}))
         self._warn_of_limits_not_kept()
 
-    def _failed(self, ask: Ask, failure: CallFailure, latency_s: float) -> None:
+    def _failed(self, ask: Ask, call: AdmittedCall | None, failure: CallFailure, latency_s: float) -> None:
+        costs = self._pricing.failure_costs(failure)
+        if call is not None:
+            call.failed(failure, failure.usage, costs)
         wait_s = self._retries.wait_s(failure, ask.tries)
         usage = failure.usage
         if usage is None and self._model.info.free is not None:
@@ -217,7 +243,7 @@ class Driver:
                 wait_s=wait_s or 0.0,
                 usage_raw=failure.usage_raw,
                 usage=usage,
-                costs=self._pricing.failure_costs(failure),
+                costs=costs,
                 latency_s=latency_s,
             )
         )

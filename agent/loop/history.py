@@ -6,6 +6,7 @@ The record holds each message once; a request is known by the number of its mess
 from __future__ import annotations
 
 from agent.models.protocol import AssistantTurn
+from agent.trial.gate import CallBound
 from agent.trial.start import Turn
 from trajectories.record.conversation import Conversation
 from trajectories.record.events import (
@@ -70,8 +71,8 @@ class History:
         self._add(recorded, AssistantTurn(recorded.id, finished.reply))
         return recorded
 
-    def request(self, step: int, try_: int, parameters: Json) -> CallStarted:
-        """Return the event of a request with all turns so far."""
+    def request(self, step: int, try_: int, parameters: Json, bound: CallBound) -> CallStarted:
+        """Return the event of a request with all turns so far; `bound` is what was reserved for it."""
         return CallStarted(
             step=step,
             try_=try_,
@@ -79,6 +80,8 @@ class History:
             messages=len(self.turns),
             messages_sha256=self._conversation.sha256,
             parameters=parameters,
+            reserved_usd=bound.usd,
+            reserved_tokens=bound.tokens,
         )
 
     def _add(self, event: Message | CallFinished | InheritedReply, turn: Message | AssistantTurn) -> None:

@@ -26,10 +26,12 @@ from trajectories.record.events import (
     CallFailed,
     CallFinished,
     Message,
+    Paused,
     Resumed,
     Why,
 )
 from trajectories.record.exits import Exit
+from trajectories.record.words import WAITS
 
 
 class Loop:
@@ -61,6 +63,8 @@ class Loop:
         self._near_submit = False
         """True if the command that runs holds the end marker."""
         self._exit: Exit | None = None
+        self._waits = False
+        """True if the last pause was a wait before a call, which changes nothing."""
 
     def next(self, now_s: float) -> Instruction:
         """Return the next instruction; `now_s` is the time on the events' clock."""
@@ -92,7 +96,9 @@ class Loop:
             case CallFinished():
                 self._step, self._try, self._tries_before = event.step + 1, 1, 0
                 self._take(event)
-            case Resumed():
+            case Paused():
+                self._waits = event.why in WAITS
+            case Resumed() if not self._waits:
                 self._tries_before = self._try - 1
             case ActionStarted() if isinstance(head, Run):
                 self._near_submit = nearly_submits(head.script)

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.errors import UserError
+from agent.models.admitted import AdmittedCall, taken, until_settled
+from agent.models.call_bounds import CallBounds
 from agent.models.protocol import AssistantTurn, CallFailure, Completion, Model, Request
 from agent.models.retries import RetryPolicy
 from agent.roles.budget import RoleBudget
+from agent.trial.gate import OPEN_GATE, Gate
 from agent.trial.priced import CallPricing
 from agent.trial.sources import USER_FILES, Sources
 from scoring.pricing.tables import PriceTable
-from trajectories.analysis.integrity.judge import Journal
+from trajectories.analysis.integrity.judge import NOTHING, Journal, Reserved
 from trajectories.interrupts import interruptible
 from trajectories.reading.tally import MAYBE_BILLED
 from trajectories.record.events import Json, Message, ModelRef, RoleCallFinished
@@ -70,6 +73,7 @@ class Asker:
         self, model: Model, prices: PriceTable, budget: RoleBudget, retries: RetryPolicy | None = None
     ) -> None:
         self._model = model
+        self._prices = prices
         self._pricing = CallPricing(model.info, prices)
         self._budget = budget
         self._retries = retries or RetryPolicy()
@@ -96,39 +100,75 @@ class Asker:
         journal: Journal,
         may_ask: Callable[[], bool] | None = None,
         tries: int = 0,
+        gate: Gate = OPEN_GATE,
     ) -> RoleReply:
         """Ask once, and again after failures as in a trial; `may_ask` is called before each request.
 
         `turn` is the number of the reply that is asked for, from 1, and `tries` the number of requests for it before
-        the record was continued, which do not count against the retries. In the main thread a signal cuts a request
-        off, which is recorded.
+        the record was continued, which do not count against the retries. Each request passes the gate. An interrupt
+        cuts a request off, which is recorded.
 
-        Raises: KeyboardInterrupt; Ended, RecordFull.
+        Raises: KeyboardInterrupt; Ended, RecordFull, Refused.
         """
         calls: list[int] = []
         detail = ""
         while (may_ask or self._budget.may_ask)():
             try_ = len(calls) + 1
-            calls.append(journal.started(self.model, _messages(history), tries + try_))
-            completion: Completion | None = None
-            began = time.monotonic()
-            try:
-                with interruptible():
-                    completion = self._model.ask(Request(turn, try_, history, _TIMEOUT_S))
-            except CallFailure as failure:
-                journal.finished(self._failed(calls[-1], failure, time.monotonic() - began))
-                detail = f"{failure.error}: {storable(failure.detail)}"
-                wait_s = self._retries.wait_s(failure, try_)
-                if wait_s is None or self._waited(wait_s):
-                    break
-            except KeyboardInterrupt:
-                journal.finished(self._interrupted(calls[-1], completion, time.monotonic() - began))
-                raise
-            else:
-                return RoleReply(
-                    tuple(calls), completion, self._completed(calls[-1], completion, time.monotonic() - began)
-                )
+            request = Request(turn, try_, history, _TIMEOUT_S)
+            passed = self._admitted(gate, history)
+            with until_settled(passed):
+                answer = self._asked(request, journal, tries + try_, passed, calls)
+            if not isinstance(answer, CallFailure):
+                return RoleReply(tuple(calls), *answer)
+            detail = f"{answer.error}: {storable(answer.detail)}"
+            wait_s = self._retries.wait_s(answer, try_)
+            if wait_s is None or self._waited(wait_s):
+                break
         return RoleReply(tuple(calls), failure=detail)
+
+    def _admitted(self, gate: Gate, history: Sequence[Message | AssistantTurn]) -> AdmittedCall | None:
+        """Wait until a request may leave, and return it; None if it passes no gate.
+
+        Raises: Refused, KeyboardInterrupt.
+        """
+        if self.is_free or gate is OPEN_GATE:
+            return None
+        bound = CallBounds(self._model.info, self._prices).next(history)
+        return taken(gate, bound, lambda: gate.admit(self.model.name, bound))
+
+    def _asked(
+        self, request: Request, journal: Journal, try_: int, passed: AdmittedCall | None, calls: list[int]
+    ) -> tuple[Completion, RoleCallFinished] | CallFailure:
+        """Make one request, and return the reply with its result, which is not recorded yet, or the failure.
+
+        Raises: KeyboardInterrupt; Ended, RecordFull.
+        """
+        reserved = NOTHING if passed is None else Reserved(passed.bound.usd, passed.bound.tokens)
+        call = journal.started(self.model, _messages(request.history), try_, reserved)
+        calls.append(call)
+        if passed is not None:
+            passed.leaves()
+        completion: Completion | None = None
+        began = time.monotonic()
+        try:
+            with interruptible():
+                completion = self._model.ask(request)
+        except CallFailure as failure:
+            result = self._failed(call, failure, time.monotonic() - began)
+            if passed is not None:
+                passed.failed(failure, result.usage, self._pricing.failure_costs(failure))
+            journal.finished(result)
+            return failure
+        except KeyboardInterrupt:
+            result = self._interrupted(call, completion, time.monotonic() - began)
+            if passed is not None and completion is not None:
+                passed.answered(result.usage, result.costs or Costs())
+            journal.finished(result)
+            raise
+        result = self._completed(call, completion, time.monotonic() - began)
+        if passed is not None:
+            passed.answered(result.usage, result.costs or Costs())
+        return completion, result
 
     def close(self) -> None:
         """Close the model."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from trajectories.analysis.integrity.judge import NOTHING, Reserved
 from trajectories.record.base import Json
 from trajectories.record.events import (
     BaseEvent,
@@ -35,12 +36,12 @@ class PurposeJournal:
     purpose: Purpose
     prompt: TextRef
 
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int, reserved: Reserved = NOTHING) -> int:
         """See `Journal`.
 
         Raises: Ended, RecordFull.
         """
-        return self.calls.started(self.role, self.purpose, model, self.prompt, messages, try_)
+        return self.calls.started(self.role, self.purpose, model, self.prompt, messages, try_, reserved)
 
     def finished(self, result: RoleCallFinished) -> None:
         """See `Journal`.
@@ -79,7 +80,14 @@ class RoleCalls:
             self.recorder.append(event)
 
     def started(
-        self, role: Role, purpose: Purpose, model: ModelRef, prompt: TextRef, messages: Sequence[Json], try_: int
+        self,
+        role: Role,
+        purpose: Purpose,
+        model: ModelRef,
+        prompt: TextRef,
+        messages: Sequence[Json],
+        try_: int,
+        reserved: Reserved = NOTHING,
     ) -> int:
         """Write that a request is about to leave, and return the number of the call.
 
@@ -92,7 +100,15 @@ class RoleCalls:
             digest = hashlib.sha256(request).hexdigest() if self.recorder.keep(request) else None
             call = self.next
             started = RoleCallStarted(
-                call=call, role=role, purpose=purpose, model=model, prompt=prompt, request=digest, try_=try_
+                call=call,
+                role=role,
+                purpose=purpose,
+                model=model,
+                prompt=prompt,
+                request=digest,
+                try_=try_,
+                reserved_usd=reserved.usd,
+                reserved_tokens=reserved.tokens,
             )
             self.recorder.append(started)
             self.recorder.sync()

@@ -13,7 +13,7 @@ from agent.guidance.material import last_seen, shortened
 from agent.models.protocol import AssistantTurn
 from agent.roles.asking import Asker, Turns, conversation
 from prompts import Prompt
-from trajectories.analysis.integrity.judge import Journal
+from trajectories.analysis.integrity.judge import NOTHING, Journal, Reserved
 from trajectories.record.events import (
     Answered,
     Guidance,
@@ -48,7 +48,7 @@ class ModelExpert:
         journal = _Watched(consultation.journal)
         for _ in range(_REPLIES):
             replies = sum(isinstance(turn, AssistantTurn) for turn in history)
-            reply = self._asker.ask(replies + 1, history, journal)
+            reply = self._asker.ask(replies + 1, history, journal, gate=consultation.gate)
             if reply.result is None:
                 if journal.last is not None and journal.last.error == "context_overflow":
                     return Advice()
@@ -98,9 +98,9 @@ class _Watched:
         self._journal = journal
         self.last: RoleCallFinished | None = None
 
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int, reserved: Reserved = NOTHING) -> int:
         """See `Journal`."""
-        return self._journal.started(model, messages, try_)
+        return self._journal.started(model, messages, try_, reserved)
 
     def finished(self, result: RoleCallFinished) -> None:
         """See `Journal`."""

@@ -124,7 +124,8 @@ def run_trial(
         if not isinstance(submitted.left, Live):
             releasing.close()
         if order.evaluate and outcome.came_to_its_end:
-            evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, start.evaluations)
+            begun = start.evaluations
+            evaluate(order.benchmark, order.task, order.spec.kind, recorder, submitted, outcome, begun, order.gate)
             if keeping is not None and order.task.stage is not None and isinstance(submitted.left, Live) and lease:
                 keeping.keep(lease, recorder)  # the next stage goes on in the judged system
     return outcome

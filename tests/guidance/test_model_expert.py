@@ -27,7 +27,7 @@ class Journal:
     requests: list[list[Json]] = field(default_factory=list)
     results: list[RoleCallFinished] = field(default_factory=list)
 
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int, reserved: object = None) -> int:
         self.requests.append(list(messages))
         return len(self.requests)
 

@@ -11,8 +11,18 @@ from collections.abc import Iterator
 
 from trajectories.checks.usage_sums import does_not_add_up
 from trajectories.record.conversation import Conversation
-from trajectories.record.events import CallFailed, CallFinished, CallStarted, Event, InheritedReply, Message, Resumed
+from trajectories.record.events import (
+    CallFailed,
+    CallFinished,
+    CallStarted,
+    Event,
+    InheritedReply,
+    Message,
+    Paused,
+    Resumed,
+)
 from trajectories.record.usage import Costs
+from trajectories.record.words import WAITS
 
 _SHOWN = 5
 
@@ -38,6 +48,8 @@ class Calls:
         self._threads: defaultdict[str | None, _Thread] = defaultdict(_Thread)
         self._ids: set[str] = set()
         self._steps = 0
+        self._waits = False
+        """True if the last pause was a wait before a call."""
 
     def feed(self, event: Event) -> Iterator[str]:
         match event:
@@ -63,7 +75,9 @@ class Calls:
                 thread.failed = event
                 yield from does_not_add_up(event.usage, event.usage_raw)
                 yield from _bad_costs(event.costs or Costs())
-            case Resumed():
+            case Paused():
+                self._waits = event.why in WAITS
+            case Resumed() if not self._waits:
                 for thread in self._threads.values():
                     thread.resumed = True
 

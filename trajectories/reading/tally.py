@@ -91,9 +91,9 @@ class Tally:
             case Paused() if self._paused_s is None:
                 self._paused_s = event.mono_s if self._exit_s is None else self._exit_s
             case Resumed():
-                if self._paused_s is not None:
+                if self._paused_s is not None and self._first_call_s is not None:
                     self._down_s += event.mono_s - self._paused_s
-                    self._paused_s = None
+                self._paused_s = None
                 self._exit_s = None
             case Exited():
                 self._exit_s = event.mono_s

@@ -74,6 +74,10 @@ class RoleCallStarted(BaseEvent):
     hold a secret, and in records before 2.0."""
     try_: int = Field(alias="try", default=1)
     """Number of this request among those for the same messages, from 1."""
+    reserved_usd: float | None = Field(default=None, exclude_if=is_none)
+    """Largest cost of the call in US dollars, which was reserved in a budget that the trial shares with others."""
+    reserved_tokens: int | None = Field(default=None, exclude_if=is_none)
+    """Most tokens of the call, which were reserved in the same way."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 

@@ -83,6 +83,10 @@ class CallStarted(BaseEvent):
     """Parameters of the request besides its messages."""
     thread: str | None = Field(default=None, exclude_if=is_none)
     """Thread of the agent that the call belongs to, for example a sub-agent's. null: the main one."""
+    reserved_usd: float | None = Field(default=None, exclude_if=is_none)
+    """Largest cost of the call in US dollars, which was reserved in a budget that the trial shares with others."""
+    reserved_tokens: int | None = Field(default=None, exclude_if=is_none)
+    """Most tokens of the call, which were reserved in the same way."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 

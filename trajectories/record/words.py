@@ -32,6 +32,8 @@ SubmissionKind = Literal["archive", "image", "live"]
 PauseReason = Literal["human", "down", "guidance", "queue", "budget"]
 """Reasons for a pause: a person is asked for a reply (`human`) or for guidance (`guidance`), the trial does not run
 (`down`), or it waits for its turn (`queue`) or for money (`budget`)."""
+WAITS: frozenset[str] = frozenset({"queue", "budget"})
+"""Pauses between two calls of a trial that goes on as it was: nothing is restored or tried afresh after them."""
 
 FailureClass = Literal[
     "rate_limit",

@@ -36,6 +36,7 @@ from trajectories.record.events import (
     Warned,
 )
 from trajectories.record.texts.text import cut_middle, printable, quantity
+from trajectories.record.words import WAITS
 from trajectories.views.plan import given_plan_line
 from trajectories.views.verdict import print_verdict
 
@@ -54,8 +55,8 @@ class TrialView:
     def __init__(self, console: Console, *, full: bool = False) -> None:
         self._console = console
         self._full = full
-        self._consults = False
-        """True while the trial waits for its expert."""
+        self._paused: Paused | None = None
+        """The pause that the trial is in."""
 
     def show(self, event: BaseEvent) -> None:
         """Print one event, if it is of interest to a person."""
@@ -89,11 +90,10 @@ class TrialView:
             case Answered():
                 self._answer(event)
             case Paused():
-                self._consults = event.why == "guidance"
+                self._paused = event
             case Resumed():
-                if not self._consults or event.restored_step is not None or event.lost or event.rerun:
-                    self._resumed(event)
-                self._consults = False
+                self._resumed(event)
+                self._paused = None
             case Snapshot(complete=False):
                 self._note(f"the snapshot of step {event.step} is not whole: {event.why_incomplete}", "yellow")
             case Warned():
@@ -150,6 +150,13 @@ class TrialView:
             self._note(f"forked from {event.parent.trial} at step {event.parent.step}", "yellow")
 
     def _resumed(self, event: Resumed) -> None:
+        why = None if self._paused is None else self._paused.why
+        if self._paused is not None and why in WAITS:
+            if (waited_s := event.mono_s - self._paused.mono_s) >= 1:
+                self._note(f"waited {waited_s:.0f} s before its next call was admitted")
+            return
+        if why == "guidance" and event.restored_step is None and not (event.lost or event.rerun):
+            return
         line = "resumed after an interruption"
         if event.restored_step is not None:
             line += f"; workspace of step {event.restored_step}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import ExitStack
 from pathlib import Path
 
+from agent.trial.gate import Gate
 from agent.trial.judging.submitting import Submitted
 from agent.trial.outcome import INTERRUPTED, Outcome
 from benchmarks.task.published.source import recorded
@@ -29,8 +31,11 @@ def evaluate(
     submitted: Submitted,
     outcome: Outcome,
     evaluations: int,
+    gate: Gate,
 ) -> Evaluated:
     """Score a trial's submission, and record the verdict or why there is none; `evaluations` were begun before.
+
+    It waits at the gate for a place among the evaluations of this machine.
 
     Files that an earlier evaluation left behind stay where they are: the evaluator may continue from there.
     """
@@ -42,10 +47,17 @@ def evaluate(
             submission=submitted.recorded,
             settings=changed_settings(task),
         )
-        recorder.append(started)
-        recorder.sync()
         scratch = TrialFolder(recorder.directory).evaluation
-        outcome.verdict, reason = verdict_on(benchmark, task, kind, submitted.left, scratch, recorder)
+        with ExitStack() as place:
+            try:
+                with interruptible():
+                    place.enter_context(gate.evaluation())
+            except KeyboardInterrupt:
+                reason = INTERRUPTED
+            else:
+                recorder.append(started)
+                recorder.sync()
+                outcome.verdict, reason = verdict_on(benchmark, task, kind, submitted.left, scratch, recorder)
         if outcome.verdict is not None and submitted.processes_ended:
             outcome.verdict = outcome.verdict.model_copy(update={"comparable": False})
         outcome.interrupted = outcome.interrupted or reason == INTERRUPTED

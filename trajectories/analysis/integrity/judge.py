@@ -24,10 +24,21 @@ _KEYS = frozenset(("violated", "confidence", "step", "why"))
 _LONGEST_WHY = 2000
 
 
+@dataclass(frozen=True)
+class Reserved:
+    """What was reserved for a request in a budget that others share. None: nothing was."""
+
+    usd: float | None = None
+    tokens: int | None = None
+
+
+NOTHING = Reserved()
+
+
 class Journal(Protocol):
     """The record of the requests to one judge."""
 
-    def started(self, model: ModelRef, messages: Sequence[Json], try_: int) -> int:
+    def started(self, model: ModelRef, messages: Sequence[Json], try_: int, reserved: Reserved = NOTHING) -> int:
         """Record that a request is about to leave, and return the number of the role call."""
 
     def finished(self, result: RoleCallFinished) -> None:
