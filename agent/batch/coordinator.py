@@ -256,6 +256,7 @@ class Coordinator:
     def _end_unit(self, worker: str, unit: UnitState, message: UnitEnded, now_s: float) -> None:
         self._drop(worker, unit, now_s)
         self.counts.durations.append(now_s - unit.began_s)
+        unit.evaluates = message.evaluates
         if message.problem_kind in ("user", "machine"):
             self._end(unit, Next("end", status="failed", cause=f"{message.problem_kind}_error", detail=message.problem))
             return
@@ -272,7 +273,7 @@ class Coordinator:
     ) -> None:
         """Read the records of a unit, and decide what to do next."""
         reading = unit.reading = self._read(unit)
-        unit.steps = reading.steps
+        unit.steps, unit.rerun = reading.steps, reading.rerun
         self.ledger.set_recorded(unit.identity, reading.known, reading.kept)
         past = Past(
             counted=unit.counted,
@@ -281,8 +282,10 @@ class Coordinator:
             stopped=self.admission.stopped.get(unit.model, ""),
             is_stopping=self.is_stopping,
             had_worker=had_worker,
+            was_resumed=had_worker and unit.how == "resume",
         )
-        step = next_of(reading.facts, past, self.settings.reruns, evaluate=self.settings.evaluate)
+        evaluate = self.settings.evaluate and unit.evaluates
+        step = next_of(reading.facts, past, self.settings.reruns, evaluate=evaluate)
         if problem is not None and problem.problem_kind == "busy":
             step = Next("later")
         if step.kind == "later":

@@ -150,6 +150,8 @@ class UnitEnded(_Message):
     """Reason if the unit could not begin: a changed task, a missing key. Otherwise the record tells everything."""
     problem_kind: Literal["", "user", "machine", "busy", "stopped", "defect"] = ""
     """`busy`: another process is at work on the trial. `stopped`: the unit was stopped before it began."""
+    evaluates: bool = True
+    """False if the task has no evaluation."""
 
 
 class FileChunk(_Message):

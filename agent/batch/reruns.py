@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trajectories.batches.events import How, Status
+from trajectories.batches.results import UNREADABLE
 
-FINAL = frozenset({"image_unusable", "agent_unusable"})
+FINAL = frozenset({"image_unusable", "agent_unusable", UNREADABLE})
 """Causes that a further try would meet again."""
 
 Standing = Literal["none", "running", "open", "user", "infrastructure", "unevaluated", "evaluator_failed", "finished"]
@@ -48,6 +49,8 @@ class Past:
     """True if the user has stopped the batch."""
     had_worker: bool = False
     """False if nobody has worked on it in this run."""
+    was_resumed: bool = False
+    """True if the work on it was the continuation of its record."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ def next_of(facts: Facts, past: Past, reruns: int, *, evaluate: bool) -> Next:
     if facts.cause in FINAL:
         return _end("failed", facts)
     failed = facts.standing in ("infrastructure", "evaluator_failed") or bool(past.lost or past.defect)
+    if facts.standing == "unevaluated" and past.was_resumed:  # its evaluation ended without a verdict
+        failed = True
     if not failed:
         return Next("work", how, cause=facts.cause)
     cause = facts.cause or ("worker_lost" if past.lost else "harness_defect")

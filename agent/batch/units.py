@@ -29,6 +29,8 @@ class Reading:
     steps: int = 0
     passed: bool | None = None
     """The verdict; None without one."""
+    rerun: int = 0
+    """Number of the rerun that counts: the last one whose record has begun."""
 
 
 @dataclass
@@ -63,6 +65,8 @@ class UnitState:
     detail: str = ""
     reading: Reading = field(default_factory=lambda: Reading(Facts("none")))
     """Its records when they were last read."""
+    evaluates: bool = True
+    """False for a task that has no evaluation."""
     needs: CallBound | None = None
     """Bound of the call that did not fit into the budget, if it waits for that."""
 
