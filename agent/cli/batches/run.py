@@ -1,0 +1,99 @@
+"""Runs the grid of a spec, shows it while it runs, and prints its end."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from agent.batch.coordinator import Settings
+from agent.batch.engines.protocol import Engine
+from agent.batch.grid.spec import Spec
+from agent.batch.run import run_grid
+from agent.batch.view import BatchState
+from agent.errors import UserError
+
+ENGINES = ("local", "ray")
+
+
+def run_spec(
+    spec: Path,
+    runs: Path,
+    *,
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    per_process: int | None,
+    evaluate: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run a batch, and exit with its status: 0 if every unit is finished, 1 if one failed or waits, 130 if interrupted.
+
+    Raises: UserError; BatchInUse; RecordError, RecordFull; MachineError.
+    """
+    from agent.batch.grid.resolve import resolve_spec
+    from agent.cli.output import emit_json
+    from agent.cli.progress.batches import view_of_batch
+
+    chosen = make_engine(engine, address)
+    grid = resolve_spec(spec, runs, checks_machine=engine == "local")
+    settings = settings_of(grid.spec, workers=workers, evaluate=evaluate)
+    with view_of_batch(quiet=quiet) as view:
+        state = run_grid(grid, chosen, settings, view, per_process=per_process)
+    if as_json:
+        emit_json({"batch": str(grid.folder.path), **asdict(state)})
+    elif not quiet:
+        for line in next_commands(spec, grid.folder.path, state):
+            typer.echo(line, err=True)
+    raise typer.Exit(exit_status(state))
+
+
+def make_engine(name: str, address: str | None) -> Engine:
+    """Return the engine of this name, which has started nothing.
+
+    Raises: UserError.
+    """
+    if name not in ENGINES:
+        raise UserError(f"--engine {name!r} is not one of {', '.join(ENGINES)}")
+    if name == "local":
+        if address is not None:
+            raise UserError(f"--address {address} goes with --engine ray; add that, or leave it out")
+        from agent.batch.engines.local import LocalEngine
+
+        return LocalEngine()
+    from agent.batch.engines.ray.engine import RayEngine
+
+    return RayEngine(address)
+
+
+def settings_of(spec: Spec, *, workers: int | None, evaluate: bool) -> Settings:
+    """Return how a batch is run: as its spec says, unless an option says otherwise."""
+    return Settings(
+        workers=workers or spec.workers,
+        evaluations=spec.evaluations,
+        reruns=spec.reruns,
+        budget_usd=spec.budget.usd,
+        budget_tokens=spec.budget.tokens,
+        evaluate=evaluate,
+    )
+
+
+def next_commands(spec: Path, batch: Path, state: BatchState) -> list[str]:
+    """Return what the user may want to do next."""
+    lines = []
+    if state.waiting or state.failures:
+        lines.append(f"next: agent batch {spec} continues what is not finished")
+    if state.unevaluated:
+        lines.append(f"next: agent evaluate {batch} makes the verdicts that are missing")
+    if state.judged:
+        lines.append(f"next: agent score {batch} compares the arms")
+    return lines
+
+
+def exit_status(state: BatchState) -> int:
+    """Return the exit status of a run."""
+    if state.phase == "interrupted":
+        return 130
+    return 1 if state.failures or state.waiting else 0
