@@ -7,13 +7,45 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import OUTPUT, JsonOption, RunsOption
+from agent.cli.options import ENVIRONMENT, LIMITS, OUTPUT, TASK, JsonOption, QuietOption, RunsOption
 
 
 def batch(
     spec: Annotated[
         Path, typer.Argument(metavar="SPEC", help="Spec of the batch: a YAML file (docs/reference/batch-spec.md).")
     ],
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Where workers run: local (processes of this machine) or ray (a Ray cluster) [local].",
+            show_default=False,
+            rich_help_panel=ENVIRONMENT,
+        ),
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A", help="Address of the Ray cluster [the one that Ray finds].", rich_help_panel=ENVIRONMENT
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Largest number of trials at once [the spec's].", rich_help_panel=LIMITS),
+    ] = None,
+    per_process: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Largest number of trials in one worker process [one process for each core].",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
+    no_evaluate: Annotated[
+        bool,
+        typer.Option("--no-evaluate", help="Postpone the evaluations, for agent evaluate BATCH.", rich_help_panel=TASK),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -24,17 +56,31 @@ def batch(
     ] = False,
     runs: RunsOption = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Run a grid of tasks, models and arms, under one budget.
 
-    All mistakes of the spec are listed before anything starts, each with its line.
+    All mistakes of the spec are listed before anything starts, each with its line. The same command again continues a
+    batch: finished trials are skipped. The first Ctrl-C lets running trials finish, the second one stops them.
     """
     from agent.config import runs_dir
-    from agent.errors import UserError
 
-    if not dry_run:
-        raise UserError("running a batch is not possible yet; --dry-run shows its grid and its largest cost")
-    show_grid(spec, runs_dir(runs), as_json=json)
+    if dry_run:
+        show_grid(spec, runs_dir(runs), as_json=json)
+        return
+    from agent.cli.batches.run import run_spec
+
+    run_spec(
+        spec,
+        runs_dir(runs),
+        engine=engine,
+        address=address,
+        workers=workers,
+        per_process=per_process,
+        evaluate=not no_evaluate,
+        as_json=json,
+        quiet=quiet,
+    )
 
 
 def show_grid(spec: Path, runs: Path, *, as_json: bool) -> None:
