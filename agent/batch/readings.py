@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trajectories.batches.reader import Unit, read_batch
-from trajectories.batches.results import State, UnitResult, result_of
-
 from agent.batch.ledger import Amount
 from agent.batch.reruns import Facts, Standing
 from agent.batch.units import Reading, UnitState
 from agent.trial.gate import CallBound
+from trajectories.batches.reader import Unit, read_batch
+from trajectories.batches.results import State, UnitResult, result_of
 from trajectories.record.layout import name_of_rerun, name_of_turn
 
 _STANDING: dict[State, Standing] = {

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trajectories.batches.results import UNREADABLE
-
 from trajectories.batches.events import How, Status
+from trajectories.batches.results import UNREADABLE
 
 FINAL = frozenset({"image_unusable", "agent_unusable", UNREADABLE})
 """Causes that a further try would meet again."""
