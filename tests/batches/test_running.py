@@ -70,7 +70,7 @@ def test_a_second_ctrl_c_closes_every_record_and_the_same_command_goes_on(busy: 
     assert {result.state for result in busy.results()} == {"interrupted"}
     assert all(not result.open_calls for result in busy.results()), "calls in flight were finished, not cut off"
     assert busy.run()[0] == 0
-    assert states(busy) == [("finished", 9)] * 6
+    assert states(busy) == [("finished", 8)] * 6
     busy.check_bill()
 
 
@@ -92,7 +92,7 @@ def test_a_killed_worker_costs_no_finished_call(busy: Study) -> None:
     assert process.returncode == 0, err
     assert "worker lost (killed by SIGKILL)" in err
     assert [state for state, _ in states(busy)] == ["finished"] * 6
-    assert all(steps == 9 for _, steps in states(busy)), "every step was paid for once"
+    assert all(steps == 8 for _, steps in states(busy)), "every step was paid for once"
     busy.check_bill()
 
 
@@ -103,7 +103,7 @@ def test_a_killed_coordinator_is_continued_by_the_same_command(busy: Study) -> N
     process.communicate()
     status, state, err = busy.run()
     assert (status, state["done"]) == (0, 6), err
-    assert states(busy) == [("finished", 9)] * 6
+    assert states(busy) == [("finished", 8)] * 6
     assert all(not result.open_calls for result in busy.results()), "workers finish the call in flight"
     busy.check_bill()
 

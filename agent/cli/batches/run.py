@@ -12,17 +12,12 @@ from agent.batch.engines.protocol import Engine
 from agent.batch.grid.spec import Spec
 from agent.batch.run import run_grid
 from agent.batch.view import BatchState
-from agent.errors import UserError
-
-ENGINES = ("local", "ray")
 
 
 def run_spec(
     spec: Path,
     runs: Path,
     *,
-    engine: str,
-    address: str | None,
     workers: int | None,
     per_process: int | None,
     evaluate: bool,
@@ -33,39 +28,22 @@ def run_spec(
 
     Raises: UserError; BatchInUse; RecordError, RecordFull; MachineError.
     """
+    from agent.batch.engines.local import LocalEngine
     from agent.batch.grid.resolve import resolve_spec
     from agent.cli.output import emit_json
     from agent.cli.progress.batches import view_of_batch
 
-    chosen = make_engine(engine, address)
-    grid = resolve_spec(spec, runs, checks_machine=engine == "local")
+    engine: Engine = LocalEngine()
+    grid = resolve_spec(spec, runs)
     settings = settings_of(grid.spec, workers=workers, evaluate=evaluate)
     with view_of_batch(quiet=quiet) as view:
-        state = run_grid(grid, chosen, settings, view, per_process=per_process)
+        state = run_grid(grid, engine, settings, view, per_process=per_process)
     if as_json:
         emit_json({"batch": str(grid.folder.path), **asdict(state)})
     elif not quiet:
         for line in next_commands(spec, grid.folder.path, state):
             typer.echo(line, err=True)
     raise typer.Exit(exit_status(state))
-
-
-def make_engine(name: str, address: str | None) -> Engine:
-    """Return the engine of this name, which has started nothing.
-
-    Raises: UserError.
-    """
-    if name not in ENGINES:
-        raise UserError(f"--engine {name!r} is not one of {', '.join(ENGINES)}")
-    if name == "local":
-        if address is not None:
-            raise UserError(f"--address {address} goes with --engine ray; add that, or leave it out")
-        from agent.batch.engines.local import LocalEngine
-
-        return LocalEngine()
-    from agent.batch.engines.ray.engine import RayEngine
-
-    return RayEngine(address)
 
 
 def settings_of(spec: Spec, *, workers: int | None, evaluate: bool) -> Settings:

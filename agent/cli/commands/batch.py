@@ -7,28 +7,13 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import ENVIRONMENT, LIMITS, OUTPUT, TASK, JsonOption, QuietOption, RunsOption
+from agent.cli.options import LIMITS, OUTPUT, TASK, JsonOption, QuietOption, RunsOption
 
 
 def batch(
     spec: Annotated[
         Path, typer.Argument(metavar="SPEC", help="Spec of the batch: a YAML file (docs/reference/batch-spec.md).")
     ],
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Where workers run: local (processes of this machine) or ray (a Ray cluster) [local].",
-            show_default=False,
-            rich_help_panel=ENVIRONMENT,
-        ),
-    ] = "local",
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A", help="Address of the Ray cluster [the one that Ray finds].", rich_help_panel=ENVIRONMENT
-        ),
-    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Largest number of trials at once [the spec's].", rich_help_panel=LIMITS),
@@ -73,8 +58,6 @@ def batch(
     run_spec(
         spec,
         runs_dir(runs),
-        engine=engine,
-        address=address,
         workers=workers,
         per_process=per_process,
         evaluate=not no_evaluate,
