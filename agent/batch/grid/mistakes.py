@@ -44,6 +44,7 @@ _OPTION = re.compile("|".join(rf"{re.escape(option)}(?![a-z-])" for option in _K
 
 def in_words_of_a_spec(reason: str) -> str:
     """Return a reason with the keys of a spec in place of options."""
+    reason = reason.replace("choose --cost-limit none and", "leave it out and")
     return _OPTION.sub(lambda match: _KEYS[match[0]], reason)
 
 
@@ -87,20 +88,22 @@ class Problems:
 
     def _place(self, reason: str, combinations: list[Combination]) -> Place:
         """Return the place of what all combinations with a problem share."""
-        arms = {each.arm.name: each.arm.place for each in combinations}
+        arms = {each.arm.name for each in combinations}
         models = {each.model.place for each in combinations}
         tasks = {each.found.entry.place for each in combinations}
-        key = next((key for key in _KEYS.values() if re.search(rf"(?<![\w.]){re.escape(key)}(?!\w)", reason)), None)
-        if len(arms) == 1 and (len(self._spec.arms) > 1 or key in combinations[0].arm.options):
-            place = combinations[0].arm.place
-            return place if key is None or key not in combinations[0].arm.options else (*place, key)
+        arm = combinations[0].arm
+        named = _named_keys(reason)
+        own = [key for key in named if key in arm.options]
+        if len(arms) == 1 and (own or len(self._spec.arms) > 1):
+            return (*arm.place, own[0]) if own else arm.place
         if len(models) == 1 and len(self._spec.models) > 1:
             return next(iter(models))
         if len(tasks) == 1 and len(self._spec.tasks) > 1:
             return next(iter(tasks))
-        if key is not None and key.partition(".")[0] in self._spec.content:
-            return tuple(key.split("."))
-        return combinations[0].model.place if len(models) == 1 else combinations[0].arm.place
+        in_spec = [key for key in named if key.partition(".")[0] in self._spec.content]
+        if in_spec:
+            return tuple(in_spec[0].split("."))
+        return combinations[0].model.place if len(models) == 1 else arm.place
 
     def _with_tasks(self, reason: str, combinations: list[Combination]) -> str:
         """Return the reason with the tasks that it concerns, if it names none and it is not of all."""
@@ -109,3 +112,9 @@ class Problems:
             return reason
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return f"{reason} ({shown})"
+
+
+def _named_keys(reason: str) -> list[str]:
+    """Return the keys of a spec that a reason names, in its order."""
+    matches = {key: re.search(rf"(?<![\w.]){re.escape(key)}(?!\w)", reason) for key in _KEYS.values()}
+    return [key for _, key in sorted((match.start(), key) for key, match in matches.items() if match)]

@@ -19,15 +19,18 @@ from agent.batch.grid.spec import Spec
 from agent.batch.grid.spec_file import read_spec, refused
 from agent.batch.grid.tasks import find_tasks
 from agent.errors import MachineError, UserError
-from agent.models.bounds import CostBound, cost_bound
+from agent.models.bounds import FREE_EXPERT, CostBound, cost_bound
 from agent.models.choose import ORACLE, make_model
 from agent.models.protocol import ModelUnusable
+from agent.reports.prices import price_problem
 from agent.trial.options import Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve as resolve_order
-from scoring.pricing.frozen import frozen_table
+from scoring.pricing.frozen import frozen_table, thawed_table
 from scoring.pricing.tables import PriceTable
 from trajectories.batches.configuration import Configuration
+from trajectories.batches.grid import read_grid
+from trajectories.batches.inputs import BatchInputs
 from trajectories.errors import RecordError
 from trajectories.record.base import Json
 from trajectories.record.events import ModelRef, TextRef, TrialStarted
@@ -81,10 +84,21 @@ def resolve_spec(path: Path, runs: Path, *, checks_machine: bool = True) -> Grid
     Raises: UserError naming all mistakes of the spec, each with its line and key.
     """
     spec, mistakes = read_spec(path)
-    grid, more = Resolver(spec, runs, checks_machine=checks_machine).grid()
+    prices = prices_of_batch(BatchFolder(runs / spec.name))
+    grid, more = Resolver(spec, runs, prices, checks_machine=checks_machine).grid()
     if mistakes or more:
         raise refused(spec, [*mistakes, *more])
     return grid
+
+
+def prices_of_batch(folder: BatchFolder) -> PriceTable | None:
+    """Return the table that a batch which exists already is priced with; None without a batch.
+
+    Raises: RecordError if the folder is damaged.
+    """
+    refs = (ref for configuration in read_grid(folder.path)[:1] for ref in configuration.inputs if ref.name == PRICES)
+    ref = next(refs, None)
+    return None if ref is None else thawed_table(BatchInputs(folder.path).get(ref.sha256))
 
 
 class Resolver:
@@ -152,6 +166,7 @@ class Resolver:
             else:
                 self._problems.of(str(error), combination)
             return None
+        self._check_prices(order, combination)
         contents = ((prices, frozen), *self._contents(order))
         first = _as_read(order.trial_started())
         bound = unit_bound(order)
@@ -178,6 +193,20 @@ class Resolver:
         except ModelUnusable as error:
             return str(error) == reason
         return False
+
+    def _check_prices(self, order: Order, combination: Combination) -> None:
+        """Check that all calls have a price if there is a budget in dollars."""
+        if self._spec.budget.usd is None:
+            return
+        expert = None if order.expert is None else order.expert.guidance.model
+        asked = [] if order.model.info.free is not None else [(order.model.info.ref.name, combination.model.place)]
+        if expert is not None and expert.name != FREE_EXPERT:
+            asked.append((expert.name, (*combination.arm.place, "guidance")))
+        for name, place in asked:
+            if problem := price_problem(order.prices, name):
+                self._problems.at(
+                    place, f"{problem}, so budget.usd could not be kept; name a table with `prices`, or leave it out"
+                )
 
     def _contents(self, order: Order) -> Iterable[tuple[TextRef, bytes]]:
         """Yield what a worker needs of the user's files, with the name that the configuration has for it."""
