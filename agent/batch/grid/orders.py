@@ -21,15 +21,17 @@ from agent.trial.fresh import Fresh
 from agent.trial.options import Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve
-from agent.trial.sources import ChecksHere
+from agent.trial.sources import USER_FILES, ChecksHere, Sources
 from agent.trial.start import Start
 from benchmarks.task.task import Task
 from prompts import Prompt, parse, parse_role
 from scoring.pricing.frozen import thawed_table
 from scoring.pricing.tables import PriceTable
 from trajectories.batches.configuration import Configuration
+from trajectories.batches.grid import read_grid
 from trajectories.batches.inputs import BatchInputs
 from trajectories.errors import RecordError
+from trajectories.reading.reader import first_event
 from trajectories.record.events import TextRef
 from trajectories.record.interventions import CodeRule
 from trajectories.record.layout import BatchFolder
@@ -99,6 +101,22 @@ def _table(batch: Path, sha256: str) -> PriceTable:
 def sources_of(batch: BatchFolder, configuration: Configuration) -> FrozenSources:
     """Return the contents of a configuration: a trial of it that is continued needs them again."""
     return FrozenSources(batch, configuration)
+
+
+def sources_of_trial(directory: Path) -> Sources:
+    """Return the contents that a trial is continued with: those of its batch, or the user's files if it is of none.
+
+    Raises: RecordError if the trial or the folder of its batch is damaged.
+    """
+    batch = BatchFolder(directory.absolute().parent)
+    if not batch.grid.is_file():
+        return USER_FILES
+    first = first_event(directory)
+    if first.chain is not None and (first.turn or 1) > 1:  # what later turns were shown is in their hash
+        first = first_event(directory.parent / first.chain.first)
+    id = Configuration.id_of(first)
+    configuration = next((each for each in read_grid(batch.path) if each.id == id), None)
+    return USER_FILES if configuration is None else sources_of(batch, configuration)
 
 
 def order_of(batch: BatchFolder, configuration: Configuration, *, evaluate: bool = True) -> tuple[Order, Start]:

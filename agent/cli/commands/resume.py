@@ -29,6 +29,7 @@ def resume(
     A turn of a chain stands for the chain, which continues at its first unfinished point. The record of a plan, as
     plans/NAME, is continued without asking again for a reply that it holds.
     """
+    from agent.batch.grid.orders import sources_of_trial
     from agent.cli.output import emit_json
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
@@ -46,7 +47,7 @@ def resume(
     if (chain := chain_of(directory)) is not None:
         _resume_chain(*chain, changes, as_json=json, quiet=quiet)
         return
-    with resuming(directory, **changes) as resumption:
+    with resuming(directory, sources=sources_of_trial(directory), **changes) as resumption:
         if resumption.order is None:
             outcome = None
         else:
@@ -64,6 +65,7 @@ def resume(
 
 
 def _resume_chain(first: Path, chain: Chain, changes: OptionChanges, *, as_json: bool, quiet: bool) -> None:
+    from agent.batch.grid.orders import sources_of_trial
     from agent.cli.output import emit_json, progress_lines
     from agent.cli.progress import progress
     from agent.cli.results import exit_with_status, print_results
@@ -74,7 +76,8 @@ def _resume_chain(first: Path, chain: Chain, changes: OptionChanges, *, as_json:
     results: list[tuple[Outcome, Summary]] = []
     with held():
         try:
-            resume_chain(first, chain, partial(progress, quiet=quiet), results, progress_lines(quiet=quiet), **changes)
+            watch, say, sources = partial(progress, quiet=quiet), progress_lines(quiet=quiet), sources_of_trial(first)
+            resume_chain(first, chain, watch, results, say, sources=sources, **changes)
         finally:
             if results:
                 print_results(results, as_json=as_json, quiet=quiet, as_list=True)
