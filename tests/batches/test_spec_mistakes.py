@@ -150,12 +150,27 @@ def test_the_oracle_does_not_go_with_interventions(folder: Path) -> None:
     assert {line.configuration.arm for line in grid.lines} == {"base"}
 
 
-def test_a_budget_needs_a_price_of_every_model(folder: Path) -> None:
+def test_a_budget_needs_a_price_and_a_bound_of_every_model(folder: Path) -> None:
     spec = GOOD.replace("nop", "{name: openai/home-made, settings: {unlisted: true}}, nop")
-    (mistake,) = mistakes_of(folder, f"{spec}budget: {{usd: 5}}\n")
-    assert mistake.startswith("line 2: models.0: 'openai/home-made' has no price in litellm")
-    assert mistake.endswith("so budget.usd could not be kept; name a table with `prices`, or leave it out")
-    assert grid_of(folder, f"{spec}budget: {{tokens: 5M}}\n").lines
+    price, bound = mistakes_of(folder, f"{spec}budget: {{usd: 5}}\n")
+    assert price.startswith("line 2: models.0: 'openai/home-made' has no price in litellm")
+    assert price.endswith("so budget.usd could not be kept; name a table with `prices`, or leave it out")
+    assert bound.startswith("line 2: models.0: nothing bounds a reply of 'openai/home-made'")
+    (bound,) = mistakes_of(folder, f"{spec}budget: {{tokens: 5M}}\n")
+    assert bound.endswith("give it the setting max_tokens")
+    bounded = spec.replace("unlisted: true", "unlisted: true, max_tokens: 1000")
+    assert grid_of(folder, f"{bounded}budget: {{tokens: 5M}}\n").lines
+
+
+def test_a_budget_that_is_smaller_than_one_call_is_a_mistake(folder: Path) -> None:
+    spec = GOOD.replace("nop", "nop, {name: openai/gpt-5, settings: {max_tokens: 10000}}")
+    usd, tokens = mistakes_of(folder, f"{spec}budget: {{usd: 0.01, tokens: 9k}}\n")
+    assert re.match(
+        r"line 4: budget.usd: \$0.01 is less than the first call of openai/gpt-5 \(demo/\w+, arm base\)", usd
+    )
+    assert usd.endswith("raise it, or lower the model's setting max_tokens")
+    assert re.search(r"budget.tokens: 9,000 is less than the first call of .* can use, [12]\d,\d{3};", tokens)
+    assert grid_of(folder, f"{spec}budget: {{usd: 1, tokens: 50k}}\n").lines
 
 
 def test_a_task_that_does_not_allow_the_environment_is_named(folder: Path) -> None:

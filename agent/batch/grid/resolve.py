@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.batch.grid.budget import BudgetCheck
 from agent.batch.grid.contents import ReadOnce
 from agent.batch.grid.exclusions import Exclusions
 from agent.batch.grid.mistakes import Problems, in_words_of_a_spec
@@ -19,10 +20,9 @@ from agent.batch.grid.spec import Spec
 from agent.batch.grid.spec_file import read_spec, refused
 from agent.batch.grid.tasks import find_tasks
 from agent.errors import MachineError, UserError
-from agent.models.bounds import FREE_EXPERT, CostBound, cost_bound
+from agent.models.bounds import CostBound, cost_bound
 from agent.models.choose import ORACLE, make_model
 from agent.models.protocol import ModelUnusable
-from agent.reports.prices import price_problem
 from agent.trial.options import Options
 from agent.trial.order import Order
 from agent.trial.resolve import resolve as resolve_order
@@ -115,6 +115,7 @@ class Resolver:
         self._sources = ReadOnce(prices, checks_machine=checks_machine)
         self._options_of = OptionsOf(spec, runs, defaults().api_base)
         self._problems = Problems(spec)
+        self._budget = BudgetCheck(spec.budget)
         self._mistakes: list[Mistake] = []
 
     def grid(self) -> tuple[Grid, list[Mistake]]:
@@ -125,7 +126,7 @@ class Resolver:
             ref = TextRef(name=PRICES, sha256=sha256_of(frozen.decode()))
             lines = [line for each in self._combinations() if (line := self._line(each, ref, frozen)) is not None]
         self._check_duplicates(lines)
-        mistakes = [*self._mistakes, *self._problems.mistakes()]
+        mistakes = [*self._mistakes, *self._problems.mistakes(), *self._budget.mistakes()]
         return Grid(self._spec, BatchFolder(self._runs / self._spec.name), tuple(lines)), mistakes
 
     def _frozen_prices(self) -> bytes | None:
@@ -166,7 +167,7 @@ class Resolver:
             else:
                 self._problems.of(str(error), combination)
             return None
-        self._check_prices(order, combination)
+        self._budget.take(order, combination)
         contents = ((prices, frozen), *self._contents(order))
         first = _as_read(order.trial_started())
         bound = unit_bound(order)
@@ -193,20 +194,6 @@ class Resolver:
         except ModelUnusable as error:
             return str(error) == reason
         return False
-
-    def _check_prices(self, order: Order, combination: Combination) -> None:
-        """Check that all calls have a price if there is a budget in dollars."""
-        if self._spec.budget.usd is None:
-            return
-        expert = None if order.expert is None else order.expert.guidance.model
-        asked = [] if order.model.info.free is not None else [(order.model.info.ref.name, combination.model.place)]
-        if expert is not None and expert.name != FREE_EXPERT:
-            asked.append((expert.name, (*combination.arm.place, "guidance")))
-        for name, place in asked:
-            if problem := price_problem(order.prices, name):
-                self._problems.at(
-                    place, f"{problem}, so budget.usd could not be kept; name a table with `prices`, or leave it out"
-                )
 
     def _contents(self, order: Order) -> Iterable[tuple[TextRef, bytes]]:
         """Yield what a worker needs of the user's files, with the name that the configuration has for it."""
