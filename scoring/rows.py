@@ -16,7 +16,7 @@ from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
 from scoring.interventions.facts import NONE, InterventionFacts, cost_of_kind, facts_of, facts_with_cost
 from scoring.verdict_words import judged_as
-from trajectories.reading.reruns import rerun_of
+from trajectories.reading.replaced import replaced_by
 from trajectories.reading.runs import Listed, listed
 from trajectories.reading.summary import Summary
 from trajectories.record.layout import TrialFolder
@@ -65,8 +65,8 @@ class TrialRow:
     attempt: int = 1
     arm: str | None = None
     """Arm of the batch that the trial is part of. None outside of a batch with a grid."""
-    rerun: int | None = None
-    """Number of the rerun that the trial is. None for other trials, and once `superseded` holds what it replaced."""
+    replaces: str | None = None
+    """Trial that this one replaced. None for other trials, and once `superseded` counts those that it replaced."""
     superseded: int = 0
     """Number of trials that this one replaced; their costs are among its own (`scoring.selecting.superseded`)."""
     superseded_usd: float | None = 0.0
@@ -265,7 +265,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         mode=entry.mode,
         interventions=facts_of(summary, cost),
         attempt=summary.attempt,
-        rerun=rerun_of(directory),
+        replaces=replaced_by(directory),
         tier=entry.tier,
         prompt=entry.prompt,
         prompt_sha256=entry.prompt_sha256,

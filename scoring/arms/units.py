@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scoring.rows import TrialRow
-from trajectories.record.layout import rerun_in
+from trajectories.reading.replaced import unit_and_rerun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,7 @@ class Unit:
 def unit_of(row: TrialRow) -> str:
     """Return the folder of the first trial of the unit that a row belongs to, whichever turn or rerun it is."""
     folder, slash, name = row.directory.rpartition("/")
-    if row.turn is not None and row.interventions.chain_first:
-        return f"{folder}{slash}{row.interventions.chain_first}"
-    rerun = rerun_in(name)
-    return f"{folder}{slash}{name if rerun is None else rerun[0]}"
+    return f"{folder}{slash}{unit_and_rerun(name)[0]}"
 
 
 def with_arms(rows: Sequence[TrialRow], units: Iterable[Unit]) -> list[TrialRow]:

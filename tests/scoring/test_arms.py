@@ -50,7 +50,8 @@ def grid(*arms: str, attempts: int = 2) -> list[Unit]:
 def rerun(row: TrialRow, number: int, **fields: object) -> TrialRow:
     """Return the trial that replaced another one."""
     name = f"{row.directory.rpartition('/')[2]}.r{number}"
-    return replace(row, trial=name, directory=f"runs/b/{name}", rerun=number, **fields)  # type: ignore[arg-type]
+    replaces = row.trial if number == 1 else f"{row.trial}.r{number - 1}"
+    return replace(row, trial=name, directory=f"runs/b/{name}", replaces=replaces, **fields)  # type: ignore[arg-type]
 
 
 def scored(rows: Sequence[TrialRow], units: Sequence[Unit], **choices: object) -> Report:
@@ -169,20 +170,27 @@ def test_the_cost_of_a_rerun_is_unknown_without_the_trial_that_it_replaced() -> 
     assert without_superseded([alone]) == [alone]
 
 
-def test_turns_and_reruns_of_turns_are_one_attempt() -> None:
+def test_the_rerun_of_a_chain_replaces_all_of_its_turns() -> None:
     chain = replace(NONE, chain_first="a.p.1", turns=2, feedback="scores", until="fixed")
     first = trial("a", "p", turn=1, interventions=chain, cost_usd=1.0, wall_s=10.0)
     broken = replace(
-        trial("a", "p", turn=2, interventions=chain, cost_usd=2.0),
+        trial("a", "p", turn=2, interventions=chain, cost_usd=2.0, exit_reason="infrastructure", verdict=None),
         directory="runs/b/a.p.1.t2",
-        exit_reason="infrastructure",
-        verdict=None,
     )
-    again = rerun(broken, 1, exit_reason="agent", verdict="scored", passed=True, quality=1.0, cost_usd=4.0, wall_s=20.0)
-    assert {unit_of(row) for row in (first, broken, again)} == {"runs/b/a.p.1"}
-    (row,) = scored([first, broken, again], [unit("p", "a")]).arms
-    assert (row.units, row.counted, row.total.value, row.superseded_usd, row.wall_s.value) == (1, 1, 7.0, 2.0, 30.0)
-    assert row.pass_rate.value == 1
+    chain = replace(chain, chain_first="a.p.1.r1")
+    again = rerun(first, 1, interventions=chain, cost_usd=4.0, wall_s=20.0)
+    second = replace(again, turn=2, directory="runs/b/a.p.1.r1.t2", replaces=None, passed=True, quality=1.0)
+    assert {unit_of(row) for row in (first, broken, again, second)} == {"runs/b/a.p.1"}
+    report = scored([first, broken, again, second], [unit("p", "a")])
+    (row,) = report.arms
+    assert (row.units, row.counted, row.total.value, row.superseded_usd) == (1, 1, 11.0, 3.0)
+    assert (row.wall_s.value, row.pass_rate.value) == (40.0, 1)
+    assert report.configurations[0].trials == 1
+
+
+def test_a_name_alone_makes_no_rerun() -> None:
+    rows = [trial("a", "p"), replace(trial("a", "p", 2), directory="runs/b/a.p.1.r1")]
+    assert without_superseded(rows) == rows
 
 
 def test_the_cost_of_a_unit_has_its_expert() -> None:
