@@ -7,6 +7,7 @@ A group prints its help if no command is named: the application, and verbs such 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
@@ -50,6 +51,53 @@ class HelpedCommand(TyperCommand):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples and the page to read."""
         write_examples(ctx, formatter)
+
+
+class CommandWithVerbs(HelpedCommand):
+    """A command that does something by itself, and something else if its first word is one of its verbs.
+
+    `agent batch SPEC` runs a batch, `agent batch status DIR` is another command. A file with the name of a verb is
+    written with its directory: `./status`.
+    """
+
+    verbs: Mapping[str, TyperCommand] = {}
+
+    def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return the context of the command, or of the verb that the arguments begin with."""
+        if args and (verb := self.verbs.get(args[0])) is not None:
+            return verb.make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the verbs, then the examples and the page to read."""
+        with formatter.section("Other commands"):
+            formatter.write_dl(
+                [(f"{ctx.command_path} {name}", verb.get_short_help_str(90)) for name, verb in self.verbs.items()]
+            )
+        super().format_epilog(ctx, formatter)
+
+
+def with_verbs(name: str, command: Callable[..., Any], verbs: Mapping[str, Callable[..., Any]]) -> typer.Typer:
+    """Return an application of one command with verbs."""
+    commands: dict[str, TyperCommand] = {}
+    for verb, function in verbs.items():
+        commands[verb] = _single(verb, function, HelpedCommand)
+
+    class Command(CommandWithVerbs):
+        pass
+
+    Command.verbs = commands
+    application = plain_application()
+    application.command(name, cls=Command)(command)
+    return application
+
+
+def _single(name: str, function: Callable[..., Any], cls: type[TyperCommand]) -> TyperCommand:
+    application = plain_application()
+    application.command(name, cls=cls)(function)
+    command = typer.main.get_command(application)
+    assert isinstance(command, TyperCommand)
+    return command
 
 
 class HelpedGroup(TyperGroup):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.errors import UserError
+from agent.reports.batches import planned_units
 from scoring.agentmeter.tiers import Tier, calibration_of, effort, equal_thirds
+from scoring.arms.units import Unit, with_arms
 from scoring.choices import UnreadableRule
 from scoring.errors import ScoringError
 from scoring.families.defaults import published_tiers
@@ -33,6 +35,8 @@ class Inputs:
     wanted: TrialFilter
     note: str
     """Sentence about the selection; empty if all named trials are selected."""
+    units: tuple[Unit, ...] = ()
+    """Planned units of batches with a grid, also those without a trial."""
 
 
 def read_inputs(
@@ -42,20 +46,38 @@ def read_inputs(
 
     Raises: RecordError (ScoringError) as `read_trials` does, and if no trial is selected.
     """
-    rows, broken, note = read_trials(names, runs, unreadable, wanted)
+    read = read_trials(names, runs, unreadable, wanted)
+    units = planned_units(*read.named, read.rows, wanted)
     benchmarks: dict[str, list[TrialRow]] = {}
-    for row in rows:
+    for row in kept_apart(with_arms(read.rows, units)):
         benchmarks.setdefault(row.benchmark, []).append(row)
     source = ", ".join(names) or str(runs)
-    return [Inputs(name, members, broken, source, wanted, note) for name, members in sorted(benchmarks.items())]
+    return [
+        Inputs(name, members, read.unreadable, source, wanted, read.note, tuple(_of_benchmark(units, name)))
+        for name, members in sorted(benchmarks.items())
+    ]
+
+
+def _of_benchmark(units: Iterable[Unit], benchmark: str) -> Iterator[Unit]:
+    return (unit for unit in units if unit.benchmark == benchmark)
+
+
+@dataclass(frozen=True)
+class ReadTrials:
+    """Trials that were named, and those of them that are selected and can be read."""
+
+    rows: list[TrialRow]
+    unreadable: list[UnreadableTrial]
+    note: str
+    """Sentence about the selection; empty if all named trials are selected."""
+    named: tuple[list[Path], set[Path]]
+    """All named trials, and those that were named together with others."""
 
 
 def read_trials(
     names: Sequence[str], runs: Path, unreadable: UnreadableRule, wanted: TrialFilter = EVERY
-) -> tuple[list[TrialRow], list[UnreadableTrial], str]:
+) -> ReadTrials:
     """Read the rows of trials and batches that `wanted` selects, and list the trials that cannot be read.
-
-    The third value is a sentence about the selection, or empty.
 
     Raises: RecordError (ScoringError), naming the trial, for a record that cannot be read, unless the trial is part of
     a batch and `unreadable` excludes it; and if no trial is selected.
@@ -74,11 +96,11 @@ def read_trials(
         raise ScoringError(selection.nothing())
     if not rows:
         raise ScoringError(f"none of {len(broken)} trials can be read; the first: {broken[0].problem}")
-    rows = kept_apart(rows)
     if wanted.limit is not None:
         rows.sort(key=lambda row: row.directory)
     note = f"{len(rows)} of {len(directories)} trials were selected by {wanted}" if wanted != EVERY else ""
-    return rows, [UnreadableTrial(trial=str(trial.directory), problem=trial.problem) for trial in broken], note
+    problems = [UnreadableTrial(trial=str(trial.directory), problem=trial.problem) for trial in broken]
+    return ReadTrials(rows, problems, note, (directories, of_batches))
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,8 @@ def read_reference(
         return None
     rows, wanted = inputs.rows, inputs.wanted
     same = TrialFilter(benchmarks=wanted.benchmarks, tasks=wanted.tasks)
-    others, unreadable_trials, _ = read_trials([against], runs, unreadable, same)
+    read = read_trials([against], runs, unreadable, same)
+    others, unreadable_trials = kept_apart(read.rows), read.unreadable
     if both := {row.directory for row in rows} & {row.directory for row in others}:
         raise UserError(f"--against {against}: {min(both)} is also among the scored trials")
     if others[0].benchmark != rows[0].benchmark:

@@ -15,6 +15,7 @@ from agent.reports.profiles import find_profile
 from scoring import rankings
 from scoring.agentmeter.profiles import Profile, fit
 from scoring.agentmeter.tiers import Tier
+from scoring.arms.units import Unit
 from scoring.choices import (
     AttemptRule,
     CostKind,
@@ -33,6 +34,7 @@ from scoring.rows import TrialRow
 from scoring.score import recorded_tiers, score
 from scoring.selecting.naming import shared_conditions
 from scoring.selecting.selection import select_trials, with_labels
+from scoring.selecting.superseded import without_superseded
 from scoring.statistics.intervals import LEVEL, REPLICATES, SEED
 from trajectories.analysis.extras import MissingExtra
 
@@ -127,6 +129,7 @@ def score_trials(
         tiers=tiers,
         tasks=denominator.tasks,
         against=choices.against if reference is None else reference.setups,
+        units=inputs.units,
     )
     report = scoring.report(rows, profile, choices.costs[0], choices.replicates)
     notes += repriced_rows.notes(pricing)
@@ -173,6 +176,7 @@ class _Scoring:
     tiers: Mapping[str, Tier]
     tasks: tuple[str, ...] | None
     against: str | Mapping[str, str] | None
+    units: tuple[Unit, ...]
 
     def report(self, rows: Sequence[TrialRow], profile: Profile, kind: CostKind, replicates: int = 1) -> Report:
         """Score the rows. One replicate is enough if only the values matter."""
@@ -191,6 +195,7 @@ class _Scoring:
             level=self.choices.level,
             seed=self.choices.seed,
             replicates=replicates,
+            units=self.units,
         )
 
 
@@ -235,12 +240,15 @@ def _within_tasks(
 def _priced(
     rows: Sequence[TrialRow], kind: CostKind, prices: tuple[str, ...]
 ) -> tuple[list[TrialRow], repriced_rows.PricingResults]:
-    """Return the rows with this kind of cost, priced again if a snapshot is named."""
-    if not prices:
-        return repriced_rows.price_rows(rows, kind)
-    from agent.reports.prices import find_prices
+    """Return the rows with this kind of cost, priced again if a snapshot is named. Trials that were replaced are
+    priced as well, and are in the costs of those that replaced them."""
+    if prices:
+        from agent.reports.prices import find_prices
 
-    return repriced_rows.price_rows(rows, kind, find_prices(prices[0]))
+        priced, results = repriced_rows.price_rows(rows, kind, find_prices(prices[0]))
+    else:
+        priced, results = repriced_rows.price_rows(rows, kind)
+    return without_superseded(priced), results
 
 
 def _fitted(name: str, rows: Sequence[TrialRow], tiers: Mapping[str, Tier], trials: str) -> Profile:
