@@ -44,6 +44,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "evaluate": (
         ("evaluate a trial again", "agent evaluate ledger"),
+        ("the trials of a folder that have no score", "agent evaluate single --evaluations 2"),
         ("evaluate a directory as a solution of a task", "agent evaluate before --task demo/ledger"),
     ),
     "replay": (

@@ -24,7 +24,7 @@ app = listed_commands(
             "fork": "Start a new trial from a step of an existing one.",
             "batch": "Run a grid of tasks, models and arms, under one budget.",
             "rollout": "Estimate which step lost a trial: the share of forks that pass.",
-            "evaluate": "Evaluate the workspace of a trial, or any workspace.",
+            "evaluate": "Evaluate the workspace of a trial, of all trials of a batch, or any workspace.",
             "replay": "Run the recorded commands again and compare the results.",
         },
         "Look at trials": {
