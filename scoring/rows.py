@@ -16,7 +16,6 @@ from scoring.evidence import Evidence
 from scoring.families.programbench_tasks import scored_benchmark
 from scoring.interventions.facts import NONE, InterventionFacts, cost_of_kind, facts_of, facts_with_cost
 from scoring.verdict_words import judged_as
-from trajectories.reading.replaced import replaced_by
 from trajectories.reading.runs import Listed, listed
 from trajectories.reading.summary import Summary
 from trajectories.record.layout import TrialFolder
@@ -265,7 +264,7 @@ def _row(summary: Summary, directory: Path, cost: CostKind) -> TrialRow:
         mode=entry.mode,
         interventions=facts_of(summary, cost),
         attempt=summary.attempt,
-        replaces=replaced_by(directory),
+        replaces=summary.replaces,
         tier=entry.tier,
         prompt=entry.prompt,
         prompt_sha256=entry.prompt_sha256,

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trajectories.batches.reader import Batch, read_batch
-from trajectories.batches.results import UnitResult, results_of
-
 from agent.batch.view import WINDOW_S, BatchState, Phase, RunningUnit, time_left
 from trajectories.batches.events import Ended, Started
 from trajectories.batches.journal import read_batch_events
 from trajectories.batches.lock import coordinator_of
+from trajectories.batches.reader import Batch, read_batch
+from trajectories.batches.results import UnitResult, results_of
 from trajectories.errors import RecordError
 from trajectories.reading.packed import last_write_s
 from trajectories.reading.reader import read_events

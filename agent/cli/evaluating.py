@@ -47,10 +47,9 @@ def named(names: Sequence[str], runs: Path, *, has_task: bool) -> Named:
 
     Raises: UserError, RecordError if a name is neither a trial nor a batch.
     """
-    from trajectories.batches.reader import read_batch
-
     from agent.errors import UserError
     from agent.evaluation.pending import pending_in
+    from trajectories.batches.reader import read_batch
     from trajectories.reading.runs import find_trial
     from trajectories.record.layout import BatchFolder, TrialFolder
     from trajectories.record.texts.text import quantity

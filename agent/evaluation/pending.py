@@ -11,7 +11,6 @@ from pathlib import Path
 
 from trajectories.batches.reader import read_batch
 from trajectories.batches.results import results_of
-
 from trajectories.reading.runs import listed
 from trajectories.record.layout import BatchFolder, TrialFolder
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from trajectories.batches.reader import Batch, read_batch
-from trajectories.batches.results import UnitResult, result_of
-
 from scoring.arms.units import Unit as ArmUnit, unit_of
 from scoring.families.programbench_tasks import scored_benchmark
 from scoring.rows import TrialRow
 from scoring.selecting.naming import configuration_names
 from trajectories.batches.configuration import Configuration
+from trajectories.batches.reader import Batch, read_batch
+from trajectories.batches.results import UnitResult, result_of
 from trajectories.reading.entry import TrialEntry
 from trajectories.reading.selection import TrialFilter, fits
 from trajectories.record.layout import BatchFolder

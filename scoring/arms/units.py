@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scoring.rows import TrialRow
-from trajectories.reading.replaced import unit_and_rerun
+from trajectories.batches.reader import first_name_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Unit:
 def unit_of(row: TrialRow) -> str:
     """Return the folder of the first trial of the unit that a row belongs to, whichever turn or rerun it is."""
     folder, slash, name = row.directory.rpartition("/")
-    return f"{folder}{slash}{unit_and_rerun(name)[0]}"
+    return f"{folder}{slash}{first_name_of(name)}"
 
 
 def with_arms(rows: Sequence[TrialRow], units: Iterable[Unit]) -> list[TrialRow]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from scoring.rows import TrialRow
 from scoring.statistics.sums import known_sum
-from trajectories.reading.replaced import unit_and_rerun
+from trajectories.batches.reader import first_name_of, rerun_number
 from trajectories.record.usage import Usage
 
 _COSTS = ("cost_usd", "billed_usd", "computed_usd", "list_usd", "agentmeter_usd")
@@ -32,7 +32,7 @@ def without_superseded(rows: Sequence[TrialRow]) -> list[TrialRow]:
     units: defaultdict[tuple[str, str], list[TrialRow]] = defaultdict(list)
     for row in rows:
         folder, _, name = row.directory.rpartition("/")
-        units[folder, unit_and_rerun(name)[0]].append(row)
+        units[folder, first_name_of(name)].append(row)
     kept = {row.directory: row for unit in units.values() for row in _last(unit)}
     return [kept[row.directory] for row in rows if row.directory in kept]
 
@@ -68,7 +68,7 @@ def _with_costs(row: TrialRow, before: Sequence[TrialRow], *, is_whole: bool) ->
 
 
 def _rerun(row: TrialRow) -> int:
-    return unit_and_rerun(_name(row))[1]
+    return rerun_number(_name(row))
 
 
 def _name(row: TrialRow) -> str:

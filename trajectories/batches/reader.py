@@ -56,7 +56,7 @@ class Unit:
     @cached_property
     def rerun(self) -> int:
         """Number of the rerun that counts: the last one whose record has begun; 0 if the first trial counts."""
-        numbers = sorted({number for name in self.folders if (number := self._rerun_of(name))}, reverse=True)
+        numbers = sorted({number for name in self.folders if (number := rerun_number(name))}, reverse=True)
         return next((number for number in numbers if self._has_begun(name_of_rerun(self.trial, number))), 0)
 
     @property
@@ -67,17 +67,13 @@ class Unit:
     @property
     def superseded(self) -> tuple[str, ...]:
         """Names of the folders that another trial has replaced. They do not count any more, but their costs do."""
-        return tuple(name for name in self.folders if self._rerun_of(name) < self.rerun)
+        return tuple(name for name in self.folders if rerun_number(name) < self.rerun)
 
     def _has_begun(self, folder: str) -> bool:
         try:
             return has_begun(self.batch / folder)
         except (RecordError, OSError):
             return True  # a record that cannot be read is there
-
-    def _rerun_of(self, folder: str) -> int:
-        rerun = rerun_in(_TURN.sub("", folder))
-        return 0 if rerun is None else rerun[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +155,12 @@ def read_batch(directory: Path) -> Batch:
 def first_name_of(name: str) -> str:
     """Return the name of the first trial of a unit, given that of any of its folders."""
     return _SUFFIXES.sub("", name)
+
+
+def rerun_number(name: str) -> int:
+    """Return the number of the rerun that a folder of a unit belongs to, given its name; 0 for the first trial."""
+    rerun = rerun_in(_TURN.sub("", name))
+    return 0 if rerun is None else rerun[1]
 
 
 def _sort_folders(directory: Path, units: Mapping[str, _Journal]) -> list[str]:
