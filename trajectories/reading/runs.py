@@ -22,7 +22,7 @@ from trajectories.plain_files import read_plain
 from trajectories.reading.packed import last_write_s, record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, missing_fields, names_a_hint_wrongly, summarize
-from trajectories.record.layout import EVENTS, PACKED, PLANS, TrialFolder
+from trajectories.record.layout import EVENTS, PACKED, PLANS, BatchFolder, TrialFolder
 from trajectories.record.texts.text import quantity
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -192,6 +192,8 @@ def directories_named(names: Sequence[str], runs: Path) -> tuple[list[Path], set
         if path.is_dir() and not TrialFolder(path).is_trial() and not TrialFolder(path).is_role_record():
             several = sorted(entry for entry in path.glob("*") if TrialFolder(entry).is_trial())
             several = several or sorted(trial_directories(path))
+            if not several and BatchFolder(path).is_batch():
+                raise RecordError(f"{name}: no trial of this batch has begun; agent batch status {name} shows its units")
             if not several:
                 raise RecordError(
                     f"{name}: neither a trial nor a batch (no {EVENTS} in it, in its folders or in theirs)"
