@@ -36,7 +36,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ("go on after step 3 with another model", "agent fork ledger --at 3 --model sonnet"),
         ("give a hint", "agent fork ledger --at 2 --inject 'Sort the accounts by name.'"),
     ),
-    "batch": (("see the grid of a spec and its largest cost", "agent batch study.yaml --dry-run"),),
+    "batch": (
+        ("see the grid of a spec and its largest cost", "agent batch study.yaml --dry-run"),
+        ("see how far it is, from another terminal", "agent batch status study"),
+    ),
+    "batch status": (
+        ("see how far a batch is", "agent batch status study"),
+        ("the same for a program", "agent batch status runs/study --json"),
+    ),
     "rollout": (
         ("see what it may cost, and start nothing", "agent rollout ledger --at 0-20:5 --times 5 --dry-run"),
         ("five forks at each of three steps", "agent rollout ledger --at 5,10,20 --times 5 --cost-limit 50"),
@@ -174,6 +181,7 @@ PAGES: Mapping[str, str] = {
     "resume": _TUTORIAL,
     "fork": _TUTORIAL,
     "batch": "docs/reference/batch-spec.md",
+    "batch status": "docs/howto/batches.md",
     "rollout": "docs/howto/rollout.md",
     "evaluate": _TASKS,
     "replay": "docs/reference/replay.md",

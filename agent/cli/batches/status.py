@@ -20,7 +20,7 @@ def status(
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print how far a batch is: done, running, waiting and failed units, the pass rate, the budget and the pace.
+    """Print how far a batch is: its units, pass rate, budget and pace.
 
     It reads the folder alone, while the batch runs and after it, and changes nothing.
     """

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from agent.cli.batches.status import status
+from agent.cli.group import with_verbs
 from agent.cli.options import LIMITS, OUTPUT, TASK, JsonOption, QuietOption, RunsOption
 
 
@@ -92,3 +94,6 @@ def show_grid(spec: Path, runs: Path, *, as_json: bool) -> None:
         print_grid(grid, outlook)
     if problem is not None:
         raise problem
+
+
+app = with_verbs("batch", batch, {"status": status})
