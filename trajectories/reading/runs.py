@@ -193,7 +193,7 @@ def directories_named(names: Sequence[str], runs: Path) -> tuple[list[Path], set
             several = sorted(entry for entry in path.glob("*") if TrialFolder(entry).is_trial())
             several = several or sorted(trial_directories(path))
             if not several and BatchFolder(path).is_batch():
-                raise RecordError(f"{name}: no trial of this batch has begun; agent batch status {name} shows its units")
+                raise RecordError(f"{name}: no trial of this batch has begun; agent batch status shows its units")
             if not several:
                 raise RecordError(
                     f"{name}: neither a trial nor a batch (no {EVENTS} in it, in its folders or in theirs)"
