@@ -154,20 +154,7 @@ class UnitEnded(_Message):
     """False if the task has no evaluation."""
 
 
-class FileChunk(_Message):
-    """From a worker on another machine: bytes of a file of a trial, in base64."""
-
-    type: Literal["file_chunk"] = "file_chunk"
-    unit: str
-    path: str
-    """Path relative to the batch folder."""
-    offset: int
-    data: str
-    whole: bool = False
-    """True if the file is complete with this chunk and replaces what is there."""
-
-
-FromWorker = Hello | AskCall | CallSettled | AskEvaluation | EvaluationOver | Progress | UnitEnded | FileChunk
+FromWorker = Hello | AskCall | CallSettled | AskEvaluation | EvaluationOver | Progress | UnitEnded
 
 TO_WORKER: TypeAdapter[ToWorker] = TypeAdapter(Annotated[ToWorker, Field(discriminator="type")])
 FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(Annotated[FromWorker, Field(discriminator="type")])

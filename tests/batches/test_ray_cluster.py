@@ -101,6 +101,7 @@ def test_no_key_of_driver_or_nodes_is_in_what_ray_keeps(
         run.engine.close(20)
 
 
+@pytest.mark.slow
 def test_a_lost_node_costs_at_most_the_calls_in_flight(nodes: RayNodes, tmp_path: Path) -> None:
     nodes.start("third", '{"trial": 4}')
     run = Run(tmp_path, nodes.address, count=6, calls=6, slots=8)
@@ -117,6 +118,7 @@ def test_a_lost_node_costs_at_most_the_calls_in_flight(nodes: RayNodes, tmp_path
     _check_bill(run)
 
 
+@pytest.mark.slow
 def test_a_node_that_joins_later_is_used(nodes: RayNodes, tmp_path: Path) -> None:
     run = Run(tmp_path, nodes.address, slots=8)
     try:
