@@ -193,6 +193,9 @@ class Coordinator:
             self._send(worker, NotAdmitted(call=message.call, cause="budget", reason="would wait"))
 
     def _settle(self, worker: str, message: CallSettled, now_s: float) -> None:
+        unit = self.units.get(message.unit)
+        if message.permanent and unit is not None and unit.model not in self.admission.stopped:
+            self._note(f"no further call of {unit.model}, and its trials wait: {message.detail}")
         decisions = self.admission.settle(
             (worker, message.call),
             now_s,
@@ -217,13 +220,15 @@ class Coordinator:
                 self._send(worker, Admitted(call=call))
                 continue
             if decision.refused == "budget" and decision.asked is not None:
-                self._remember_refusal(decision.asked)
+                self._remember_refusal(decision.asked, decision.reason)
             self._send(worker, NotAdmitted(call=call, cause=decision.refused, reason=decision.reason))
 
-    def _remember_refusal(self, asked: Asked) -> None:
+    def _remember_refusal(self, asked: Asked, reason: str) -> None:
         if (unit := self.units.get(asked.unit)) is not None:
             unit.needs = asked.bound
         known = self._refused.get(asked.model)
+        if known is None:
+            self._note(f"the budget holds no further call of {asked.model}, and its trials wait: {reason}")
         if known is None or (asked.bound.usd or 0.0) < (known.usd or 0.0):
             self._refused[asked.model] = asked.bound
 

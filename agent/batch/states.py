@@ -43,8 +43,8 @@ def state_of(
         units=len(coordinator.units),
         done=done,
         waiting=waiting,
-        held=held,
-        failed=failed,
+        held=dict(held),
+        failed=dict(failed),
         running=[
             RunningUnit(unit.trial, unit.configuration.arm, unit.steps, unit.doing, now_s - unit.began_s)
             for unit in running

@@ -125,22 +125,24 @@ def test_a_rejected_key_makes_all_trials_of_the_model_wait_with_the_reason(tmp_p
         assert status == 1, err
         assert (state["held"], state["failed"]) == ({"model_unavailable": 4}, {})
         assert provider.state()["requests"] == 1, "one rejected call stops the model"
+        assert err.count("no further call of openai/gpt-4.1-mini, and its trials wait: 401") == 1
         status, state, err = study.run(OPENAI_API_KEY="sk-right")
         assert (status, state["done"]) == (0, 4), err
 
 
 def test_the_budget_is_never_exceeded_and_a_larger_one_continues(tmp_path: Path) -> None:
+    short = BUSY.replace("openai/gpt-4.1-mini", "{name: openai/gpt-4.1-mini, settings: {max_tokens: 200}}")
     with Running("--busy", "8") as provider:
-        study = Study(tmp_path, provider, f"{BUSY}\nattempts: 4\nworkers: 4\nbudget: {{usd: 0.02}}\n")
+        study = Study(tmp_path, provider, f"{short}\nattempts: 4\nworkers: 4\nbudget: {{usd: 0.012}}\n")
         status, state, err = study.run()
         assert status == 1, err
-        assert 0 < provider.state()["usd"] <= 0.02
+        assert 0.004 < provider.state()["usd"] <= 0.012
         assert state["held"] == {"budget": state["waiting"]}
-        assert state["waiting"] > 0
+        assert "the budget holds no further call of openai/gpt-4.1-mini" in err
         requests = provider.state()["requests"]
         assert study.run()[0] == 1
         assert provider.state()["requests"] == requests, "nothing begins that cannot make a call"
-        study = Study(tmp_path, provider, f"{BUSY}\nattempts: 4\nworkers: 4\nbudget: {{usd: 1}}\n")
+        study = Study(tmp_path, provider, f"{short}\nattempts: 4\nworkers: 4\nbudget: {{usd: 1}}\n")
         status, state, err = study.run()
         assert (status, state["done"]) == (0, 4), err
         study.check_bill()
