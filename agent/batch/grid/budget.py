@@ -39,7 +39,7 @@ class BudgetCheck:
             )
             self._unbounded[Mistake(entry, reason)] = None
             return
-        name = f"{model.ref.asked} ({combination.found.task.id}, arm {combination.arm.name})"
+        name = f"{model.ref.asked} ({combination.origin.id}, arm {combination.arm.name})"
         self._largest_tokens = max(self._largest_tokens, (bound.tokens, name))
         self._largest_usd = max(self._largest_usd, (bound.usd or 0.0, name))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from agent.batch.grid.options import Combination
+from agent.batch.grid.options import Combination, Origin
 from agent.batch.grid.spec import Exclusion, Spec
 from agent.batch.grid.spec_file import arm_names
-from agent.batch.grid.tasks import FoundTask
 from trajectories.reading.selection import fits
 from trajectories.yaml_mistakes import Mistake
 
@@ -27,7 +26,7 @@ class Exclusions:
             self._counts[entry.place] += 1
         return bool(matching)
 
-    def mistakes(self, tasks: Iterable[FoundTask], *, tasks_are_known: bool) -> Iterator[Mistake]:
+    def mistakes(self, origins: Sequence[Origin], *, tasks_are_known: bool) -> Iterator[Mistake]:
         """Yield the mistakes: names that the spec does not have, and entries that leave nothing out.
 
         If a name of a task is a mistake itself, nothing is said about tasks.
@@ -36,7 +35,7 @@ class Exclusions:
         for entry in self._spec.exclude:
             if self._counts[entry.place]:
                 continue
-            unknown = list(self._unknown(entry, [found.task.id for found in tasks], models))
+            unknown = list(self._unknown(entry, [origin.id for origin in origins], models))
             yield from (mistake for mistake in unknown if tasks_are_known or mistake.place[-1] != "task")
             if not unknown and tasks_are_known:
                 yield Mistake(entry.place, "excludes nothing: no combination of the grid fits all of it; leave it out")
@@ -54,7 +53,7 @@ def _fits(entry: Exclusion, combination: Combination) -> bool:
     return (
         (entry.arm is None or entry.arm == combination.arm.name)
         and (entry.model is None or entry.model == combination.model.name)
-        and (entry.task is None or fits(entry.task, combination.found.task.id))
+        and (entry.task is None or fits(entry.task, combination.origin.id))
     )
 
 

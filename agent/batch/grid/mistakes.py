@@ -72,9 +72,9 @@ class Problems:
             place, pair = second.arm.place, f"the arms {first.arm.name} and {second.arm.name}"
         elif first.model is not second.model and first.arm is second.arm:
             place, pair = second.model.place, f"the models {first.model.name} and {second.model.name}"
-        elif first.found is not second.found and first.arm is second.arm:
-            place = second.found.entry.place
-            pair = f"the tasks {first.found.task.id} and {second.found.task.id}"
+        elif first.origin is not second.origin and first.arm is second.arm:
+            place = second.origin.entry.place
+            pair = f"{first.origin} and {second.origin}"
         else:
             place, pair = second.arm.place, f"({first}) and ({second})"
         self._at.setdefault((place, f"{pair} give the same trials; leave one out, or change its options"))
@@ -90,7 +90,7 @@ class Problems:
         """Return the place of what all combinations with a problem share."""
         arms = {each.arm.name for each in combinations}
         models = {each.model.place for each in combinations}
-        tasks = {each.found.entry.place for each in combinations}
+        tasks = {each.origin.entry.place for each in combinations}
         arm = combinations[0].arm
         named = _named_keys(reason)
         own = [key for key in named if key in arm.options]
@@ -98,7 +98,7 @@ class Problems:
             return (*arm.place, own[0]) if own else arm.place
         if len(models) == 1 and len(self._spec.models) > 1:
             return next(iter(models))
-        if len(tasks) == 1 and len(self._spec.tasks) > 1:
+        if len(tasks) == 1 and (len(self._spec.tasks) > 1 or self._spec.branches is not None):
             return next(iter(tasks))
         in_spec = [key for key in named if key.partition(".")[0] in self._spec.content]
         if in_spec:
@@ -107,7 +107,7 @@ class Problems:
 
     def _with_tasks(self, reason: str, combinations: list[Combination]) -> str:
         """Return the reason with the tasks that it concerns, if it names none and it is not of all."""
-        names = list(dict.fromkeys(each.found.last_part for each in combinations))
+        names = list(dict.fromkeys(each.origin.last_part for each in combinations))
         if len(names) == self.tasks or any(name in reason for name in names):
             return reason
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from agent.batch.grid.spec import Arm, ModelEntry, Spec
-from agent.batch.grid.tasks import FoundTask
+from agent.batch.grid.branches import BranchOrigin
+from agent.batch.grid.spec import PARENTS_MODEL, Arm, ModelEntry, Spec
+from agent.batch.grid.tasks import TaskOrigin
 from agent.errors import UserError
 from agent.models.choose import HUMAN, ORACLE, REPLAY, SCRIPT
-from agent.trial.options import Options
+from agent.trial.options import LimitChanges, OptionChanges, Options
 from benchmarks.task.registry import PATH
+from trajectories.record.base import Json
 from trajectories.yaml_mistakes import Place
 
 TASK = "{task}"
 """Stands for the last part of a task's name in names of files."""
 FILE = "file:"
+SOLVE, FORK = "solve", "fork"
+"""Keys of a configuration's options: what event 0 does not tell of a trial from its beginning, and of a fork."""
 _INTERVENTIONS = ("self_correct", "guidance", "plan")
+_OF_CHAINS = ("self_correct", "feedback", "conversation", "until", "reveal_tests")
+_NOT_IN_EVENT_0 = ("plan", "plan_rule", *_OF_CHAINS)
+_OF_NO_FORK = ("shell", "variants", *_OF_CHAINS)
 
 
-@dataclass(frozen=True)
+Origin = TaskOrigin | BranchOrigin
+"""With what trials of a batch begin: a task, or a step of another trial."""
+
+
 class Wrong(Exception):
-    """An option that cannot be used."""
+    """An option that cannot be used. `str()` is the reason."""
 
-    place: Place
-    reason: str
+    def __init__(self, place: Place, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A task, a model and an arm."""
+    """An origin, a model and an arm."""
 
-    found: FoundTask
+    origin: Origin
     model: ModelEntry
     arm: Arm
 
     def __str__(self) -> str:
-        return f"{self.found.task.id}, {self.model.name}, {self.arm.name}"
+        return f"{self.origin}, {self.model.name}, {self.arm.name}"
 
 
 class OptionsOf:
@@ -49,40 +61,84 @@ class OptionsOf:
         self._runs = runs
         self._api_base = api_base
 
-    def __call__(self, combination: Combination) -> Options:
-        """Return the options of a combination.
+    def __call__(self, combination: Combination, origin: TaskOrigin) -> tuple[Json, Options]:
+        """Return the options of a combination that begins with a task, and those that event 0 does not tell.
 
         Raises: Wrong.
         """
-        found, entry, arm = combination.found, combination.model, combination.arm
-        word = found.last_part
+        entry, arm, word = combination.model, combination.arm, origin.last_part
         model = self._model(entry.name, word, entry.place)
         self._check_oracle(model, arm)
-        given: dict[str, Any] = dict(arm.options)
+        given = self._given(arm, word)
         settings = {**entry.settings, **given.pop("model_settings", {})}
-        limits = self._spec.limits
+        limits: LimitChanges = self._limits()
         options = Options(
             model=model,
-            task=str(found.task.directory) if found.task.benchmark == PATH else found.task.id,
-            env=self._spec.env or found.task.kinds[0],
+            task=str(origin.task.directory) if origin.task.benchmark == PATH else origin.id,
+            env=self._spec.env or origin.task.kinds[0],
             prices=self._spec.prices,
             runs=self._runs,
             batch=self._spec.name,
             model_settings=settings,
             api_base=self._api_base if is_of_a_provider(model) else None,
-            step_limit=limits.steps,
-            time_limit_s=limits.time_s,
-            token_limit=limits.tokens,
-            cost_limit_usd=limits.cost_usd,
-            command_timeout_s=limits.command_s,
+            **limits,
+            **given,
         )
+        own = {name: str(given[name]) if name == "plan" else given[name] for name in _NOT_IN_EVENT_0 if name in given}
+        return {SOLVE: own}, options
+
+    def changes(self, combination: Combination, origin: BranchOrigin) -> tuple[Json, OptionChanges]:
+        """Return the options in which a fork differs from its parent, and what a worker needs to make it again.
+
+        Raises: Wrong.
+        """
+        entry, arm, word = combination.model, combination.arm, origin.last_part
+        for name in _OF_NO_FORK:
+            if name in arm.options:
+                raise Wrong((*arm.place, name), "does not go with `from`: a fork has it from its parent, or not at all")
+        given = self._given(arm, word)
+        recorded = origin.first.options
+        changes: Json = {**self._limits(), "prices": self._spec.prices, "evaluate": True}
+        if self._spec.env is not None:
+            changes["env"] = self._spec.env
+        settings = recorded.get("model_settings", {})
+        if entry is not PARENTS_MODEL:
+            changes["model"] = self._model(entry.name, word, entry.place)
+            settings = entry.settings
+        changes["model_settings"] = {**settings, **given.pop("model_settings", {})}
+        if "guidance" in given:
+            changes |= {"max_interventions": None, "guidance_rule": None, "guidance_settings": {}}
+            changes["guidance_api_base"] = None
+        changes |= given
+        written = {name: str(value) if name == "plan" else value for name, value in changes.items()}
+        own = {FORK: {"parent": str(origin.parent), "step": origin.step, "changes": written}}
+        return own, fork_changes(changes, str(recorded.get("model", "")), self._runs, self._spec.name, self._api_base)
+
+    def _given(self, arm: Arm, word: str) -> dict[str, Any]:
+        """Return the options of an arm with the files that they name."""
+        given: dict[str, Any] = dict(arm.options)
         if "plan" in given:
             given["plan"] = self._plan(given["plan"], word, (*arm.place, "plan"))
         if "prompt" in given:
             given["prompt"] = self._prompt(given["prompt"], word, (*arm.place, "prompt"))
         if "guidance" in given:
             given["guidance"] = self._expert(given["guidance"], word, (*arm.place, "guidance"))
-        return replace(options, **given)
+        return given
+
+    def _limits(self) -> LimitChanges:
+        """Return the limits that the spec sets."""
+        limits, changes = self._spec.limits, LimitChanges()
+        if limits.steps is not None:
+            changes["step_limit"] = limits.steps
+        if limits.time_s is not None:
+            changes["time_limit_s"] = limits.time_s
+        if limits.tokens is not None:
+            changes["token_limit"] = limits.tokens
+        if limits.cost_usd is not None:
+            changes["cost_limit_usd"] = limits.cost_usd
+        if limits.command_s is not None:
+            changes["command_timeout_s"] = limits.command_s
+        return changes
 
     def _model(self, name: str, word: str, place: Place) -> str:
         if name == HUMAN or name.startswith(REPLAY):
@@ -143,6 +199,19 @@ def is_of_a_provider(model: str) -> bool:
     from agent.models.choose import NOP
 
     return not (model.startswith((SCRIPT, REPLAY)) or model in (HUMAN, ORACLE, NOP))
+
+
+def fork_changes(
+    changes: Mapping[str, Any], parents_model: str, runs: Path, batch: str, api_base: str | None
+) -> OptionChanges:
+    """Return the options in which a fork differs from its parent: those of a spec, and those of this machine.
+
+    The parent's endpoint must not see the requests of another machine, so that of this machine's configuration is used.
+    """
+    model = str(changes.get("model", parents_model))
+    own = {"runs": runs, "batch": batch, "api_base": api_base if is_of_a_provider(model) else None}
+    plan = {"plan": Path(changes["plan"])} if "plan" in changes else {}
+    return cast(OptionChanges, {**changes, **plan, **own})
 
 
 def _filled(name: str, word: str) -> Path:

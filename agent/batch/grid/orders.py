@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from agent.batch.grid.options import is_of_a_provider
-from agent.batch.grid.resolve import PRICES, SCRIPT_INPUT
+from agent.batch.grid.lines import PRICES, SCRIPT
+from agent.batch.grid.options import FORK, SOLVE, fork_changes, is_of_a_provider
 from agent.config import defaults
+from agent.continuation.fork import fork
 from agent.errors import UserError
 from agent.guidance.plans import GivenPlan
 from agent.models.aliases import Alias
@@ -34,7 +35,7 @@ from trajectories.errors import RecordError
 from trajectories.reading.reader import first_event
 from trajectories.record.events import TextRef
 from trajectories.record.interventions import CodeRule
-from trajectories.record.layout import BatchFolder
+from trajectories.record.layout import BatchFolder, TrialFolder
 
 
 class FrozenSources(ChecksHere):
@@ -53,7 +54,7 @@ class FrozenSources(ChecksHere):
 
     def script(self, path: Path) -> bytes:
         """See `Sources`."""
-        return self._content(self._input(f"{SCRIPT_INPUT}{path}"))
+        return self._content(self._input(f"{SCRIPT}{path}"))
 
     def answers(self, path: Path) -> bytes:
         """See `Sources`."""
@@ -128,14 +129,13 @@ def order_of(batch: BatchFolder, configuration: Configuration, *, evaluate: bool
     MachineError if this machine cannot run it; RecordError if the batch's folder is damaged.
     """
     first, name = configuration.first, configuration.stem
-    options = _options(batch, configuration)
-    order = resolve(options, sources=sources_of(batch, configuration))
+    order, start = _resolved(batch, configuration)
     if order.task.digest != first.task.digest:
         raise UserError(
             f"{name}: the task {first.task.id} is another one than was planned (its digest was "
             f"{first.task.digest[:12]}, here it is {order.task.digest[:12]}); restore it, or update this machine"
         )
-    made = Configuration.id_of(order.trial_started())
+    made = Configuration.id_of(start.first_event(order))
     if made != configuration.id:
         raise UserError(
             f"{name}: this machine makes another configuration of the batch's grid than was planned "
@@ -143,11 +143,24 @@ def order_of(batch: BatchFolder, configuration: Configuration, *, evaluate: bool
         )
     if not evaluate and order.chain is not None:
         raise UserError(f"{name}: a chain needs the result of each turn; leave --no-evaluate out")
-    return replace(order, evaluate=order.evaluate and evaluate), Fresh()
+    return replace(order, evaluate=order.evaluate and evaluate), start
+
+
+def _resolved(batch: BatchFolder, configuration: Configuration) -> tuple[Order, Start]:
+    sources = sources_of(batch, configuration)
+    forked = configuration.options.get(FORK)
+    if forked is None:
+        return resolve(_options(batch, configuration), sources=sources), Fresh()
+    parent = Path(forked["parent"])
+    if not TrialFolder(parent).is_trial():
+        raise UserError(f"{configuration.stem}: its parent {parent} is not on this machine; copy it there")
+    model = str(configuration.first.options.get("model", ""))
+    changes = fork_changes(forked["changes"], model, batch.path.parent, batch.path.name, defaults().api_base)
+    return fork(parent, forked["step"], sources=sources, **changes)
 
 
 def _options(batch: BatchFolder, configuration: Configuration) -> Options:
-    own = dict(configuration.options.get("solve", {}))
+    own = dict(configuration.options.get(SOLVE, {}))
     if "plan" in own:
         own["plan"] = Path(own["plan"])
     options = Options.of(

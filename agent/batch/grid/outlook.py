@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.batch.grid.freeze import check_growth, units_of
-from agent.batch.grid.resolve import Grid, GridLine
+from agent.batch.grid.lines import GridLine
+from agent.batch.grid.resolve import Grid
 from trajectories.batches.events import BatchEvent, Ended
 
 

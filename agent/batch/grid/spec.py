@@ -37,6 +37,10 @@ class ModelEntry:
     place: Place = ()
 
 
+PARENTS_MODEL = ModelEntry("the parent's", {}, ("from",))
+"""Stands for the model of the trial that units are forked from."""
+
+
 @dataclass(frozen=True)
 class Arm:
     """A named line of the grid: options of `agent solve`, by their names in the spec."""

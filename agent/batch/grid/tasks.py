@@ -20,26 +20,39 @@ _PATH_LIKE = (".", "/", "~")
 
 
 @dataclass(frozen=True)
-class FoundTask:
-    """A task of the grid, as its benchmark has it, and the entry of the spec that named it first."""
+class TaskOrigin:
+    """A task from whose beginning trials start, and the entry of the spec that named it first."""
 
     entry: TaskName
     benchmark: Benchmark
     task: Task
 
     @property
+    def id(self) -> str:
+        """Name of the task."""
+        return self.task.id
+
+    @property
     def last_part(self) -> str:
         """The part of its name after the last `/`, which stands for `{task}` in names of files."""
-        return self.task.id.rpartition("/")[2]
+        return last_part(self.id)
+
+    def __str__(self) -> str:
+        return self.id
 
 
-def find_tasks(spec: Spec) -> tuple[list[FoundTask], list[Mistake]]:
+def last_part(task: str) -> str:
+    """Return the part of a task's name after the last `/`."""
+    return task.rpartition("/")[2]
+
+
+def find_tasks(spec: Spec) -> tuple[list[TaskOrigin], list[Mistake]]:
     """Return the tasks of a spec in its order, each once, and the mistakes in their names.
 
     A task that two entries name is a mistake, unless one of them is a pattern or a tier.
     """
     lookup = _Lookup(spec.path.parent)
-    tasks: dict[str, FoundTask] = {}
+    tasks: dict[str, TaskOrigin] = {}
     mistakes: list[Mistake] = []
     for entry in spec.tasks:
         try:
@@ -49,7 +62,7 @@ def find_tasks(spec: Spec) -> tuple[list[FoundTask], list[Mistake]]:
             continue
         for benchmark, task in matches:
             key = str(task.directory) if task.benchmark == PATH else task.id
-            before = tasks.setdefault(key, FoundTask(entry, benchmark, task))
+            before = tasks.setdefault(key, TaskOrigin(entry, benchmark, task))
             if before.entry is not entry and not _is_several(entry.name) and not _is_several(before.entry.name):
                 reason = f"{entry.name} is {task.id}, which {before.entry.name} names already; leave one out"
                 mistakes.append(Mistake(entry.place, reason))

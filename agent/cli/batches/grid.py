@@ -70,13 +70,15 @@ def dollars(amount: float | None) -> str:
 def _first_line(grid: Grid) -> str:
     from trajectories.record.texts.text import quantity
 
-    tasks = len({line.configuration.first.task.id for line in grid.lines})
+    origins = len({str(line.combination.origin) for line in grid.lines})
+    noun = "task" if grid.spec.branches is None else "branch point"
     models = len({line.combination.model.place for line in grid.lines})
     arms, attempts = len({line.configuration.arm for line in grid.lines}), grid.spec.attempts
-    parts = (quantity(tasks, "task"), quantity(models, "model"), quantity(arms, "arm"), quantity(attempts, "attempt"))
-    excluded = tasks * models * arms - len(grid.lines)
+    environments = {line.configuration.first.environment for line in grid.lines}
+    parts = (quantity(origins, noun), quantity(models, "model"), quantity(arms, "arm"), quantity(attempts, "attempt"))
+    excluded = origins * models * arms - len(grid.lines)
     left_out = f", {quantity(excluded, 'combination')} excluded" if excluded > 0 else ""
-    return f"batch {grid.spec.name}: {' x '.join(parts)}{left_out}, in {grid.spec.env}"
+    return f"batch {grid.spec.name}: {' x '.join(parts)}{left_out}, in {', '.join(sorted(environments))}"
 
 
 def _last_lines(grid: Grid, outlook: Outlook) -> Iterator[str]:
