@@ -11,6 +11,7 @@ import pytest
 
 from agent.continuation.resume import resuming
 from agent.loop.actions import SUBMIT
+from agent.models.call_bounds import first_call
 from agent.models.retries import RetryPolicy
 from agent.trial.gate import Refused
 from tests.batches.gates import NotingGate
@@ -93,6 +94,10 @@ def test_every_call_is_admitted_with_a_bound_and_settled_with_what_it_used(start
         assert call.usage.total <= bound.tokens
     assert of_type(trial, Paused) == []
     assert consistent(trial)
+    before, bound = first_call(trial.order), gate.admitted[0][1]
+    assert before.tokens is not None
+    assert bound.tokens is not None
+    assert 0 <= bound.tokens - before.tokens < 500  # the paths of the environment
 
 
 @pytest.mark.parametrize(
