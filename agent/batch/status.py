@@ -67,7 +67,7 @@ def state_of_folder(directory: Path) -> BatchState:
         unevaluated=sorted_.unevaluated,
         reruns=sum(unit.counted for unit in batch.units),
         spent_usd=sum(result.spending.usd for result in sorted_.every),
-        reserved_usd=sum(result.kept_usd for result in sorted_.every),
+        reserved_usd=sum((result.kept_usd for result in sorted_.every), 0.0),
         budget_usd=opened.budget_usd,
         unpriced_calls=sum(_unpriced(result) for result in sorted_.every),
         tokens=usage.total,

@@ -43,7 +43,7 @@ ARMS: TableDesign[ArmRow] = TableDesign(
         ReportColumn("superseded", "run again", "count", lambda row: row.superseded or None, is_minor=True),
         ReportColumn(
             "superseded_usd",
-            "of it USD",
+            "rerun USD",
             "usd",
             lambda row: row.superseded_usd if row.superseded else None,
             is_minor=True,

@@ -63,7 +63,7 @@ def line(state: BatchState) -> str:
     """Return the state as one line."""
     parts = [
         ", ".join(counts(state)),
-        *result(state)[:1],
+        ", ".join(result(state)),
         ", ".join(money(state)),
         ", ".join(pace(state)),
         *([f"failed: {_by_reason(state.failed)}"] if state.failed else []),
@@ -104,9 +104,10 @@ def result(state: BatchState) -> list[str]:
 def money(state: BatchState) -> list[str]:
     """Return the dollars and the tokens, each with its budget."""
     bound = "at least " if state.unpriced_calls else ""
+    uses_tokens = bool(state.tokens or state.reserved_tokens or state.budget_tokens)
     return [
         _against(f"{bound}{usd(state.spent_usd)}", state.reserved_usd, state.budget_usd, usd),
-        _against(f"{count(state.tokens)} tokens", state.reserved_tokens, state.budget_tokens, count),
+        *([_against(f"{count(state.tokens)} tokens", state.reserved_tokens, state.budget_tokens, count)] * uses_tokens),
         *([f"{quantity(state.unpriced_calls, 'call')} of unknown cost"] if state.unpriced_calls else []),
     ]
 
@@ -114,9 +115,9 @@ def money(state: BatchState) -> list[str]:
 def pace(state: BatchState) -> list[str]:
     """Return the calls and tokens a minute, the cache hit rate, and the times."""
     parts = [quantity(state.calls, "call")] if state.calls else []
-    if state.calls_per_minute is not None:
+    if state.calls_per_minute:
         parts.append(f"{state.calls_per_minute:.1f} calls a minute")
-    if state.tokens_per_minute is not None:
+    if state.tokens_per_minute:
         parts.append(f"{count(state.tokens_per_minute)} tokens a minute")
     if state.cache_hit_rate is not None:
         parts.append(f"cache hits {100 * state.cache_hit_rate:.0f}%")
