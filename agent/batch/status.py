@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent.batch.view import WINDOW_S, BatchState, Phase, RunningUnit, time_left
-from trajectories.batches.events import Ended, Started
+from trajectories.batches.events import BatchOpened, Ended, Started
 from trajectories.batches.journal import read_batch_events
 from trajectories.batches.lock import coordinator_of
 from trajectories.batches.reader import Batch, read_batch
@@ -91,17 +91,21 @@ class _Times:
     began: dict[str, str] = field(default_factory=dict)
     """By unit, the time of a start that has no end."""
     nodes: dict[str, str] = field(default_factory=dict)
+    """By unit, the host of its worker if it is another one than the coordinator's."""
     durations: list[float] = field(default_factory=list)
     """Seconds from the start to the end of finished units."""
 
 
 def _times(directory: Path) -> _Times:
     times = _Times()
+    host = ""
     for event in read_batch_events(directory):
         match event:
+            case BatchOpened():
+                host = event.coordinator.host
             case Started():
                 times.began[event.unit] = event.t
-                if event.node is not None:
+                if event.node is not None and event.node != host:
                     times.nodes[event.unit] = event.node
             case Ended():
                 start = times.began.pop(event.unit, None)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
+from scoring.statistics.intervals import LEVEL, wilson
 from trajectories.batches.events import Holder
 
 WINDOW_S = 120.0
@@ -91,6 +92,25 @@ class BatchState:
     def failures(self) -> int:
         """Number of units that have failed for good."""
         return sum(self.failed.values())
+
+    @property
+    def pass_rate_interval(self) -> tuple[float, float] | None:
+        """Wilson's interval of the pass rate, as if units were independent; None without a score."""
+        return wilson(self.passed, self.judged, LEVEL) if self.judged else None
+
+    def json(self) -> dict[str, Any]:
+        """Return the state for `--json`: all fields, and the pass rate with its interval."""
+        low, high = self.pass_rate_interval or (None, None)
+        return {
+            **{field.name: getattr(self, field.name) for field in fields(self)},
+            "held": dict(self.held),
+            "failed": dict(self.failed),
+            "running": [asdict(unit) for unit in self.running],
+            "coordinator": None if self.coordinator is None else self.coordinator.model_dump(),
+            "pass_rate": self.passed / self.judged if self.judged else None,
+            "pass_rate_low": low,
+            "pass_rate_high": high,
+        }
 
 
 class BatchView:

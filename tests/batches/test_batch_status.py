@@ -157,7 +157,7 @@ def test_a_batch_that_runs_is_seen_from_another_terminal_and_its_death_as_well(t
         try:
             folder = tmp_path / "runs" / "study"
             wait_until(lambda: (folder / "batch.jsonl").is_file() and bool(state_of_folder(folder).running))
-            wait_until(lambda: state_of_folder(folder).running[0].steps == 1)
+            wait_until(lambda: state_of_folder(folder).running[0].steps == 2)
             state = state_of_folder(folder)
             assert (state.phase, state.coordinator.pid, state.waiting) == ("running", process.pid, 1)
             assert state.running[0].seconds > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -39,7 +38,7 @@ def run_spec(
     with view_of_batch(quiet=quiet) as view:
         state = run_grid(grid, engine, settings, view, per_process=per_process)
     if as_json:
-        emit_json({"batch": str(grid.folder.path), **asdict(state)})
+        emit_json({"batch": str(grid.folder.path), **state.json()})
     elif not quiet:
         for line in next_commands(spec, grid.folder.path, state):
             typer.echo(line, err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,7 +31,7 @@ def status(
 
     state = state_of_folder(folder_of(batch, runs_dir(runs)))
     if json:
-        emit_json(status_json(state))
+        emit_json(state.json())
         return
     console = stdout()
     for line in page(state, console.width, _ALL_LINES):
@@ -57,19 +57,6 @@ def folder_of(name: str, runs: Path) -> Path:
     if TrialFolder(there).is_trial():
         raise UserError(f"{there} is a trial, not a batch; agent show prints it")
     raise UserError(f"{there} is not a batch of agent batch: it has no batch.jsonl; agent trials lists its trials")
-
-
-def status_json(state: BatchState) -> dict[str, Any]:
-    """Return a state as JSON, with what follows from its fields."""
-    from dataclasses import asdict
-
-    from scoring.statistics.intervals import wilson
-
-    content = asdict(state)
-    content["coordinator"] = None if state.coordinator is None else state.coordinator.model_dump()
-    interval = wilson(state.passed, state.judged) if state.judged else (None, None)
-    rate = state.passed / state.judged if state.judged else None
-    return {**content, "pass_rate": rate, "pass_rate_low": interval[0], "pass_rate_high": interval[1]}
 
 
 def coordinator_in_words(state: BatchState) -> str:

@@ -13,7 +13,6 @@ from rich.text import Text
 from agent.batch.view import BatchState, RunningUnit
 from agent.cli.progress.cells import cut, packed
 from agent.cli.progress.state import clock, on_one_line
-from scoring.statistics.intervals import LEVEL, wilson
 from trajectories.record.texts.text import quantity
 from trajectories.views.tables import ALWAYS, UNLIMITED, TextColumn, TextTable
 
@@ -92,8 +91,8 @@ def counts(state: BatchState) -> list[str]:
 def result(state: BatchState) -> list[str]:
     """Return the pass rate so far with Wilson's interval, and the number of units without a verdict."""
     parts = []
-    if state.judged:
-        low, high = wilson(state.passed, state.judged, LEVEL)
+    if (interval := state.pass_rate_interval) is not None:
+        low, high = interval
         share = state.passed / state.judged
         parts.append(f"passed {state.passed} of {state.judged}: {100 * share:.1f}% [{100 * low:.1f}, {100 * high:.1f}]")
     if state.unevaluated:
