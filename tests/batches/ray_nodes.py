@@ -22,6 +22,7 @@ class RayNodes:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # sockets below it need a short path
+        self.folder.chmod(0o755)  # sandboxes run as another user
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]

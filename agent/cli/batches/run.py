@@ -17,6 +17,8 @@ def run_spec(
     spec: Path,
     runs: Path,
     *,
+    engine: str,
+    address: str | None,
     workers: int | None,
     per_process: int | None,
     evaluate: bool,
@@ -27,22 +29,30 @@ def run_spec(
 
     Raises: UserError; BatchInUse; RecordError, RecordFull; MachineError.
     """
-    from agent.batch.engines.local import LocalEngine
     from agent.batch.grid.resolve import resolve_spec
     from agent.cli.output import emit_json
     from agent.cli.progress.batches import view_of_batch
 
-    engine: Engine = LocalEngine()
-    grid = resolve_spec(spec, runs)
+    grid = resolve_spec(spec, runs, checks_machine=engine == "local")
     settings = settings_of(grid.spec, workers=workers, evaluate=evaluate)
     with view_of_batch(quiet=quiet) as view:
-        state = run_grid(grid, engine, settings, view, per_process=per_process)
+        state = run_grid(grid, _engine(engine, address), settings, view, per_process=per_process)
     if as_json:
         emit_json({"batch": str(grid.folder.path), **state.json()})
     elif not quiet:
         for line in next_commands(spec, grid.folder.path, state):
             typer.echo(line, err=True)
     raise typer.Exit(exit_status(state))
+
+
+def _engine(name: str, address: str | None) -> Engine:
+    if name == "ray":
+        from agent.batch.engines.ray.engine import RayEngine
+
+        return RayEngine(address)
+    from agent.batch.engines.local import LocalEngine
+
+    return LocalEngine()
 
 
 def settings_of(spec: Spec, *, workers: int | None, evaluate: bool) -> Settings:

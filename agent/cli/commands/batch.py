@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,6 +29,21 @@ def batch(
             rich_help_panel=LIMITS,
         ),
     ] = None,
+    engine: Annotated[
+        Literal["local", "ray"],
+        typer.Option(
+            help="Where workers run: on this machine, or on the nodes of a Ray cluster (docs/howto/cluster.md).",
+            rich_help_panel=LIMITS,
+        ),
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Address of the Ray cluster [RAY_ADDRESS, or the cluster on this machine].",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
     no_evaluate: Annotated[
         bool,
         typer.Option("--no-evaluate", help="Postpone the evaluations, for agent evaluate BATCH.", rich_help_panel=TASK),
@@ -51,7 +66,10 @@ def batch(
     batch: finished trials are skipped. The first Ctrl-C lets running trials finish, the second one stops them.
     """
     from agent.config import runs_dir
+    from agent.errors import UserError
 
+    if address is not None and engine != "ray":
+        raise UserError("--address is about a Ray cluster; add --engine ray")
     if dry_run:
         show_grid(spec, runs_dir(runs), as_json=json)
         return
@@ -60,6 +78,8 @@ def batch(
     run_spec(
         spec,
         runs_dir(runs),
+        engine=engine,
+        address=address,
         workers=workers,
         per_process=per_process,
         evaluate=not no_evaluate,
