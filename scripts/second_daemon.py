@@ -83,6 +83,12 @@ class SecondDaemon:
         with subprocess.Popen(["docker", "save", *names], stdout=subprocess.PIPE) as saving:
             subprocess.run([*self._docker(), "load"], stdin=saving.stdout, check=True, capture_output=True)
 
+    def tag(self, image: str, task: str) -> None:
+        """Give the images of one name the name that those of another task have."""
+        command = [*self._docker(), "images", "--format", "{{.Tag}}", image]
+        for tag in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split():
+            subprocess.run([*self._docker(), "tag", f"{image}:{tag}", f"retrace-{task}:{tag}"], check=True)
+
     def containers(self, *, everything: bool = False) -> list[str]:
         """Return the ids of the containers that run, or of all."""
         command = [*self._docker(), "ps", "-q", *(["-a"] if everything else [])]

@@ -1,4 +1,4 @@
-"""The scripted models of a study: an agent that works on a demo task, a planner, and an expert.
+"""The scripted models of a study: an agent that works on a known task, a planner, and an expert.
 
 The agent is that of docs/studies/table4, which leaves fewer faults in its program the more it was told. Its skill
 depends on the model's name: `gpt-4.1` solves a task wholly, `gpt-4.1-nano` only looks at it, and all others leave
@@ -60,7 +60,34 @@ SPANS = Task(
     question="How small may the smallest run be?",
     careless="",
 )
-TASKS = (*_table4.TASKS, SPANS)
+TOTAL = Task(
+    name="total",
+    sign="Write `total`",
+    check="printf '1\\n\\n2\\n' | python3 total.py",
+    faults=(
+        Fault(
+            file="total.py",
+            right="int(line) if line.strip() else 0",
+            wrong="int(line)",
+            tests="test_sum_of_a_file",
+            warning="A line of blanks counts as nothing, and is not an error.",
+        ),
+        Fault(
+            file="total.py",
+            right="enumerate(lines, 1)",
+            wrong="enumerate(lines)",
+            tests="test_a_line_that_is_not_a_number",
+            warning="People count lines from one, and the message has to do so as well.",
+        ),
+    ),
+    question="Which number has the first line?",
+    careless="",
+)
+"""The task that `agent tasks new` writes, whose evaluation is quick."""
+TASKS = (*_table4.TASKS, SPANS, TOTAL)
+_DEMOS: Path = _table4.DEMOS
+_SOLUTIONS = {"total": STUDY.parents[2] / "agent" / "making" / "templates" / "retrace" / "solution"}
+"""Directories of solutions, for tasks that are not among the demos."""
 
 _MARK = re.compile(r"\b(BUSY|STEPS) (\d{1,5})\b")
 _PADDING = "seq {0} {1}"
@@ -134,8 +161,18 @@ def _left(task: Any, text: str) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def _written(task: int, faults: tuple[int, ...]) -> str:
-    command: str = _table4.written(TASKS[task], [TASKS[task].faults[index] for index in faults])
-    return command
+    """Return the command that writes the files of a task's solution, with these faults."""
+    name = TASKS[task].name
+    directory = _SOLUTIONS.get(name, _DEMOS / name / "solution")
+    commands = []
+    for path in sorted(path for path in directory.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        file, content = str(path.relative_to(directory)), path.read_text(encoding="utf-8")
+        for fault in (TASKS[task].faults[index] for index in faults):
+            if fault.file == file:
+                assert fault.right in content, f"{path} does not hold {fault.right!r}"
+                content = content.replace(fault.right, fault.wrong)
+        commands.append(f"mkdir -p {Path(file).parent}; cat > {file} <<'END_OF_FILE'\n{content}END_OF_FILE")
+    return "\n".join(commands)
 
 
 def _call(name: str, number: int, text: str, **arguments: str) -> Json:
