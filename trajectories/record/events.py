@@ -197,7 +197,11 @@ class Warned(BaseEvent):
 
 
 class Paused(BaseEvent):
-    """The trial's clock stops."""
+    """The trial's clock stops.
+
+    With `queue`, a call waits at the gate of a batch, before its `call_started`: for its turn at the provider, or for
+    money that calls in flight have reserved. If the trial ends meanwhile, `exit` follows without `resumed`.
+    """
 
     type: Literal["paused"] = "paused"
     why: PauseReason | str
@@ -205,7 +209,8 @@ class Paused(BaseEvent):
 
 
 class Resumed(BaseEvent):
-    """The trial's clock runs again."""
+    """The trial's clock runs again. After a wait (`queue`, `budget`) the trial goes on as it was: nothing was restored,
+    and the tries of its call are counted on."""
 
     type: Literal["resumed"] = "resumed"
     lost: tuple[Words, ...] = ()

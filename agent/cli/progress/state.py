@@ -25,10 +25,12 @@ from trajectories.record.events import (
     EvaluationStarted,
     Exited,
     Limits,
+    Paused,
     Snapshot,
     Warned,
 )
 from trajectories.record.texts.text import printable
+from trajectories.record.words import WAITS
 from trajectories.writing import excerpts
 
 _LONGEST = 2000
@@ -120,6 +122,8 @@ class ProgressState:
             case Warned():
                 label = "not restored: " if event.kind == "not_restored" else ""
                 self.warning = on_one_line(f"{label}{event.text}")
+            case Paused() if event.why in WAITS:
+                self._enter("waiting until the next call may leave", at)
             case Exited():
                 detail = f" ({event.exit.detail})" if event.exit.detail else ""
                 self._enter(on_one_line(f"exit: {event.exit}{detail}"), at)

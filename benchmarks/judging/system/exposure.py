@@ -14,6 +14,7 @@ from benchmarks.judging.system import programs
 from benchmarks.task.submission import Live
 from environments.docker import daemon
 from environments.protocol import EnvironmentFault, Started
+from trajectories.waiting import Event
 from trajectories.writing import excerpts
 
 if TYPE_CHECKING:
@@ -46,14 +47,18 @@ def changed_system(started: Started) -> Lines:
     look = partial(programs.changes, workdir=started.workdir)
     lines: list[str] = []
 
-    def compare() -> None:
-        lines.extend(_listed(look, started.container or "", "what the agent changed in the system"))
+    ended = Event()
 
-    comparing = threading.Thread(target=compare, daemon=True)
-    comparing.start()
+    def compare() -> None:
+        try:
+            lines.extend(_listed(look, started.container or "", "what the agent changed in the system"))
+        finally:
+            ended.set()
+
+    threading.Thread(target=compare, daemon=True).start()
 
     def compared() -> tuple[str, ...]:
-        comparing.join()
+        ended.wait()
         return tuple(lines)
 
     return compared
