@@ -19,6 +19,11 @@ class Exclusions:
         self._spec = spec
         self._counts = {entry.place: 0 for entry in spec.exclude}
 
+    @property
+    def count(self) -> int:
+        """Number of times that an entry left a combination out."""
+        return sum(self._counts.values())
+
     def exclude(self, combination: Combination) -> bool:
         """Return True if an entry leaves the combination out."""
         matching = [entry for entry in self._spec.exclude if _fits(entry, combination)]

@@ -58,6 +58,9 @@ class Problems:
         self._at: dict[tuple[Place, str], None] = {}
         self._of: dict[str, list[Combination]] = defaultdict(list)
 
+    def __bool__(self) -> bool:
+        return bool(self._at or self._of)
+
     def at(self, place: Place, reason: str) -> None:
         """Take in a problem whose key is known."""
         self._at.setdefault((place, reason))

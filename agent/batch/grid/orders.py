@@ -120,6 +120,14 @@ def sources_of_trial(directory: Path) -> Sources:
     return USER_FILES if configuration is None else sources_of(batch, configuration)
 
 
+def api_base_here(configuration: Configuration) -> str | None:
+    """Return the endpoint of this machine's configuration for a trial that is continued, in place of the recorded one.
+
+    None is the endpoint of the model's provider.
+    """
+    return _api_base(str(configuration.first.options.get("model", "")))
+
+
 def order_of(batch: BatchFolder, configuration: Configuration, *, evaluate: bool = True) -> tuple[Order, Start]:
     """Return the order of the trials of a configuration, and with what they begin.
 
@@ -168,4 +176,8 @@ def _options(batch: BatchFolder, configuration: Configuration) -> Options:
         runs=batch.path.parent,
         batch=batch.path.name,
     )
-    return replace(options, api_base=defaults().api_base if is_of_a_provider(options.model) else None)
+    return replace(options, api_base=_api_base(options.model))
+
+
+def _api_base(model: str) -> str | None:
+    return defaults().api_base if is_of_a_provider(model) else None

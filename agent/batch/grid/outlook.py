@@ -60,7 +60,7 @@ def _arm(name: str, lines: Sequence[GridLine], attempts: int) -> ArmOutlook:
     unknown = next((line.bound for line in lines if line.bound.usd is None), None)
     known = [cost for cost in costs if cost is not None]
     reasons = dict.fromkeys(line.bound.reason for line in lines if line.bound.usd)
-    reason = unknown.reason if unknown is not None else _first(reasons or [line.bound.reason for line in lines[:1]])
+    reason = unknown.reason if unknown is not None else _first(reasons) or "its models cost nothing"
     total = None if unknown is not None else sum(known) * attempts
     return ArmOutlook(name, len(lines), len(lines) * attempts, total, reason)
 

@@ -19,7 +19,7 @@ from agent.batch.grid.lines import PRICES, GridLine, LineMaker
 from agent.batch.grid.mistakes import Problems, in_words_of_a_spec
 from agent.batch.grid.options import Combination, OptionsOf, Origin, Wrong
 from agent.batch.grid.spec import PARENTS_MODEL, Spec
-from agent.batch.grid.spec_file import read_spec, refused
+from agent.batch.grid.spec_file import MOST_UNITS, read_spec, refused
 from agent.batch.grid.tasks import TaskOrigin, find_tasks
 from agent.continuation.fork import fork
 from agent.errors import MachineError, UserError
@@ -92,6 +92,7 @@ class Resolver:
         from agent.config import defaults
 
         self._mistakes: list[Mistake] = []
+        self._excluded = 0
         self._sources = ReadOnce(prices, checks_machine=checks_machine)
         try:
             self._maker = LineMaker(self._sources, spec.prices)
@@ -109,6 +110,7 @@ class Resolver:
         """Return the grid with the configurations that could be resolved, and the mistakes of the others."""
         lines = [line for each in self._combinations() if (line := self._line(each)) is not None]
         self._check_duplicates(lines)
+        self._check_size(len(lines))
         mistakes = [*self._mistakes, *self._problems.mistakes(), *self._budget.mistakes()]
         return Grid(self._spec, BatchFolder(self._runs / self._spec.name), tuple(lines)), mistakes
 
@@ -126,6 +128,7 @@ class Resolver:
                     combination = Combination(origin, model, arm)
                     if not exclusions.exclude(combination):
                         yield combination
+        self._excluded = exclusions.count
         self._mistakes += exclusions.mistakes(origins, tasks_are_known=not mistakes)
 
     def _origins(self) -> tuple[Sequence[Origin], list[Mistake]]:
@@ -177,6 +180,13 @@ class Resolver:
         except ModelUnusable as error:
             return str(error) == reason
         return False
+
+    def _check_size(self, configurations: int) -> None:
+        units = configurations * self._spec.attempts
+        if units > MOST_UNITS:
+            self._mistakes.append(Mistake(("attempts",), f"make {units:,} units; a batch has at most {MOST_UNITS:,}"))
+        if self._excluded and not configurations and not self._mistakes and not self._problems:
+            self._mistakes.append(Mistake(("exclude",), "leaves nothing of the grid"))
 
     def _check_duplicates(self, lines: Sequence[GridLine]) -> None:
         """Find configurations that come twice, and name what makes them equal."""

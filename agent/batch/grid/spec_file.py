@@ -54,6 +54,9 @@ KEYS = (
 RESERVED = "agents"
 """Key for a later version."""
 _ARM_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}"
+_LONGEST_NAME = 100
+MOST_UNITS = 1_000_000
+"""Largest number of units of a batch."""
 Part = TypeVar("Part", bound=BaseModel)
 
 
@@ -282,9 +285,11 @@ class _Reader:
         return [((key, index), item) for index, item in enumerate(value)]
 
     def _name(self, given: str | None) -> str:
-        name = self._path.name.partition(".")[0] if given is None else given
+        name = self._path.stem if given is None else given
         try:
             batch_folder(Path(), name)
+            if not name.isprintable() or len(name.encode()) > _LONGEST_NAME:
+                self._mistake(("name",), f"must be at most {_LONGEST_NAME} printable characters, not {shown(name)}")
         except RecordError as error:
             self._mistake(("name",), str(error))
         return name
@@ -347,7 +352,9 @@ class _Reader:
     def _arm(self, name: object, options: object) -> Arm | None:
         place: Place = ("arms", str(name))
         if not isinstance(name, str) or not re.fullmatch(_ARM_NAME, name):
-            self._mistake(place, "is not a name of an arm: use letters, digits, '.', '_', '+' and '-', at most 64")
+            quotes = "" if isinstance(name, str) else "put it in quotes; "
+            rule = "use letters, digits, '.', '_', '+' and '-', at most 64"
+            self._mistake(place, f"is not a name of an arm: {quotes}{rule}")
             return None
         if options is not None and not isinstance(options, dict):
             self._mistake(place, f"must be a mapping of options to values ({{}} for none), not {kind_of(options)}")

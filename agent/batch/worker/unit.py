@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from agent.batch.grid.orders import order_of, sources_of
+from agent.batch.grid.orders import api_base_here, order_of, sources_of
 from agent.batch.messages import FromWorker, Progress, UnitEnded, Work
 from agent.batch.worker.gates import UnitGate
 from agent.continuation.chain import chain_of, resume_chain, run_chain
@@ -103,11 +103,11 @@ def _first_event(order: Order, start: Start, work: Work) -> TrialStarted:
 def _continue(batch: BatchFolder, work: Work, gate: UnitGate, watch: _Watch) -> bool:
     """Continue the record of a unit; return False if its task has no evaluation."""
     directory = batch.path / work.trial
-    sources = sources_of(batch, work.configuration)
+    sources, api_base = sources_of(batch, work.configuration), api_base_here(work.configuration)
     if (chain := chain_of(directory)) is not None:
-        resume_chain(*chain, watch.turn, [], watch.say, sources=sources, gate=gate)
+        resume_chain(*chain, watch.turn, [], watch.say, sources=sources, gate=gate, api_base=api_base)
         return True
-    with resuming(directory, sources=sources, gate=gate, evaluate=work.evaluate) as resumption:
+    with resuming(directory, sources=sources, gate=gate, evaluate=work.evaluate, api_base=api_base) as resumption:
         if resumption.order is None:
             return work.evaluate
         resumption.run(watch.observer(resumption.events))
