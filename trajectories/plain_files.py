@@ -33,8 +33,26 @@ def read_plain(path: Path | str) -> bytes:
 
     Raises: OSError.
     """
-    with open_plain(path) as file:
-        return file.read()
+    return read_plain_with_facts(path)[0]
+
+
+def read_plain_with_facts(path: Path | str) -> tuple[bytes, os.stat_result]:
+    """Return the content of a plain file, and its facts when it was opened.
+
+    Raises: OSError.
+    """
+    require_plain(os.stat(path).st_mode, path)
+    descriptor = _opener(os.fspath(path), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        facts = os.fstat(descriptor)
+        require_plain(facts.st_mode, path)
+        data = os.read(descriptor, facts.st_size + 1)
+        if not data or len(data) != facts.st_size:  # otherwise that was all; a file object would take twice as long
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                data += file.read()
+        return data, facts
+    finally:
+        os.close(descriptor)
 
 
 def require_plain(mode: int, path: Path | str) -> None:

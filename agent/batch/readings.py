@@ -8,7 +8,7 @@ from agent.batch.ledger import Amount
 from agent.batch.reruns import Facts, Standing
 from agent.batch.units import Reading, UnitState
 from agent.trial.gate import CallBound
-from trajectories.batches.reader import Unit, read_batch
+from trajectories.batches.reader import Unit, last_rerun, read_batch
 from trajectories.batches.results import State, UnitResult, result_of
 from trajectories.record.layout import name_of_rerun, name_of_turn
 
@@ -42,6 +42,7 @@ def _unit_state(unit: Unit) -> UnitState:
 
 def read_unit(directory: Path, unit: UnitState) -> Reading:
     """Return what the records of a unit tell now."""
+    folders = tuple(name for name in _names(directory, unit) if (directory / name).is_dir())
     result = result_of(
         Unit(
             batch=directory,
@@ -49,7 +50,8 @@ def read_unit(directory: Path, unit: UnitState) -> Reading:
             configuration=unit.configuration,
             attempt=unit.attempt,
             trial=unit.first_trial,
-            folders=tuple(name for name in _names(directory, unit) if (directory / name).is_dir()),
+            folders=folders,
+            rerun=last_rerun(directory, unit.first_trial, folders),
         )
     )
     return Reading(

@@ -76,8 +76,11 @@ def _read(batch: Path) -> None:
 
 
 def _scan(batch: Path) -> None:
+    """Make a row of each trial file, and nothing else."""
+    rows = []
     with os.scandir(batch) as entries:
         for entry in entries:
             if entry.is_dir():
                 with open(os.path.join(entry.path, SUMMARY), "rb") as file:
-                    json.loads(file.read())
+                    rows.append(json.loads(file.read()))
+    assert sum(row["exit"] is not None for row in rows) == UNITS

@@ -106,7 +106,7 @@ def test_a_unit_of_an_unknown_configuration_is_an_error_with_its_place(tmp_path:
     batch = write_batch(tmp_path / "b", X)
     with BatchWriter(batch) as writer:
         writer.append(planned(Y))
-    with pytest.raises(RecordError, match=r"batch\.jsonl: event 2 plans 'y\..*' for a configuration that grid\.jsonl"):
+    with pytest.raises(RecordError, match=r"batch\.jsonl: event 2 plans 'y\..*' for a configuration that grid"):
         read_batch(batch)
 
 

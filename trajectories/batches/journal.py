@@ -54,7 +54,7 @@ class BatchWriter:
             raise self._failed(error) from None
         try:
             line = self._lines.last_line()
-            last = _event(line, f"{self._path}: the last line") if line else None
+            last = _parsed(line, self._path) if line else None
         except BaseException:
             self._lines.close()
             raise
@@ -110,10 +110,12 @@ def read_batch_events(directory: Path) -> Iterator[BatchEvent]:
     path = BatchFolder(directory).events
     try:
         for number, line in complete_lines(path):
-            event = _event(line, f"{path}:{number}")
-            _check_version(event, f"{path}:{number}")
-            if number == 1 and not isinstance(event, BatchOpened):
-                raise RecordError(f"{path}:1: a batch begins with batch_opened, but this file with {event.type}")
+            try:
+                event = BATCH_EVENT.validate_json(line)
+            except ValidationError as error:
+                event = _unknown(line, error, f"{path}:{number}")
+            if number == 1 or type(event) is BatchOpened:
+                _check_opening(event, number, path)
             yield event
     except FileNotFoundError:
         raise RecordError(f"{directory}: not a batch of agent batch (no {path.name})") from None
@@ -121,23 +123,33 @@ def read_batch_events(directory: Path) -> Iterator[BatchEvent]:
         raise RecordError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _event(line: bytes, place: str) -> BatchEvent:
+def _check_opening(event: BatchEvent, number: int, path: Path) -> None:
+    if not isinstance(event, BatchOpened):
+        raise RecordError(f"{path}:{number}: a batch begins with batch_opened, but this file with {event.type}")
+    if _major(event.schema_version) != _major(BATCH_SCHEMA_VERSION):
+        raise RecordError(
+            f"{path}:{number}: version {event.schema_version} of the files of a batch; this version of Retrace reads "
+            f"{_major(BATCH_SCHEMA_VERSION)}.x, use one that reads {event.schema_version}"
+        )
+
+
+def _parsed(line: bytes, path: Path) -> BatchEvent:
     try:
         return BATCH_EVENT.validate_json(line)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        if problem["type"] == "union_tag_invalid":
-            with suppress(ValidationError):
-                return UnknownBatchEvent.model_validate_json(line)
-        raise RecordError(f"{place}: not a valid event of a batch: {problem_in_words(problem)}") from None
+        return _unknown(line, error, f"{path}: the last line")
 
 
-def _check_version(event: BatchEvent, place: str) -> None:
-    if isinstance(event, BatchOpened) and _major(event.schema_version) != _major(BATCH_SCHEMA_VERSION):
-        raise RecordError(
-            f"{place}: version {event.schema_version} of the files of a batch; this version of Retrace reads "
-            f"{_major(BATCH_SCHEMA_VERSION)}.x, use one that reads {event.schema_version}"
-        )
+def _unknown(line: bytes, error: ValidationError, place: str) -> UnknownBatchEvent:
+    """Return an event of a type that this version does not know.
+
+    Raises: RecordError that names `place` if the line is anything else.
+    """
+    problem = error.errors(include_url=False)[0]
+    if problem["type"] == "union_tag_invalid":
+        with suppress(ValidationError):
+            return UnknownBatchEvent.model_validate_json(line)
+    raise RecordError(f"{place}: not a valid event of a batch: {problem_in_words(problem)}") from None
 
 
 def _major(version: str) -> str:

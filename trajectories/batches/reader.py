@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from trajectories.batches.configuration import Configuration
-from trajectories.batches.events import BatchClosed, BatchOpened, Ended, Planned, Started
+from trajectories.batches.events import BatchClosed, BatchEvent, BatchOpened, Ended, Planned, Started
 from trajectories.batches.grid import read_grid
 from trajectories.batches.journal import read_batch_events
+from trajectories.batches.memory import without_collection
 from trajectories.errors import RecordError
 from trajectories.reading.reader import has_begun
 from trajectories.record.layout import BatchFolder, TrialFolder, name_of_rerun, rerun_in
@@ -28,7 +30,7 @@ _TURN = re.compile(r"\.t[1-9][0-9]{0,8}\Z", re.ASCII)
 """End of the name of a later turn."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Unit:
     """One attempt at a configuration, with all folders that belong to it."""
 
@@ -41,23 +43,19 @@ class Unit:
     """Name of the folder of its first trial."""
     folders: tuple[str, ...] = ()
     """Names of all its folders that are there, in the order of their names."""
+    rerun: int = 0
+    """Number of the rerun that counts: the last one whose record has begun; 0 if the first trial counts."""
     starts: int = 0
     """Number of times that a worker was about to work on it."""
     counted: int = 0
     """Number of these that followed an infrastructure failure."""
     last: Ended | None = None
-    """Last end of work on it in the journal, unless a start followed."""
+    """Last end of work on it in the journal; None if there is none, or a start followed."""
 
     @property
     def arm(self) -> str:
         """Name of the arm."""
         return self.configuration.arm
-
-    @cached_property
-    def rerun(self) -> int:
-        """Number of the rerun that counts: the last one whose record has begun; 0 if the first trial counts."""
-        numbers = sorted({number for name in self.folders if (number := rerun_number(name))}, reverse=True)
-        return next((number for number in numbers if self._has_begun(name_of_rerun(self.trial, number))), 0)
 
     @property
     def current(self) -> str:
@@ -68,12 +66,6 @@ class Unit:
     def superseded(self) -> tuple[str, ...]:
         """Names of the folders that another trial has replaced. They do not count any more, but their costs do."""
         return tuple(name for name in self.folders if rerun_number(name) < self.rerun)
-
-    def _has_begun(self, folder: str) -> bool:
-        try:
-            return has_begun(self.batch / folder)
-        except (RecordError, OSError):
-            return True  # a record that cannot be read is there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,58 +90,108 @@ class Batch:
         return {unit.identity: unit for unit in self.units}
 
 
-@dataclass
-class _Journal:
-    """What the journal tells of one unit."""
-
-    planned: Planned
-    starts: int = 0
-    counted: int = 0
-    last: Ended | None = None
-    folders: list[str] = field(default_factory=list)
-
-
 def read_batch(directory: Path) -> Batch:
     """Return a batch from its files, also while it runs. The records of its trials are not opened.
 
     Raises: RecordError if it is not a batch, or a file of it is damaged, with file and line.
     """
+    with without_collection():
+        return _read(directory)
+
+
+def _read(directory: Path) -> Batch:
     configurations = {each.id: each for each in read_grid(directory)}
-    units: dict[str, _Journal] = {}
-    opened: BatchOpened | None = None
-    closed: BatchClosed | None = None
-    path = BatchFolder(directory).events
+    journal = _Journal()
     for event in read_batch_events(directory):
-        match event:
-            case BatchOpened():
-                opened, closed = event, None
-            case BatchClosed():
-                closed = event
-            case Planned():
-                if event.configuration not in configurations:
-                    raise RecordError(
-                        f"{path}: event {event.seq} plans {event.trial[:80]!r} for a configuration that "
-                        f"{BatchFolder(directory).grid.name} does not hold"
-                    )
-                units.setdefault(event.unit, _Journal(event))
-            case Started() if event.unit in units:
-                unit = units[event.unit]
-                unit.starts += 1
-                unit.counted += event.counted
-                unit.last = None
-            case Ended() if event.unit in units:
-                units[event.unit].last = event
-    if opened is None:
+        journal.feed(event)
+    path = BatchFolder(directory).events
+    if journal.opened is None:
         raise RecordError(f"{path}: the journal of the batch is empty")
-    strays = _sort_folders(directory, {unit.planned.trial: unit for unit in units.values()})
+    folders, strays = _folders(directory, {unit.planned.trial for unit in journal.units.values()})
+    units = []
+    for identity, unit in journal.units.items():
+        planned = unit.planned
+        if planned.configuration not in configurations:
+            raise RecordError(
+                f"{path}: event {planned.seq} plans {planned.trial[:80]!r} for a configuration that "
+                f"{BatchFolder(directory).grid.name} does not hold"
+            )
+        of_unit = folders.get(planned.trial, ())
+        units.append(
+            Unit(
+                batch=directory,
+                identity=identity,
+                configuration=configurations[planned.configuration],
+                attempt=planned.attempt,
+                trial=planned.trial,
+                folders=tuple(of_unit),
+                rerun=last_rerun(directory, planned.trial, of_unit),
+                starts=unit.starts,
+                counted=unit.counted,
+                last=unit.last,
+            )
+        )
     return Batch(
         directory=directory,
         configurations=configurations,
-        units=[_unit(directory, configurations, identity, unit) for identity, unit in units.items()],
-        opened=opened,
-        closed=closed,
+        units=units,
+        opened=journal.opened,
+        closed=journal.closed,
         strays=strays,
     )
+
+
+class _OfUnit:
+    """What the journal tells of one unit."""
+
+    __slots__ = ("counted", "last", "planned", "starts")
+
+    def __init__(self, planned: Planned) -> None:
+        self.planned = planned
+        self.starts = self.counted = 0
+        self.last: Ended | None = None
+
+
+class _Journal:
+    """What the journal tells, event by event."""
+
+    def __init__(self) -> None:
+        self.opened: BatchOpened | None = None
+        self.closed: BatchClosed | None = None
+        self.units: dict[str, _OfUnit] = {}
+
+    def feed(self, event: BatchEvent) -> None:
+        """Take in the next event."""
+        if isinstance(event, Ended):
+            if (unit := self.units.get(event.unit)) is not None:
+                unit.last = event
+        elif isinstance(event, Started):
+            if (unit := self.units.get(event.unit)) is not None:
+                unit.last = None
+                unit.starts += 1
+                unit.counted += event.counted
+        elif isinstance(event, Planned):
+            self.units.setdefault(event.unit, _OfUnit(event))
+        elif isinstance(event, BatchOpened):
+            self.opened, self.closed = event, None
+        elif isinstance(event, BatchClosed):
+            self.closed = event
+
+
+def _has_begun(directory: Path) -> bool:
+    try:
+        return has_begun(directory)
+    except (RecordError, OSError):
+        return True  # a record that cannot be read is there
+
+
+def last_rerun(batch: Path, trial: str, folders: Sequence[str]) -> int:
+    """Return the number of the last rerun of a unit whose record has begun, given the names of its folders; 0 if there
+    is none."""
+    if not folders or (len(folders) == 1 and folders[0] == trial):
+        return 0
+    numbers = sorted({number for name in folders if (number := rerun_number(name))}, reverse=True)
+    return next((number for number in numbers if _has_begun(batch / name_of_rerun(trial, number))), 0)
 
 
 def first_name_of(name: str) -> str:
@@ -163,8 +205,9 @@ def rerun_number(name: str) -> int:
     return 0 if rerun is None else rerun[1]
 
 
-def _sort_folders(directory: Path, units: Mapping[str, _Journal]) -> list[str]:
-    """Give each unit the names of its folders; return the names of trials that belong to none."""
+def _folders(directory: Path, trials: Collection[str]) -> tuple[Mapping[str, list[str]], list[str]]:
+    """Return the names of the folders of each unit by its first trial, and the names of trials that belong to none."""
+    folders: defaultdict[str, list[str]] = defaultdict(list)
     strays = []
     try:
         with os.scandir(directory) as entries:
@@ -172,23 +215,10 @@ def _sort_folders(directory: Path, units: Mapping[str, _Journal]) -> list[str]:
     except OSError as error:
         raise RecordError(f"{directory}: cannot be read ({error.strerror})") from None
     for name in names:
-        unit = units.get(name) or units.get(first_name_of(name))
-        if unit is not None:
-            unit.folders.append(name)
+        if name in trials:
+            folders[name].append(name)
+        elif (first := first_name_of(name)) in trials:
+            folders[first].append(name)
         elif TrialFolder(directory / name).is_trial():
             strays.append(name)
-    return strays
-
-
-def _unit(directory: Path, configurations: Mapping[str, Configuration], identity: str, unit: _Journal) -> Unit:
-    return Unit(
-        batch=directory,
-        identity=identity,
-        configuration=configurations[unit.planned.configuration],
-        attempt=unit.planned.attempt,
-        trial=unit.planned.trial,
-        folders=tuple(unit.folders),
-        starts=unit.starts,
-        counted=unit.counted,
-        last=unit.last,
-    )
+    return folders, strays

@@ -7,13 +7,14 @@ quickly; any other record is read as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
+from trajectories.batches.memory import without_collection
 from trajectories.batches.reader import Unit
 from trajectories.errors import RecordError
 from trajectories.reading.interventions.progress import TurnScore, next_part
@@ -34,6 +35,7 @@ verdict. `finished`: the work is over and evaluated."""
 
 UNREADABLE = "record_unreadable"
 """Cause of a unit that failed because a record of it cannot be read."""
+_FAILED: State = "failed"
 _OWN_ENDS = ("agent", "limit")
 """Reasons of exits with which the work of a trial is over."""
 
@@ -45,7 +47,7 @@ class OpenCallOf(NamedTuple):
     call: OpenCall
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UnitResult:
     """The result of one unit so far. Costs are those of all its records, replaced ones included."""
 
@@ -100,20 +102,8 @@ class _Verdict(BaseModel):
     metrics: dict[str, float]
 
 
-class _Stored(BaseModel):
-    """The part of `trial.json` that results are made of. A file that lacks a field is not used."""
-
-    exit: ExitSummary | None
-    steps: int
-    wall_s: float | None
-    spending: Spending
-    verdict: _Verdict | None
-    events_bytes: int
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """Facts of one record."""
+class _Record(BaseModel):
+    """Facts of one record: a part of `trial.json`. A file that lacks a field is not used."""
 
     exit: ExitSummary | None
     """The last exit, unless the trial continued after it."""
@@ -121,7 +111,9 @@ class _Facts:
     wall_s: float | None
     spending: Spending
     verdict: _Verdict | None
-    has_snapshot: bool
+    events_bytes: int = 0
+    has_snapshot: bool = True
+    """False if the events were read, and have no snapshot."""
 
     @property
     def ended(self) -> bool:
@@ -137,85 +129,71 @@ class _Facts:
         return StageResult(bool(verdict.passed), verdict.quality or 0.0, verdict.metrics)
 
 
-def results_of(units: Iterable[Unit]) -> Iterator[UnitResult]:
-    """Yield the result of each unit."""
-    return map(result_of, units)
+def results_of(units: Iterable[Unit]) -> list[UnitResult]:
+    """Return the result of each unit."""
+    with without_collection():
+        return [result_of(unit) for unit in units]
 
 
 def result_of(unit: Unit) -> UnitResult:
     """Return the result of a unit from its records. A record that cannot be read makes it a failed one."""
-    records: dict[str, _Facts] = {}
+    records: dict[str, _Record] = {}
     problems: dict[str, str] = {}
     for name in unit.folders:
         try:
-            facts = _facts(unit.batch / name)
+            record = _record(f"{unit.batch}/{name}")
         except RecordError as error:
             problems[name] = str(error)
         except OSError as error:
             problems[name] = f"{unit.batch / name}: cannot be read ({error.strerror})"
         else:
-            if facts is not None:
-                records[name] = facts
-    return replace(
-        _without_costs(unit, records, problems),
-        spending=Spending.sum(facts.spending for facts in records.values()),
-        open_calls=tuple(OpenCallOf(name, call) for name, facts in records.items() for call in facts.spending.open),
+            if record is not None:
+                records[name] = record
+    chain = unit.configuration.first.chain
+    names = [unit.current]
+    while chain is not None and (name := name_of_turn(unit.current, len(names) + 1)) in records.keys() | problems:
+        names.append(name)
+    unreadable = next((name for name in names if name in problems), None) if problems else None
+    turns = [records[name] for name in names if name in records]
+    last = turns[-1] if turns and unreadable is None else None
+    if unreadable is not None:
+        state, cause, detail = _FAILED, UNREADABLE, problems[unreadable]
+    elif last is None:
+        state, cause, detail = _not_begun(unit)
+    else:
+        state, cause, detail = _state(chain, turns), "", ""
+        if last.exit is not None:
+            cause, detail = last.exit.cause, last.exit.detail
+    if state != "finished" and (is_live(unit.batch / names[0]) or is_live(unit.batch / names[-1])):
+        state = "running"
+    score = None if last is None else _score(chain, turns)
+    return UnitResult(
+        unit=unit,
+        state=state,
+        cause=cause,
+        detail=detail,
+        trial=unreadable or names[-1],
+        has_snapshot=last is not None and last.has_snapshot,
+        turns=len(turns),
+        evaluated=last is not None and (last.verdict if chain is None else last.score) is not None,
+        passed=None if score is None else score.passed,
+        quality=None if score is None else score.quality,
+        steps=sum([turn.steps for turn in turns]),
+        wall_s=sum([turn.wall_s or 0.0 for turn in turns]),
+        spending=Spending.sum([record.spending for record in records.values()]),
+        open_calls=tuple([OpenCallOf(name, call) for name, record in records.items() for call in record.spending.open]),
         problem="; ".join(problems.values()),
     )
 
 
-def _without_costs(unit: Unit, records: Mapping[str, _Facts], problems: Mapping[str, str]) -> UnitResult:
-    first = unit.current
-    names = [first]
-    chain = unit.configuration.first.chain
-    while chain is not None and (name := name_of_turn(first, len(names) + 1)) in records.keys() | problems.keys():
-        names.append(name)
-    unreadable = next((name for name in names if name in problems), None)
-    if unreadable is not None:
-        return UnitResult(unit=unit, state="failed", cause=UNREADABLE, detail=problems[unreadable], trial=unreadable)
-    if first not in records:
-        return _not_begun(unit)
-    turns = [records[name] for name in names]
-    last = turns[-1]
-    state = _state(chain, turns)
-    if state != "finished" and (is_live(unit.batch / first) or is_live(unit.batch / names[-1])):
-        state = "running"
-    score = _score(chain, turns)
-    return UnitResult(
-        unit=unit,
-        state=state,
-        cause="" if last.exit is None else last.exit.cause,
-        detail="" if last.exit is None else last.exit.detail,
-        trial=names[-1],
-        has_snapshot=last.has_snapshot,
-        turns=len(turns),
-        evaluated=(last.verdict if chain is None else last.score) is not None,
-        passed=None if score is None else score.passed,
-        quality=None if score is None else score.quality,
-        steps=sum(turn.steps for turn in turns),
-        wall_s=sum(turn.wall_s or 0.0 for turn in turns),
-    )
-
-
-def _not_begun(unit: Unit) -> UnitResult:
-    """Return the result of a unit without a record: what the journal tells, because a start may have failed."""
+def _not_begun(unit: Unit) -> tuple[State, str, str]:
+    """Return the state of a unit without a record, with cause and detail: a start may have failed, as the journal
+    tells."""
     last = unit.last
-    if is_live(unit.batch / unit.current):
-        state: State = "running"
-    else:
-        state = "failed" if last is not None and last.status == "failed" else "planned"
-    failed = last if state == "failed" else None
-    return UnitResult(
-        unit=unit,
-        state=state,
-        cause="" if failed is None else failed.cause,
-        detail="" if failed is None else failed.detail,
-        trial=unit.current,
-        has_snapshot=False,
-    )
+    return (_FAILED, last.cause, last.detail) if last is not None and last.status == "failed" else ("planned", "", "")
 
 
-def _state(chain: Chain | None, turns: list[_Facts]) -> State:
+def _state(chain: Chain | None, turns: list[_Record]) -> State:
     last = turns[-1]
     if not last.ended:
         reason, cause = (None, "") if last.exit is None else (last.exit.reason, last.exit.cause)
@@ -231,32 +209,26 @@ def _state(chain: Chain | None, turns: list[_Facts]) -> State:
     return "unevaluated" if part == "evaluation" else "interrupted"
 
 
-def _score(chain: Chain | None, turns: list[_Facts]) -> StageResult | None:
+def _score(chain: Chain | None, turns: list[_Record]) -> StageResult | None:
     """Return the score after the last turn, or of all stages together."""
     if chain is None or chain.result is None:
         return turns[-1].score
     return together([turn.score for turn in turns if turn.score is not None], chain.result, chain.turns)
 
 
-def _facts(directory: Path) -> _Facts | None:
+def _record(path: str) -> _Record | None:
     """Return the facts of a record; None if it has not begun.
 
     Raises: RecordError, OSError if it cannot be read.
     """
-    stored = stored_summary(directory, _Stored)
-    if stored is not None and stored.exit is not None and stored.exit.reason in _OWN_ENDS:
-        return _Facts(
-            exit=stored.exit,
-            steps=stored.steps,
-            wall_s=stored.wall_s,
-            spending=stored.spending,
-            verdict=stored.verdict,
-            has_snapshot=True,
-        )
+    stored = stored_summary(path, _Record)
+    if stored is not None and stored.ended:
+        return stored
+    directory = Path(path)
     if not has_begun(directory):
         return None
     watch = _Watch()
-    return watch.facts(summarize(directory, watch.passing(read_events(directory))))
+    return watch.record(summarize(directory, watch.passing(read_events(directory))))
 
 
 class _Watch:
@@ -280,14 +252,13 @@ class _Watch:
                     self._continued = True
             yield event
 
-    def facts(self, summary: Summary) -> _Facts:
+    def record(self, summary: Summary) -> _Record:
         """Return the facts of the record whose events have passed."""
-        verdict = None if summary.verdict is None else _Verdict(**summary.verdict.model_dump())
-        return _Facts(
+        return _Record(
             exit=None if self._continued else summary.exit,
             steps=summary.steps,
             wall_s=summary.wall_s,
             spending=summary.spending,
-            verdict=verdict,
+            verdict=None if summary.verdict is None else _Verdict(**summary.verdict.model_dump()),
             has_snapshot=self._has_snapshot,
         )

@@ -18,11 +18,11 @@ from typing import Protocol, Self, TypeVar
 from pydantic import ValidationError
 
 from trajectories.errors import RecordError
-from trajectories.plain_files import read_plain
-from trajectories.reading.packed import last_write_s, record_state
+from trajectories.plain_files import read_plain_with_facts
+from trajectories.reading.packed import RecordState, last_write_s, record_state
 from trajectories.reading.reader import read_events
 from trajectories.reading.summary import StoredSummary, Summary, missing_fields, names_a_hint_wrongly, summarize
-from trajectories.record.layout import EVENTS, PACKED, PLANS, BatchFolder, TrialFolder
+from trajectories.record.layout import EVENTS, PACKED, PLANS, SUMMARY, BatchFolder, TrialFolder
 from trajectories.record.texts.text import quantity
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -90,20 +90,28 @@ class SizedSummary(Protocol):
 S = TypeVar("S", bound=SizedSummary)
 
 
-def stored_summary(directory: Path, model: type[S]) -> S | None:
+def stored_summary(directory: Path | str, model: type[S]) -> S | None:
     """Return what `trial.json` holds if it fits to the events: not older, and made of all of them. Otherwise None.
 
     The file is taken as it is only if the model finds all its fields.
     """
-    folder = TrialFolder(directory)
     try:
-        events = record_state(folder.record)
-        if folder.summary.stat().st_mtime_ns >= events.mtime_ns:
-            stored = model.model_validate_json(read_plain(folder.summary))
+        data, facts = read_plain_with_facts(f"{directory}/{SUMMARY}")
+        events = _state_of_record(directory)
+        if facts.st_mtime_ns >= events.mtime_ns:
+            stored = model.model_validate_json(data)
             return stored if stored.events_bytes == events.size else None
     except (RecordError, OSError, ValidationError):
         pass
     return None
+
+
+def _state_of_record(directory: Path | str) -> RecordState:
+    try:
+        facts = os.stat(f"{directory}/{EVENTS}")
+    except FileNotFoundError:
+        return record_state(TrialFolder(Path(directory)).record)
+    return RecordState(facts.st_mtime_ns, facts.st_size)
 
 
 def current_summary(directory: Path) -> Summary:
