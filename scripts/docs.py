@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.models.litellm.settings import settings_table
 from environments.promises import table as promises_table
 from prompts import tables as prompt_tables
+from scripts.model_tables import batch_tables
 from scripts.record_page import record_page
 from trajectories.analysis.integrity import rules_table
 
@@ -36,6 +37,7 @@ def _measured_texts() -> str:
 
 
 PAGES: dict[str, Callable[[str], str]] = {
+    "batches.md": lambda text: with_table(text, "events and fields", batch_tables()),
     "environments.md": lambda text: with_table(text, "promises", promises_table()),
     "integrity.md": lambda text: with_table(with_table(text, "rules", rules_table()), "measured", _measured()),
     "no-code.md": lambda text: with_table(text, "measured", _measured_texts()),

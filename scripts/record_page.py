@@ -1,22 +1,19 @@
 """The reference page of the record, made from the models in `trajectories/record`.
 
-The prose is that of the models: a class's docstring, and the string under each field. Examples are lines of real
-records; the first record that has an event of a type gives its example.
+Examples are lines of real records; the first record that has an event of a type gives its example.
 """
 
-import ast
 import inspect
 import json
 import re
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
+from scripts.model_tables import prose_of, table_of, word_sets
 from trajectories.reading.lines import complete_lines
 from trajectories.reading.migration import CHANGES, Migration, version_of
 from trajectories.record.base import BaseEvent
@@ -26,14 +23,6 @@ RECORDS = ("docs/recordings", "tests/records")
 READING = Path("scripts/record_reading.md")
 SHOWN_CHARACTERS = 48
 SHOWN_ITEMS = 2
-
-UNITS = {
-    r".*_s|seconds": "seconds",
-    r".*_ns": "nanoseconds",
-    r"bytes|.*_bytes|size|kept": "bytes",
-    r".*_usd|billed|computed|list": "US dollars",
-    r"tokens|input|output|reasoning|cache_.*": "tokens",
-}
 
 INTRODUCTION = f"""\
 # The record
@@ -73,18 +62,18 @@ def record_page() -> str:
     events = get_args(get_args(Known)[0])
     examples = _examples()
     parts = [INTRODUCTION, READING.read_text(encoding="utf-8"), _migration_table()]
-    parts += ["## Fields of every event\n", _table(BaseEvent, own=True)]
+    parts += ["## Fields of every event\n", table_of(BaseEvent, own=True)]
     parts.append("## Events\n")
     for event in events:
         name = event.model_fields["type"].default
-        parts += [f"### `{name}`\n", f"{_prose(event)}\n", _table(event, own=True)]
+        parts += [f"### `{name}`\n", f"{prose_of(event)}\n", table_of(event, own=True)]
         if name in examples:
             parts.append(f"```json\n{examples[name]}\n```\n")
     parts.append("## Records inside events\n")
     for model in sorted(_nested(events), key=lambda model: model.__name__):
-        parts += [f"### {model.__name__}\n", f"{_prose(model)}\n", _table(model)]
+        parts += [f"### {model.__name__}\n", f"{prose_of(model)}\n", table_of(model)]
     parts.append("## Closed sets of words\n")
-    for name, words in sorted(_word_sets((*events, *_nested(events))).items()):
+    for name, words in sorted(word_sets((*events, *_nested(events))).items()):
         listed = textwrap.fill(", ".join(f"`{word}`" for word in words), 110, break_on_hyphens=False)
         parts += [f"### {name}\n", f"{listed}\n"]
     return "\n".join(parts)
@@ -98,72 +87,6 @@ def _migration_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _prose(model: type[BaseModel]) -> str:
-    return textwrap.fill(" ".join(inspect.cleandoc(model.__doc__ or "").split()), 118, break_on_hyphens=False)
-
-
-def _table(model: type[BaseModel], *, own: bool = False) -> str:
-    """Return a table of the fields; `own` leaves out `type` and the fields of every event."""
-    inherited = set(BaseEvent.model_fields) | {"type"} if own and model is not BaseEvent else set()
-    fields = {name: field for name, field in model.model_fields.items() if name not in inherited}
-    if not fields:
-        return "No fields of its own.\n"
-    documented, annotations = _source(model)
-    rows = ["| field | type | unit | default | meaning |", "|---|---|---|---|---|"]
-    for name, field in fields.items():
-        kind = annotations.get(name, "")
-        default = "" if model is BaseEvent else _default(field)
-        cells = (f"`{field.alias or name}`", f"`{kind}`", _unit(name, kind), default, documented.get(name, ""))
-        rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
-    return "\n".join(rows) + "\n"
-
-
-def _source(model: type[BaseModel]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the docstrings and the annotations of a model's fields, as they stand in its source and its bases'."""
-    documented: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if not issubclass(base, BaseModel) or base is BaseModel:
-            continue
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        assert isinstance(definition, ast.ClassDef)
-        field = ""
-        for statement in definition.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                field = statement.target.id
-                annotations[field] = _plain(statement.annotation)
-                continue
-            if field and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                documented[field] = " ".join(str(statement.value.value).split())
-            field = ""
-    return documented, annotations
-
-
-def _plain(annotation: ast.expr) -> str:
-    """Return an annotation's text, without the metadata of `Annotated`."""
-    match annotation:
-        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *_])):
-            return _plain(kind)
-    return ast.unparse(annotation).replace("'", '"')
-
-
-def _unit(name: str, kind: str) -> str:
-    if not re.search(r"\b(int|float|Tokens)\b", kind):
-        return ""
-    return next((unit for pattern, unit in UNITS.items() if re.fullmatch(pattern, name)), "")
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return ""
-    if field.default_factory is not None:
-        return "empty"
-    value = field.default
-    if isinstance(value, BaseModel):
-        return "all unknown"
-    return "empty" if value in ((), "") else f"`{json.dumps(value)}`"
-
-
 def _nested(events: tuple[type[BaseModel], ...]) -> set[type[BaseModel]]:
     """Return the models that the fields of events hold, directly or in one another."""
     nested: set[type[BaseModel]] = set()
@@ -175,18 +98,6 @@ def _nested(events: tuple[type[BaseModel], ...]) -> set[type[BaseModel]]:
             nested.add(annotation)
             waiting += [field.annotation for field in annotation.model_fields.values()]
     return nested
-
-
-def _word_sets(models: tuple[type[BaseModel], ...]) -> dict[str, tuple[str, ...]]:
-    """Return the named sets of words that the fields of the models are declared with."""
-    sets: dict[str, tuple[str, ...]] = {}
-    for model in models:
-        for annotation in _source(model)[1].values():
-            for name in re.findall(r"\w+", annotation):
-                declared = getattr(sys.modules[model.__module__], name, None)
-                if get_origin(declared) is Literal:
-                    sets[name] = get_args(declared)
-    return sets
 
 
 def _examples() -> dict[str, str]:

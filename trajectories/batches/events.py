@@ -31,7 +31,9 @@ class Holder(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     host: str
+    """Name of the machine."""
     pid: int
+    """Process id on that machine."""
 
 
 class BatchOpened(BaseEvent):
@@ -39,7 +41,9 @@ class BatchOpened(BaseEvent):
 
     type: Literal["batch_opened"] = "batch_opened"
     schema_version: str = BATCH_SCHEMA_VERSION
+    """Version of the format in which the files of the batch are written."""
     coordinator: Holder
+    """Process that takes over."""
     spec: Json
     """The spec as it was parsed, without what may change: tasks, models, arms, limits, env, attempts, exclude, from."""
     engine: str
@@ -51,8 +55,11 @@ class BatchOpened(BaseEvent):
     reruns: int
     """Largest number of resumes and reruns of a unit after infrastructure failures."""
     budget_usd: float | None = None
+    """Bound on the costs of all calls. null without one."""
     budget_tokens: int | None = None
+    """Bound on the tokens of all calls. null without one."""
     versions: dict[str, str] = Field(default_factory=dict)
+    """Versions of the programs that take part."""
 
 
 class Planned(BaseEvent):
@@ -64,7 +71,9 @@ class Planned(BaseEvent):
     configuration: str
     """Id of the configuration, a line of `grid.jsonl`."""
     arm: str
+    """Name of the arm."""
     attempt: int
+    """Number of the attempt, from 1."""
     trial: str
     """Name of the folder of the unit's first trial."""
 
@@ -74,9 +83,11 @@ class Started(BaseEvent):
 
     type: Literal["started"] = "started"
     unit: str
+    """Identity of the unit."""
     trial: str
     """Name of the folder of the trial; for a chain, that of its first turn."""
     how: How
+    """Way in which the worker will work on it."""
     worker: str
     """Name of the worker, unique in the batch."""
     node: str | None = None
@@ -90,16 +101,21 @@ class Ended(BaseEvent):
 
     type: Literal["ended"] = "ended"
     unit: str
+    """Identity of the unit."""
     trial: str
+    """Name of the folder of the trial; for a chain, that of its first turn."""
     status: Status
+    """End of the work."""
     cause: str
     """Cause of the trial's exit, or `worker_lost`."""
     detail: Words = ""
+    """Detail for people, in one line."""
     cost_usd: float | None = None
     """Known cost of all trials of the unit so far, superseded ones and role calls included. None if some is unknown."""
     needs_usd: float | None = Field(default=None, exclude_if=is_none)
     """Largest cost of the call that did not fit into the budget, if the unit waits for that."""
     needs_tokens: int | None = Field(default=None, exclude_if=is_none)
+    """Largest number of tokens of that call."""
 
 
 class Superseded(BaseEvent):
@@ -107,10 +123,13 @@ class Superseded(BaseEvent):
 
     type: Literal["superseded"] = "superseded"
     unit: str
+    """Identity of the unit."""
     trial: str
+    """Name of the folder of the trial that is replaced."""
     by: str
     """Name of the folder of the trial that replaces it."""
     cause: str
+    """Cause of the end of the replaced trial."""
 
 
 class BatchClosed(BaseEvent):
@@ -118,8 +137,9 @@ class BatchClosed(BaseEvent):
 
     type: Literal["batch_closed"] = "batch_closed"
     why: Literal["finished", "interrupted", "waiting"]
-    """`waiting`: every unit that is left waits for a budget or a model."""
+    """Reason for the end. `waiting`: every unit that is left waits for a budget or a model."""
     detail: Words = ""
+    """Detail for people, in one line."""
 
 
 class UnknownBatchEvent(BaseEvent):
