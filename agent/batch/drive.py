@@ -74,6 +74,8 @@ def drive(run: Drive, new: list[Planned]) -> BatchState:
                 run.engine.start(run.directory, run.settings.workers, run.per_process)
                 _go(run, coordinator, shown)
         finally:
+            if coordinator.running:  # an error of the coordinator itself, such as a full disk
+                coordinator.stop()
             run.engine.close(STOP_S)
         state = shown.state(is_over=True)
         if state.phase in ("finished", "interrupted", "waiting"):

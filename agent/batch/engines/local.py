@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,7 @@ MOST_PER_PROCESS = 100
 _TRIES = 3
 """Number of workers in a row that may end before they say hello."""
 _LOG_CHARACTERS = 300
+_DRAIN_S = 0.5
 
 
 def sizes(workers: int, per_process: int | None, cores: int) -> list[int]:
@@ -69,10 +71,8 @@ class LocalEngine:
 
     def news(self, timeout_s: float) -> list[News]:
         """See `Engine`."""
-        poll = select.poll()
+        poll = _poll(self._workers.values())
         by_fd = {worker.receiver.fd: worker for worker in self._workers.values()}
-        for fd in by_fd:
-            poll.register(fd, select.POLLIN)
         news: list[News] = []
         with interruptible():
             ready = poll.poll(max(0.0, timeout_s) * 1000)
@@ -95,18 +95,29 @@ class LocalEngine:
         self._is_closing = True
         for worker in self._workers.values():
             worker.sender.send(Quit())
-        until_s = time.monotonic() + grace_s
-        for worker in self._workers.values():
             os.close(worker.sender.fd)
-            try:
-                worker.process.wait(max(0.0, until_s - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                worker.process.kill()
-                worker.process.wait()
-            os.close(worker.receiver.fd)
-            _remove_empty(worker.log)
+        until_s = time.monotonic() + grace_s
+        while self._workers and time.monotonic() < until_s:
+            self._drain()
+        for worker in self._workers.values():
+            worker.process.kill()
+            self._bury(worker)
         self._workers.clear()
         clean_trials(_trials(self._batch))
+
+    def _drain(self) -> None:
+        """Read and drop what workers still say, so that none waits for a full pipe, until they end."""
+        for fd, _ in _poll(self._workers.values()).poll(_DRAIN_S * 1000):
+            if not os.read(fd, 1 << 16):
+                worker = next(worker for worker in self._workers.values() if worker.receiver.fd == fd)
+                del self._workers[worker.name]
+                self._bury(worker)
+
+    def _bury(self, worker: _Worker) -> None:
+        """Wait for the end of a worker that has closed its pipe or was killed."""
+        worker.process.wait()
+        os.close(worker.receiver.fd)
+        _remove_empty(worker.log)
 
     def _spawn(self, slots: int) -> None:
         self._started += 1
@@ -170,6 +181,14 @@ class LocalEngine:
         if not self._is_closing:
             self._spawn(worker.slots)
         return [Lost(worker.name, f"{reason}{said and f': {said}'}")]
+
+
+def _poll(workers: Iterable[_Worker]) -> select.poll:
+    """Return a poll for messages of these workers."""
+    poll = select.poll()
+    for worker in workers:
+        poll.register(worker.receiver.fd, select.POLLIN)
+    return poll
 
 
 def _ended(status: int) -> str:

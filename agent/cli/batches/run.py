@@ -70,8 +70,10 @@ def settings_of(spec: Spec, *, workers: int | None, evaluate: bool) -> Settings:
 def next_commands(spec: Path, batch: Path, state: BatchState) -> list[str]:
     """Return what the user may want to do next."""
     lines = []
-    if state.waiting or state.failures:
+    if state.waiting:
         lines.append(f"next: agent batch {spec} continues what is not finished")
+    if state.failures:
+        lines.append(f"next: raise `reruns` in {spec}, and agent batch tries again what has failed")
     if state.unevaluated:
         lines.append(f"next: agent evaluate {batch} makes the verdicts that are missing")
     if state.judged:
