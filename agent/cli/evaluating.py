@@ -29,16 +29,15 @@ class Named:
 def folder_named(name: str, runs: Path, *, has_task: bool) -> Path | None:
     """Return the folder of trials that this names; None for a trial, a workspace or an archive.
 
-    With a task, a directory without the files of a batch is a workspace, whatever is in it.
+    With a task, a directory that is named by its path and has no files of a batch is a workspace, whatever is in it.
     """
     from agent.evaluation.pending import is_folder_of_trials
     from trajectories.record.layout import BatchFolder
 
-    for folder in (Path(name), runs / name) if name else ():
-        if BatchFolder(folder).is_batch() or (not has_task and is_folder_of_trials(folder)):
-            return folder
-        if folder.exists():
-            return None
+    folder = Path(name) if Path(name).exists() else runs / name
+    may_be_workspace = has_task and folder == Path(name)
+    if name and (BatchFolder(folder).is_batch() or (not may_be_workspace and is_folder_of_trials(folder))):
+        return folder
     return None
 
 

@@ -83,7 +83,7 @@ class ArmDifference(ArmLine):
 
 @dataclass(frozen=True)
 class ArmTables:
-    """Both tables, in the order of the spec."""
+    """Both tables: batches and models in the order of the units, arms in that of the spec."""
 
     rows: tuple[ArmRow, ...] = ()
     differences: tuple[ArmDifference, ...] = ()
@@ -94,7 +94,8 @@ def arm_tables(units: Iterable[Unit], selection: Selection, *, level: float) -> 
     members: defaultdict[tuple[str, str, str], list[Unit]] = defaultdict(list)
     for unit in units:
         members[unit.batch, unit.model, unit.arm].append(unit)
-    order = sorted(members, key=lambda key: (key[0], key[1], members[key][0].place))
+    lines = {(batch, model): place for place, (batch, model, _) in reversed([*enumerate(members)])}
+    order = sorted(members, key=lambda key: (lines[key[:2]], members[key][0].place))
     counted = {unit_of(row): row for row in selection.rows}
     every = {unit_of(row): row for row in selection.every}
     rows, differences = [], []

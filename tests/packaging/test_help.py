@@ -34,6 +34,7 @@ def commands() -> Iterator[tuple[str, Any]]:
             waiting += [
                 (f"{name} {word}", command.get_command(CONTEXT, word)) for word in command.list_commands(CONTEXT)
             ]
+        waiting += [(f"{name} {word}", verb) for word, verb in getattr(command, "verbs", {}).items()]
 
 
 COMMANDS = [name for name, _ in commands()]

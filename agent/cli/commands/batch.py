@@ -32,7 +32,7 @@ def batch(
     engine: Annotated[
         Literal["local", "ray"],
         typer.Option(
-            help="Where workers run: on this machine, or on the nodes of a Ray cluster (docs/howto/cluster.md).",
+            help="Place of the workers: this machine, or the nodes of a Ray cluster (docs/howto/cluster.md).",
             rich_help_panel=LIMITS,
         ),
     ] = "local",

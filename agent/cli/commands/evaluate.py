@@ -82,7 +82,18 @@ def evaluate(
     if len(sources) > 1 or folder_named(sources[0], runs_folder, has_task=task is not None) is not None:
         if output is not None:
             raise UserError(f"--output {output}: verdicts and logs of trials are kept with them; leave the option out")
-        _evaluate_several(sources, runs_folder, evaluations, task, environment_kind(env), changes, json, quiet)
+        status = _evaluate_several(
+            sources,
+            runs_folder,
+            evaluations,
+            (task, environment_kind(env), changes),
+            as_json=json,
+            quiet=quiet,
+        )
+        if not quiet and not json and len(sources) == 1:
+            print_next("score", sources[0], {"--runs": runs})
+        if status:
+            raise typer.Exit(status)
         return
     (source,) = sources
     with progress_of_evaluation(source, quiet=quiet) as observer:
@@ -113,22 +124,21 @@ def _evaluate_several(
     sources: list[str],
     runs: Path,
     at_once: int | None,
-    task: str | None,
-    env: Kind | None,
-    changes: TaskChanges,
+    settings: tuple[str | None, Kind | None, TaskChanges],
+    *,
     as_json: bool,
     quiet: bool,
-) -> None:
+) -> int:
+    """Evaluate several trials, or those of batches; return the exit status."""
     from agent.cli.evaluating import evaluate_named, named, print_ends
     from agent.cli.output import emit_json, progress_lines
     from agent.evaluation.several import Settings
 
-    found = named(sources, runs, has_task=task is not None)
-    settings = Settings(at_once or found.at_once, frozenset(found.again), task, env, changes)
-    content, status = evaluate_named(found, settings, progress_lines(quiet=quiet))
+    found = named(sources, runs, has_task=settings[0] is not None)
+    every = Settings(at_once or found.at_once, frozenset(found.again), *settings)
+    content, status = evaluate_named(found, every, progress_lines(quiet=quiet))
     if as_json:
         emit_json(content)
     else:
         print_ends(content)
-    if status:
-        raise typer.Exit(status)
+    return status
