@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from agent.batch.grid.options import Combination
 from agent.batch.grid.spec import Spec
+from agent.errors import MachineError
 from trajectories.yaml_mistakes import Mistake, Place
 
 _KEYS = {
@@ -55,6 +56,8 @@ class Problems:
         self._spec = spec
         self.tasks = 0
         """Number of tasks of the grid."""
+        self.only_of_machine = True
+        """True if this machine or the network is all that is wrong."""
         self._at: dict[tuple[Place, str], None] = {}
         self._of: dict[str, list[Combination]] = defaultdict(list)
 
@@ -63,11 +66,13 @@ class Problems:
 
     def at(self, place: Place, reason: str) -> None:
         """Take in a problem whose key is known."""
+        self.only_of_machine = False
         self._at.setdefault((place, reason))
 
-    def of(self, reason: str, combination: Combination) -> None:
+    def of(self, error: Exception, combination: Combination) -> None:
         """Take in a problem of a combination, in the words of `agent solve`."""
-        self._of[in_words_of_a_spec(reason)].append(combination)
+        self.only_of_machine &= isinstance(error, MachineError)
+        self._of[in_words_of_a_spec(str(error))].append(combination)
 
     def equal(self, first: Combination, second: Combination) -> None:
         """Take in two combinations with equal configurations."""
@@ -80,6 +85,7 @@ class Problems:
             pair = f"{first.origin} and {second.origin}"
         else:
             place, pair = second.arm.place, f"({first}) and ({second})"
+        self.only_of_machine = False
         self._at.setdefault((place, f"{pair} give the same trials; leave one out, or change its options"))
 
     def mistakes(self) -> Iterator[Mistake]:

@@ -61,15 +61,31 @@ def resolve_spec(path: Path, runs: Path, *, checks_machine: bool = True) -> Grid
 
     Without `checks_machine` keys, endpoints and environments are not checked: that is for the machines that have them.
 
-    Raises: UserError naming all mistakes of the spec, each with its line and key; RecordError if the batch is damaged.
+    Raises: UserError naming all mistakes of the spec, each with its line and key; MachineError in the same way if only
+    this machine is wrong; RecordError if the batch is damaged.
     """
     spec, mistakes = read_spec(path)
     wrong_names = [mistake for mistake in mistakes if mistake.place == ("name",)]
     prices = None if wrong_names else prices_of_batch(BatchFolder(runs / spec.name))
-    grid, more = Resolver(spec, runs, prices, checks_machine=checks_machine).grid()
+    resolver = Resolver(spec, runs, prices, checks_machine=checks_machine)
+    grid, more = resolver.grid()
     if mistakes or more:
-        raise refused(spec, [*mistakes, *more])
+        error = refused(spec, [*mistakes, *more])
+        raise MachineError(str(error)) if resolver.only_lacks_machine and not mistakes else error
     return grid
+
+
+def check_postponable(grid: Grid) -> None:
+    """Check that the evaluations of a grid can be postponed.
+
+    Raises: UserError naming the arms whose trials are chains.
+    """
+    arms = dict.fromkeys(line.configuration.arm for line in grid.lines if line.order.chain is not None)
+    if arms:
+        raise UserError(
+            f"--no-evaluate: trials of {', '.join(arms)} are chains, which need the result of each turn; leave it out, "
+            f"or exclude them from {grid.spec.path}"
+        )
 
 
 def prices_of_batch(folder: BatchFolder) -> PriceTable | None:
@@ -114,6 +130,11 @@ class Resolver:
         mistakes = [*self._mistakes, *self._problems.mistakes(), *self._budget.mistakes()]
         return Grid(self._spec, BatchFolder(self._runs / self._spec.name), tuple(lines)), mistakes
 
+    @property
+    def only_lacks_machine(self) -> bool:
+        """True if all mistakes are of this machine, and none of the spec."""
+        return self._problems.only_of_machine and not self._mistakes and not list(self._budget.mistakes())
+
     def _combinations(self) -> Iterator[Combination]:
         origins, mistakes = self._origins()
         self._mistakes += mistakes
@@ -148,7 +169,7 @@ class Resolver:
         except Wrong as wrong:
             self._problems.at(wrong.place, str(wrong))
         except (UserError, MachineError, RecordError) as error:
-            self._problems.of(str(error), combination)
+            self._problems.of(error, combination)
         return None
 
     def _of_task(self, combination: Combination, origin: TaskOrigin) -> GridLine | None:

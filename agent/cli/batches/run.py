@@ -29,11 +29,13 @@ def run_spec(
 
     Raises: UserError; BatchInUse; RecordError, RecordFull; MachineError.
     """
-    from agent.batch.grid.resolve import resolve_spec
+    from agent.batch.grid.resolve import check_postponable, resolve_spec
     from agent.cli.output import emit_json
     from agent.cli.progress.batches import view_of_batch
 
     grid = resolve_spec(spec, runs, checks_machine=engine == "local")
+    if not evaluate:
+        check_postponable(grid)
     settings = settings_of(grid.spec, workers=workers, evaluate=evaluate)
     with view_of_batch(quiet=quiet) as view:
         state = run_grid(grid, _engine(engine, address), settings, view, per_process=per_process)

@@ -71,7 +71,7 @@ def batch(
     if address is not None and engine != "ray":
         raise UserError("--address is about a Ray cluster; add --engine ray")
     if dry_run:
-        show_grid(spec, runs_dir(runs), as_json=json)
+        show_grid(spec, runs_dir(runs), checks_machine=engine == "local", evaluate=not no_evaluate, as_json=json)
         return
     from agent.cli.batches.run import run_spec
 
@@ -88,24 +88,26 @@ def batch(
     )
 
 
-def show_grid(spec: Path, runs: Path, *, as_json: bool) -> None:
-    """Print the grid of a spec. A machine that could not run it now is reported after the grid.
+def show_grid(spec: Path, runs: Path, *, checks_machine: bool, evaluate: bool, as_json: bool) -> None:
+    """Print the grid of a spec. What this machine lacks to run it is reported after the grid.
 
-    Raises: UserError.
+    Raises: UserError, MachineError.
     """
     from agent.batch.grid.outlook import outlook_of
-    from agent.batch.grid.resolve import resolve_spec
+    from agent.batch.grid.resolve import check_postponable, resolve_spec
     from agent.cli.batches.grid import grid_json, print_grid
     from agent.cli.output import emit_json
-    from agent.errors import UserError
+    from agent.errors import MachineError, UserError
     from trajectories.batches.journal import read_batch_events
 
     problem = None
     try:
-        grid = resolve_spec(spec, runs)
-    except UserError as error:
+        grid = resolve_spec(spec, runs, checks_machine=checks_machine)
+    except (UserError, MachineError) as error:
         problem = error
         grid = resolve_spec(spec, runs, checks_machine=False)
+    if not evaluate:
+        check_postponable(grid)
     events = list(read_batch_events(grid.folder.path)) if grid.folder.is_batch() else []
     outlook = outlook_of(grid, events)
     if as_json:
