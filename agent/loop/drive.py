@@ -204,7 +204,7 @@ class Driver:
         costs = self._pricing.costs(completion.usage, served=completion.model_served, billed_usd=completion.billed_usd)
         if call is not None:
             call.answered(completion.usage, costs)
-            self._calls.answered(len(self._history.turns), completion.usage)
+            self._calls.answered(len(self._history.turns), completion.usage, completion.model_served)
         finished = self._history.answer(
             CallFinished(
                 step=ask.step,

@@ -33,12 +33,12 @@ class GatedCalls:
     def take_in(self, event: BaseEvent, sent: int) -> None:
         """Take in an event that the record holds already, before which the conversation had `sent` turns."""
         if isinstance(event, CallFinished):
-            self.answered(sent, event.usage)
+            self.answered(sent, event.usage, event.model_served)
 
-    def answered(self, sent: int, usage: Usage | None) -> None:
-        """Take in the usage of a call that sent the first `sent` turns."""
+    def answered(self, sent: int, usage: Usage | None, served: str | None) -> None:
+        """Take in the usage of a call that sent the first `sent` turns, and the model that answered it."""
         if self._bounds is not None:
-            self._bounds.answered(sent, usage)
+            self._bounds.answered(sent, usage, served)
 
     def admitted(self, turns: Sequence[Entry]) -> AdmittedCall | None:
         """Wait until a call with these turns may leave, and return it; None if it passes no gate.

@@ -14,6 +14,7 @@ from agent.models import catalog
 from agent.models.growing import Entry
 from agent.models.protocol import AssistantTurn, ModelInfo
 from agent.trial.gate import CallBound
+from scoring.pricing.cost import find_price
 from scoring.pricing.rates import BUCKETS, ModelPrice, standard_name
 from scoring.pricing.tables import PriceTable
 from trajectories.record.usage import Usage
@@ -35,7 +36,10 @@ class CallBounds:
     def __init__(self, info: ModelInfo, prices: PriceTable) -> None:
         self._info = info
         self._output = output_limit(info)
-        self._rates = _Rates(prices.price(info.ref.name), info)
+        self._prices = prices
+        self._rates: dict[str, _Rates] = {}
+        """Rates of the requested model, and of those that served calls, by the row of the table."""
+        self._take_price_of(None)
         self._known = HIDDEN_TOKENS + _bytes(info.parameters)
         """Most tokens of the first `_covered` entries, parameters and tools included."""
         self._covered = 0
@@ -50,8 +54,13 @@ class CallBounds:
         self._counted = len(turns)
         return self._bound(self._known + self._since)
 
-    def answered(self, sent: int, usage: Usage | None) -> None:
-        """Take in the usage of a call that sent the first `sent` entries; their tokens are known from now on."""
+    def answered(self, sent: int, usage: Usage | None, served: str | None = None) -> None:
+        """Take in the usage of a call that sent the first `sent` entries; their tokens are known from now on.
+
+        `served` is the model that answered: a later call may cost what that one costs.
+        """
+        if served:
+            self._take_price_of(served)
         if usage is None or usage.input is None or sent < self._covered:
             return
         # what the model thought is sent back in a form of the provider's, which may be shorter than its tokens
@@ -62,7 +71,15 @@ class CallBounds:
     def _bound(self, prompt: int) -> CallBound:
         if self._output is None:
             return CallBound()
-        return CallBound(self._rates.most_usd(prompt, self._output), prompt + self._output)
+        costs = [rates.most_usd(prompt, self._output) for rates in self._rates.values()]
+        known = [cost for cost in costs if cost is not None]
+        usd = max(known) if known and len(known) == len(costs) else None
+        return CallBound(usd, prompt + self._output)
+
+    def _take_price_of(self, served: str | None) -> None:
+        priced = find_price(self._prices, self._info.ref.name, served)
+        if priced is not None and priced[0] not in self._rates:
+            self._rates[priced[0]] = _Rates(priced[1], self._info)
 
 
 def output_limit(info: ModelInfo) -> int | None:
@@ -92,9 +109,9 @@ def first_call(order: Order) -> CallBound:
 class _Rates:
     """The highest rates that a call can be billed at, by the size of its prompt."""
 
-    def __init__(self, price: ModelPrice | None, info: ModelInfo) -> None:
+    def __init__(self, price: ModelPrice, info: ModelInfo) -> None:
         tier = info.parameters.get("service_tier")
-        steps = None if price is None else price.tiers.get(standard_name(tier if isinstance(tier, str) else None))
+        steps = price.tiers.get(standard_name(tier if isinstance(tier, str) else None))
         buckets = [name for name in BUCKETS if name not in ("output", "reasoning")]
         if info.parameters.get("cache") != "1h":
             buckets.remove("cache_write_1h")

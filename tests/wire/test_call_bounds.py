@@ -186,3 +186,13 @@ def test_a_long_prompt_is_bounded_at_the_rates_of_its_size_and_tier() -> None:
 def test_what_the_model_thought_counts_as_sent_back() -> None:
     """A sealed form of its thoughts may be shorter than their tokens."""
     assert bound_of(table(), Usage(input=100, output=5000, reasoning=4990))[0] == 5100
+
+
+def test_a_call_may_cost_what_the_model_costs_that_served_the_one_before() -> None:
+    rows = {"m": {"input_cost_per_token": 1.0, "output_cost_per_token": 2.0}}
+    rows["large"] = {"input_cost_per_token": 10.0, "output_cost_per_token": 20.0}
+    bounds = CallBounds(info({"max_tokens": 10}, "m"), PriceTable("test", "0" * 64, rows))
+    bounds.answered(0, Usage(input=100, output=0), "m-2025-01-01")
+    assert bounds.next([]) == CallBound(120.0, 110)
+    bounds.answered(0, Usage(input=100, output=0), "large")
+    assert bounds.next([]) == CallBound(1200.0, 110)
