@@ -17,7 +17,7 @@ from trajectories.batches.events import BatchOpened, Ended, Started
 from trajectories.batches.journal import read_batch_events
 from trajectories.batches.lock import coordinator_of
 from trajectories.batches.reader import Batch, read_batch
-from trajectories.batches.results import UnitResult, results_of
+from trajectories.batches.results import UNREADABLE, UnitResult, results_of
 from trajectories.errors import RecordError
 from trajectories.reading.packed import last_write_s
 from trajectories.reading.reader import read_events
@@ -43,7 +43,7 @@ def state_of_folder(directory: Path) -> BatchState:
     seconds = [None if start is None else max(0.0, (now - _moment(start)).total_seconds()) for _, start in running]
     known = [each for each in seconds if each is not None]
     usage = Usage.sum(result.spending.usage for result in sorted_.every)
-    calls, tokens = _per_minute(directory, sorted_.every, now)
+    calls, tokens = _per_minute(directory, sorted_.every, now) if running else (None, None)
     opened = batch.opened
     return BatchState(
         name=directory.resolve().name,
@@ -74,11 +74,13 @@ def state_of_folder(directory: Path) -> BatchState:
         reserved_tokens=sum(result.kept_tokens for result in sorted_.every),
         budget_tokens=opened.budget_tokens,
         calls=sum(result.spending.calls for result in sorted_.every),
-        calls_per_minute=calls if running else None,
-        tokens_per_minute=tokens if running else None,
+        calls_per_minute=calls,
+        tokens_per_minute=tokens,
         cache_hit_rate=(usage.cache_read or 0) / usage.prompt if usage.prompt else None,
         elapsed_s=_elapsed_s(batch, now, is_owned=holder is not None),
-        left_s=time_left(times.durations, known, sorted_.waiting - sum(sorted_.held.values()), opened.workers),
+        left_s=time_left(times.durations, known, sorted_.waiting - sum(sorted_.held.values()), opened.workers)
+        if running
+        else None,
         phase=_phase(batch, is_owned=holder is not None),
         coordinator=opened.coordinator if holder is None or not holder.host else holder,
     )
@@ -142,8 +144,8 @@ class _Sorted:
             self.judged += result.passed is not None
             self.passed += bool(result.passed)
             self.unevaluated += result.passed is None
-        elif last is not None and last.status == "failed":
-            self.failed[result.cause or last.cause] += 1
+        elif result.cause == UNREADABLE or (last is not None and last.status == "failed"):
+            self.failed[result.cause or ("" if last is None else last.cause)] += 1
         else:
             self.waiting += 1
             if last is not None and last.status == "waiting":

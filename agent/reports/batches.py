@@ -14,7 +14,7 @@ from scoring.rows import TrialRow
 from scoring.selecting.naming import configuration_names
 from trajectories.batches.configuration import Configuration
 from trajectories.batches.reader import Batch, read_batch
-from trajectories.batches.results import UnitResult, result_of
+from trajectories.batches.results import UNREADABLE, UnitResult, result_of
 from trajectories.reading.entry import TrialEntry
 from trajectories.reading.selection import TrialFilter, fits
 from trajectories.record.layout import BatchFolder
@@ -54,10 +54,14 @@ def state_of(result: UnitResult) -> str:
     match result.state:
         case "planned" if last is not None and last.status == "waiting":
             return f"waiting for {last.cause}"
+        case "planned" if last is not None and last.status == "finished":
+            return "record missing"
         case "planned":
             return "not begun"
         case "waiting":
             return f"waiting for {result.cause or 'budget'}"
+        case "failed" if result.cause == UNREADABLE:
+            return "record unreadable"
         case "failed":
             return f"ended by {result.cause}"
         case "running" | "interrupted":
@@ -77,7 +81,7 @@ def _units_of(
         if directory not in found and (wanted is None or not _meets(configuration, wanted)):
             continue
         yield ArmUnit(
-            batch=batch.directory.name,
+            batch=batch.directory.resolve().name,
             arm=unit.arm,
             place=places[unit.arm],
             model=names[_model_key(configuration)],

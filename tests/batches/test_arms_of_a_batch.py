@@ -80,7 +80,7 @@ def test_the_text_shows_the_arms_first_and_names_what_is_left_out(batch: tuple[P
     lines = result.out.splitlines()
     assert "Arms of study" in lines[2]
     assert lines[4].split()[0] == PLAIN
-    assert "1 ended by environment_lost, 1 waiting for budget" in result.out
+    assert "no result: 1 ended by environment_lost, 2 not begun, 1 waiting for budget" in result.out
     assert "2 trials that infrastructure ended were run again" in result.out
 
 
@@ -142,6 +142,22 @@ def test_a_model_that_is_not_available_is_a_reason_of_its_own(tmp_path: Path) ->
         writer.append(Ended(unit=unit.unit, trial=unit.trial, status="waiting", cause="model_unavailable"))
     (row,) = agent(tmp_path, "score", "held", "--json").json["arms"]
     assert row["left_out"] == {"not begun": 1, "waiting for model_unavailable": 1}
+
+
+def test_a_record_that_is_gone_or_cannot_be_read_is_named(tmp_path: Path) -> None:
+    units = [configuration(task) for task in TASKS]
+    folder = write_batch(tmp_path / "runs" / "damaged", *units)
+    for unit in units[1:]:
+        trial = write_trial(folder, unit, ended(1.0), derived=False)
+    (trial / "events.jsonl").write_text("garbage\n{}\n")
+    with BatchWriter(folder) as writer:
+        gone = planned(units[0])
+        writer.append(Ended(unit=gone.unit, trial=gone.trial, status="finished", cause="submitted"))
+    assert agent(tmp_path, "score", "damaged").status == 2
+    result = agent(folder, "score", ".", "--unreadable", "exclude", "--json")
+    (row,) = result.json["arms"]
+    assert (row["batch"], row["counted"]) == ("damaged", 1)
+    assert row["left_out"] == {"record missing": 1, "record unreadable": 1}
 
 
 def test_the_first_arm_of_the_spec_is_the_reference_even_if_the_grid_begins_with_another(tmp_path: Path) -> None:

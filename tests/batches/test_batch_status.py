@@ -113,6 +113,16 @@ def test_a_failure_that_nobody_has_decided_on_waits(tmp_path: Path) -> None:
     assert (state.waiting, state.failed) == (1, {})
 
 
+def test_a_record_that_cannot_be_read_is_a_failure(tmp_path: Path) -> None:
+    unit = configuration("a")
+    folder = write_batch(tmp_path / "study", unit)
+    trial = write_trial(folder, unit, [*call(1), exited(), *judged(1.0)], derived=False)
+    lines = (trial / "events.jsonl").read_text().splitlines(keepends=True)
+    (trial / "events.jsonl").write_text("".join([lines[0], "garbage\n", *lines[2:]]))
+    state = state_of_folder(folder)
+    assert (state.waiting, state.failed) == (0, {"record_unreadable": 1})
+
+
 def test_a_record_wins_over_the_journal(tmp_path: Path) -> None:
     unit = configuration("a")
     folder = write_batch(tmp_path / "study", unit)
