@@ -102,7 +102,7 @@ def test_a_journal_of_a_newer_major_version_is_refused_and_a_newer_minor_one_is_
 def test_a_file_of_another_program_is_not_read_as_a_batch(tmp_path: Path) -> None:
     (tmp_path / "batch.jsonl").write_text('{"type": "train", "loss": 1}\n')
     with pytest.raises(
-        RecordError, match=r"batch\.jsonl:1: a batch begins with batch_opened, but this file with train"
+        RecordError, match=r"batch\.jsonl:1: a batch begins with batch_opened, but this file with 'train'; if it"
     ):
         list(read_batch_events(tmp_path))
     with pytest.raises(RecordError, match=r"not a batch of agent batch \(no batch\.jsonl\)"):

@@ -125,7 +125,10 @@ def read_batch_events(directory: Path) -> Iterator[BatchEvent]:
 
 def _check_opening(event: BatchEvent, number: int, path: Path) -> None:
     if not isinstance(event, BatchOpened):
-        raise RecordError(f"{path}:{number}: a batch begins with batch_opened, but this file with {event.type}")
+        raise RecordError(
+            f"{path}:{number}: a batch begins with batch_opened, but this file with {event.type[:40]!r}; if it belongs "
+            "to another program, move it out of this folder"
+        )
     if _major(event.schema_version) != _major(BATCH_SCHEMA_VERSION):
         raise RecordError(
             f"{path}:{number}: version {event.schema_version} of the files of a batch; this version of Retrace reads "

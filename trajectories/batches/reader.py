@@ -114,7 +114,7 @@ def _read(directory: Path) -> Batch:
         if planned.configuration not in configurations:
             raise RecordError(
                 f"{path}: event {planned.seq} plans {planned.trial[:80]!r} for a configuration that "
-                f"{BatchFolder(directory).grid.name} does not hold"
+                f"{BatchFolder(directory).grid.name} does not hold; restore that file"
             )
         of_unit = folders.get(planned.trial, ())
         units.append(

@@ -28,6 +28,7 @@ _COLUMNS = (
     TextColumn("fork of", rank=10),
     TextColumn("mode", rank=11),
     TextColumn("turn", right=True, rank=12),
+    TextColumn("replaces", rank=13),
 )
 
 
@@ -75,4 +76,5 @@ def _cells(row: Listed) -> Iterator[str]:
             cells["mode"] = entry.mode
         if entry.turn is not None:
             cells["turn"] = str(entry.turn) if entry.chain is None else f"{entry.turn} of {entry.chain.turns}"
+        cells["replaces"] = summary.replaces or ""
     return iter(cells.values())
