@@ -53,6 +53,8 @@ def drive(run: Drive, new: list[Planned]) -> BatchState:
     """
     holder = Holder(host=socket.gethostname(), pid=os.getpid())
     began_s = time.monotonic()
+    with held():
+        run.engine.recover(run.directory)
     with held(), BatchWriter(run.directory, masker=Masker.from_environment()) as journal:
         journal.append(_opened(run, holder))
         for planned in new:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.batches.ray_nodes import RayNodes, ray_nodes
-from tests.batches.running import BUSY, Study
+from tests.batches.running import BUSY, Study, alive
 from tests.solve.command import environment
 from tests.wire.study.running import Running
 
@@ -43,3 +45,36 @@ def test_a_batch_on_two_nodes_has_the_records_and_the_bill_of_a_local_one(tmp_pa
         status, state, err = study.run()
         assert (status, state["done"]) == (0, 4), err
         assert study.provider.state()["requests"] == 16
+
+
+@pytest.mark.slow
+def test_a_killed_worker_a_lost_node_and_a_killed_coordinator_pay_for_no_finished_call_twice(tmp_path: Path) -> None:
+    spec = f"{BUSY}\nattempts: 6\nworkers: 4\n"
+    with on_ray(tmp_path, "--busy", "8", "--latency", "0.5", spec=spec) as (study, nodes):
+        nodes.start("third", TWO)
+        options = ("--engine", "ray", "--address", nodes.address)
+        process = study.start(*options)
+        study.wait_for_requests(8, process)
+        process.kill()
+        process.communicate()
+        process = study.start(*options)
+        study.wait_for_requests(16, process)
+        os.kill(_a_worker(nodes), signal.SIGKILL)
+        study.wait_for_requests(28, process)
+        nodes.kill("third")
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        assert [(result.state, result.steps) for result in study.results()] == [("finished", 8)] * 6
+        names = [folder.name for folder in study.directory.iterdir() if (folder / "events.jsonl").exists()]
+        assert len(names) == len(set(names)) >= 6
+        study.check_bill()
+        open_calls = sum(len(result.open_calls) for result in study.results())
+        assert study.provider.state()["requests"] <= 6 * 8 + open_calls
+
+
+def _a_worker(nodes: RayNodes) -> int:
+    for file in nodes.folder.glob("retrace-ray-*/*/*/worker.pid"):
+        pid = int(file.read_text().split()[0])
+        if alive(pid):
+            return pid
+    raise AssertionError("no worker runs")

@@ -63,6 +63,9 @@ class LocalEngine:
         self._failures = 0
         self._is_closing = False
 
+    def recover(self, batch: Path) -> None:
+        """See `Engine`: nothing is on another machine."""
+
     def start(self, batch: Path, workers: int, per_process: int | None) -> None:
         """See `Engine`."""
         self._batch = batch

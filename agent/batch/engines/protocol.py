@@ -46,6 +46,12 @@ class Engine(Protocol):
     name: str
     """Name for the journal: local or ray."""
 
+    def recover(self, batch: Path) -> None:
+        """Bring home what workers of an earlier coordinator left on other machines. Called before records are read.
+
+        Raises: KeyboardInterrupt; MachineError.
+        """
+
     def start(self, batch: Path, workers: int, per_process: int | None) -> None:
         """Start workers for so many trials at once, without waiting for them.
 

@@ -19,17 +19,19 @@ from pathlib import Path
 from queue import Empty
 
 from agent.batch.code import code_digest, version
-from agent.batch.engines.ray.pieces import PIECE_BYTES, Listing, Piece
+from agent.batch.engines.ray.pieces import PIECE_BYTES, Listing, Piece, trials_of
 from agent.batch.engines.ray.process import DetachedProcess, node_environment
-from agent.batch.engines.ray.shipping import Shipper
+from agent.batch.engines.ray.shipping import Shipper, continues
 from environments.host import survey
 
 LOOK_S = 0.5
 """Seconds between two looks at the files of the units that run."""
 _AT_ONCE = ("ask_call", "call_settled", "evaluation_over", "unit_ended")
 """Messages before which the record is shipped: what the coordinator acts on is in its folder by then."""
-CLOSING_S = 60.0
-"""Seconds that an adopted process has to close its records."""
+_CLOSING_S = 60.0
+"""Seconds that an adopted process has to finish its calls and to close its records, before it is told to hurry up."""
+_HURRY_S = 30.0
+"""Seconds that it has then, before it is killed."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class NodeActor:
         self._waiting: Iterator[str | Piece | Listing] = iter(())
         self._looked_s = 0.0
         self._adopted_s: float | None = None
-        self._has_hung_up = False
+        self._is_hurried = False
 
     def examine(self, environments: Sequence[str]) -> NodeFacts:
         """Return facts about this node."""
@@ -92,10 +94,26 @@ class NodeActor:
         self._process.start([part.replace("{batch}", str(self._batch)) for part in command], node_environment())
         return self._process.pid
 
-    def adopt(self, batch_key: str, name: str, units: Mapping[str, str], present: Mapping[str, int]) -> bool:
+    def leftovers(self, batch_key: str) -> dict[str, list[str]]:
+        """Return the trials in the folders that workers of a batch left on this node, by the name of the worker."""
+        try:
+            names = sorted(os.listdir(folder_of(batch_key, "")))
+        except FileNotFoundError:
+            return {}
+        return {name: trials_of(folder_of(batch_key, name) / "batch") for name in names}
+
+    def adopt(
+        self,
+        batch_key: str,
+        name: str,
+        units: Mapping[str, str],
+        present: Mapping[str, int],
+        digests: Mapping[str, str] | None = None,
+    ) -> bool:
         """Take over the worker of an actor that is gone; return False if there is none.
 
         `units` maps the units that it ran to their first trials, `present` has the sizes of their files in the batch.
+        With `digests`, which are those of the records in the batch, only units that continue these records are shipped.
         """
         self._folder = folder_of(batch_key, name)
         self._process = DetachedProcess(self._folder)
@@ -103,10 +121,10 @@ class NodeActor:
             self._process.adopt()
         except (OSError, ValueError):
             return False
-        self._process.signal(signal.SIGTERM)
         self._adopted_s = time.monotonic()
         for unit, first_trial in units.items():
-            self._shippers[unit] = Shipper(self._batch, first_trial, present)
+            if digests is None or continues(self._batch, first_trial, present, digests):
+                self._shippers[unit] = Shipper(self._batch, first_trial, present)
         return True
 
     def put(self, pieces: Sequence[Piece]) -> None:
@@ -207,8 +225,12 @@ class NodeActor:
         assert self._adopted_s is not None
         if not self._process.is_alive:
             return True
-        if time.monotonic() - self._adopted_s > CLOSING_S:
+        waited_s = time.monotonic() - self._adopted_s
+        if waited_s > _CLOSING_S + _HURRY_S:
             self._process.signal(signal.SIGKILL)
+        elif waited_s > _CLOSING_S and not self._is_hurried:
+            self._is_hurried = True
+            self._process.signal(signal.SIGTERM)
         time.sleep(min(wait_s, 0.05))
         return False
 

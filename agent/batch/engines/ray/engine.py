@@ -12,6 +12,7 @@ from agent.batch.engines.ray.cluster import Cluster
 from agent.batch.engines.ray.pieces import PIECE_BYTES, Piece, folders_of, is_record, pieces_of, plain_files
 from agent.batch.engines.ray.placing import Need
 from agent.batch.engines.ray.process import worker_command
+from agent.batch.engines.ray.recovery import needs_recovery, recover
 from agent.batch.engines.ray.relay import Relay, Worker
 from agent.batch.messages import Quit, ToWorker, UnitEnded, Work
 from agent.errors import MachineError
@@ -36,13 +37,19 @@ class RayEngine:
         self._cluster: Cluster | None = None
         self._relay: Relay | None = None
 
+    def recover(self, batch: Path) -> None:
+        """See `Engine`."""
+        if needs_recovery(batch):
+            self._cluster = self._cluster or Cluster(self._address)
+            recover(self._cluster, batch)
+
     def start(self, batch: Path, workers: int, per_process: int | None) -> None:
         """See `Engine`."""
         self._batch = BatchFolder(batch)
         grid = read_grid(batch)
         command = self._command or worker_command(Path("{batch}"))
         environments = sorted({configuration.first.environment for configuration in grid})
-        self._cluster = Cluster(self._address)
+        self._cluster = self._cluster or Cluster(self._address)
         self._relay = Relay(self._cluster, batch, Need.of(grid), environments, command, workers, per_process)
         self._relay.begin()
 

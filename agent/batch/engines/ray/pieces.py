@@ -39,6 +39,19 @@ def is_folder_of(name: str, first_trial: str) -> bool:
     return name.startswith(first_trial) and re.fullmatch(r"(\.[rt][0-9]+)*", name[len(first_trial) :]) is not None
 
 
+def first_trial_of(name: str) -> str:
+    """Return the name of the first trial of the unit that a folder belongs to."""
+    return re.sub(r"(\.[rt][0-9]+)*$", "", name)
+
+
+def trials_of(batch: Path) -> list[str]:
+    """Return the names of the folders of a batch that hold a record."""
+    try:
+        return sorted(path.name for path in batch.iterdir() if (path / EVENTS).is_file() and not path.is_symlink())
+    except OSError:
+        return []
+
+
 def is_record(path: str) -> bool:
     """Return True for a file that is shipped while it grows."""
     folder, _, name = path.rpartition("/")

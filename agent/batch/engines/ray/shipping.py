@@ -6,6 +6,7 @@ once it has stopped changing, and at the end of the work on the unit.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from agent.batch.engines.ray.pieces import (
     Listing,
     Piece,
     folders_of,
+    is_folder_of,
     is_record,
     last_line_end,
     pieces_of,
     plain_files,
 )
-from trajectories.record.layout import BLOBS
+from trajectories.record.layout import BLOBS, EVENTS
 
 _Signature = tuple[int, int, int]
 """Inode, time of the last change, and size."""
@@ -100,6 +102,26 @@ class Shipper:
                 yield Piece(name, offset, data, is_last=False)
                 offset += len(data)
                 self._records[name] = offset
+
+
+def continues(batch: Path, first_trial: str, present: Mapping[str, int], digests: Mapping[str, str]) -> bool:
+    """Return True if the records of a unit on this node begin with those that the batch folder has.
+
+    Otherwise the unit was continued elsewhere since, and what is here does not count.
+    """
+    here = {f"{folder.name}/{EVENTS}" for folder in folders_of(batch, first_trial)}
+    there = {name for name in digests if is_folder_of(name.partition("/")[0], first_trial)}
+    return there <= here and all(beginning_digest(batch / name, present[name]) == digests[name] for name in there)
+
+
+def beginning_digest(path: Path, size: int) -> str:
+    """Return the sha256 of the first bytes of a file; an empty text if it has fewer."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(size)
+    except OSError:
+        return ""
+    return hashlib.sha256(data).hexdigest() if len(data) == size else ""
 
 
 def _is_blob(name: str) -> bool:
