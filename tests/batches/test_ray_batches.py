@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.batches import running
 from tests.batches.ray_nodes import RayNodes, ray_nodes
 from tests.batches.running import BUSY, Study, alive
 from tests.solve.command import environment
 from tests.wire.study.running import Running
 
 pytest.importorskip("ray", reason="needs the extra ray")
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 TWO = '{"trial": 2}'
 
@@ -48,7 +49,10 @@ def test_a_batch_on_two_nodes_has_the_records_and_the_bill_of_a_local_one(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_killed_worker_a_lost_node_and_a_killed_coordinator_pay_for_no_finished_call_twice(tmp_path: Path) -> None:
+def test_a_killed_worker_a_lost_node_and_a_killed_coordinator_pay_for_no_finished_call_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "WAIT_S", 400.0)  # every process of Ray takes seconds to start
     spec = f"{BUSY}\nattempts: 6\nworkers: 4\n"
     with on_ray(tmp_path, "--busy", "8", "--latency", "0.5", spec=spec) as (study, nodes):
         nodes.start("third", TWO)

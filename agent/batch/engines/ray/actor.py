@@ -66,7 +66,6 @@ class NodeActor:
         self._folder = Path()
         self._process: DetachedProcess | None = None
         self._shippers: dict[str, Shipper] = {}
-        self._first_trials: dict[str, str] = {}
         self._waiting: Iterator[str | Piece | Listing] = iter(())
         self._looked_s = 0.0
         self._adopted_s: float | None = None
@@ -121,7 +120,9 @@ class NodeActor:
             self._process.adopt()
         except (OSError, ValueError):
             return False
-        self._adopted_s = time.monotonic()
+        self._adopted_s, self._is_hurried = time.monotonic(), False
+        self._shippers.clear()
+        self._waiting = iter(())
         for unit, first_trial in units.items():
             if digests is None or continues(self._batch, first_trial, present, digests):
                 self._shippers[unit] = Shipper(self._batch, first_trial, present)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.batch.engines.ray.actor import Parcel
-from agent.batch.engines.ray.cluster import CallFailed, Cluster, Node, key_of
+from agent.batch.engines.ray.cluster import Actor, CallFailed, Cluster, key_of
 from agent.batch.engines.ray.intake import Intake, RefusedPiece
 from agent.batch.engines.ray.pieces import Listing, Piece, first_trial_of, is_record
 from agent.batch.engines.ray.shipping import beginning_digest
@@ -45,19 +45,18 @@ def recover(cluster: Cluster, batch: Path) -> None:
     asked = []
     for node in cluster.nodes():
         actor = cluster.actor(node, {"num_cpus": 0})
-        asked.append((node, actor, actor.receive("leftovers", key_of(batch))))
-    for node, actor, reference in asked:
+        asked.append((actor, actor.receive("leftovers", key_of(batch))))
+    for actor, reference in asked:
         leftovers: dict[str, list[str]] = _wait(cluster, reference) or {}
-        cluster.end(actor)
         for name, trials in leftovers.items():  # one after the other: two may have worked on one unit
             first_trials = sorted({first_trial_of(trial) for trial in trials if trial.startswith(stems)})
-            _take(cluster, node, batch, name, first_trials)
+            _take(cluster, actor, batch, name, first_trials)
+        cluster.end(actor)
 
 
-def _take(cluster: Cluster, node: Node, batch: Path, name: str, first_trials: list[str]) -> None:
+def _take(cluster: Cluster, actor: Actor, batch: Path, name: str, first_trials: list[str]) -> None:
     """Take what one worker left, and remove its folder, unless another process works on one of its trials here."""
     intake = Intake(batch)
-    actor = cluster.actor(node, {"num_cpus": 0})
     try:
         for first_trial in first_trials:
             intake.own(name, first_trial)
@@ -78,7 +77,6 @@ def _take(cluster: Cluster, node: Node, batch: Path, name: str, first_trials: li
         raise MachineError(f"{error.filename}: cannot be written ({error.strerror})") from None
     finally:
         intake.disown(name)
-        cluster.end(actor)
 
 
 def _write(intake: Intake, name: str, parcel: Parcel) -> None:
