@@ -17,11 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
+from typing import Any
 
 from agent.batch.code import code_digest, version
 from agent.batch.engines.ray.pieces import PIECE_BYTES, Listing, Piece, trials_of
 from agent.batch.engines.ray.process import DetachedProcess, node_environment
 from agent.batch.engines.ray.shipping import Shipper, continues
+from agent.batch.grid.options import FORK
 from environments.host import survey
 
 LOOK_S = 0.5
@@ -143,12 +145,13 @@ class NodeActor:
     def add_to_grid(self, line: str) -> None:
         """Add a configuration to the grid of the folder."""
         with (self._batch / "grid.jsonl").open("a") as file:
-            file.write(line + "\n")
+            file.write(self._with_parent(json.loads(line)) + "\n")
 
     def begin(self, unit: str, first_trial: str, line: str) -> None:
         """Pass work on, and ship the files of its unit from now on."""
         self._shippers[unit] = Shipper(self._batch, first_trial)
-        self.send(line)
+        work = json.loads(line)
+        self.send(json.dumps({**work, "configuration": json.loads(self._with_parent(work["configuration"]))}))
 
     def send(self, line: str) -> None:
         """Pass a message on to the worker."""
@@ -207,6 +210,13 @@ class NodeActor:
     @property
     def _batch(self) -> Path:
         return self._folder / "batch"
+
+    def _with_parent(self, configuration: dict[str, Any]) -> str:
+        """Return a configuration as JSON, with the path of a fork's parent in the folder of this worker."""
+        forked = configuration["options"].get(FORK)
+        if forked is not None:
+            forked["parent"] = os.path.normpath(self._batch / forked["parent"])
+        return json.dumps(configuration)
 
     def _look(self, *, is_final: bool = False) -> Iterator[Piece | Listing]:
         for shipper in list(self._shippers.values()):

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from queue import Empty
 
 from agent.batch.engines.protocol import News, Told
 from agent.batch.engines.ray.cluster import Cluster
-from agent.batch.engines.ray.pieces import PIECE_BYTES, Piece, folders_of, is_record, pieces_of, plain_files
 from agent.batch.engines.ray.placing import Need
 from agent.batch.engines.ray.process import worker_command
 from agent.batch.engines.ray.recovery import needs_recovery, recover
 from agent.batch.engines.ray.relay import Relay, Worker
+from agent.batch.engines.ray.sending import Sending, parcels
 from agent.batch.messages import Quit, ToWorker, UnitEnded, Work
 from agent.errors import MachineError
-from trajectories.batches.configuration import Configuration
 from trajectories.batches.grid import read_grid
-from trajectories.blobs.store import BlobStore
 from trajectories.errors import TrialInUse
 from trajectories.interrupts import interruptible
 from trajectories.record.layout import BatchFolder
@@ -109,36 +107,15 @@ class RayEngine:
             ended = UnitEnded(unit=work.unit, trial=work.trial, problem=str(error), problem_kind="busy")
             self._relay.news.put(Told(worker.name, ended))
             return
-        if work.configuration.id not in worker.inputs:
-            worker.inputs.add(work.configuration.id)
-            worker.sent.append(worker.actor.send("add_to_grid", work.configuration.model_dump_json()))
-        for parcel in _parcels(self._pieces(worker, work.configuration, first_trial)):
-            worker.sent.append(worker.actor.send("put", parcel))
-        worker.sent.append(worker.actor.send("begin", work.unit, first_trial, work.model_dump_json()))
-
-    def _pieces(self, worker: Worker, configuration: Configuration, first_trial: str) -> Iterator[Piece]:
-        """Yield the contents that a configuration needs, and what earlier work on the unit left behind."""
-        inputs = BlobStore(self._batch.inputs)
-        for ref in configuration.inputs:
-            if ref.sha256 not in worker.inputs:
-                worker.inputs.add(ref.sha256)
-                path = inputs.path(ref.sha256)
-                yield from pieces_of(path, path.relative_to(self._batch.path).as_posix())
-        for folder in folders_of(self._batch.path, first_trial):
-            for path in plain_files(folder):
-                name = path.relative_to(self._batch.path).as_posix()
-                yield from pieces_of(path, name, whole_lines=is_record(name))
-
-
-def _parcels(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
-    """Yield pieces in lists of about the size of one piece."""
-    parcel: list[Piece] = []
-    size = 0
-    for piece in pieces:
-        parcel.append(piece)
-        size += len(piece.data)
-        if size >= PIECE_BYTES:
-            yield parcel
-            parcel, size = [], 0
-    if parcel:
-        yield parcel
+        sending = Sending(self._batch, worker.present)
+        configuration = sending.for_node(work.configuration)
+        try:
+            for parcel in parcels(sending.pieces(work.configuration, first_trial)):
+                worker.sent.append(worker.actor.send("put", parcel))
+        except OSError as error:
+            raise MachineError(f"{error.filename}: cannot be read ({error.strerror})") from None
+        if configuration.id not in worker.present:
+            worker.present.add(configuration.id)
+            worker.sent.append(worker.actor.send("add_to_grid", configuration.model_dump_json()))
+        line = work.model_copy(update={"configuration": configuration}).model_dump_json()
+        worker.sent.append(worker.actor.send("begin", work.unit, first_trial, line))

@@ -56,8 +56,8 @@ class Worker:
     """Calls that were sent and may still fail."""
     units: dict[str, str] = field(default_factory=dict)
     """Units that it runs, with their first trials."""
-    inputs: set[str] = field(default_factory=set)
-    """Configurations and contents that its node has."""
+    present: set[str] = field(default_factory=set)
+    """Configurations, contents and parents of forks that its node has."""
     machine: str = ""
     has_joined: bool = False
 
