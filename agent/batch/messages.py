@@ -40,6 +40,13 @@ class Admitted(_Message):
     call: int
 
 
+class MayLeave(_Message):
+    """To a worker on another machine: the record of this call is in the batch folder, and its request may leave."""
+
+    type: Literal["may_leave"] = "may_leave"
+    call: int
+
+
 class NotAdmitted(_Message):
     """To a worker: this call will never leave; its trial stops."""
 
@@ -69,7 +76,7 @@ class Quit(_Message):
     type: Literal["quit"] = "quit"
 
 
-ToWorker = Work | Admitted | NotAdmitted | EvaluationGranted | StopUnits | Quit
+ToWorker = Work | Admitted | MayLeave | NotAdmitted | EvaluationGranted | StopUnits | Quit
 
 
 class Hello(_Message):
@@ -96,6 +103,14 @@ class AskCall(_Message):
     tokens: int | None
     wait: bool = True
     """False: answer `not_admitted` rather than let the call wait."""
+
+
+class CallLeaves(_Message):
+    """From a worker on another machine: an admitted call is in its record, and waits until the batch folder has it."""
+
+    type: Literal["call_leaves"] = "call_leaves"
+    call: int
+    unit: str
 
 
 class CallSettled(_Message):
@@ -154,7 +169,7 @@ class UnitEnded(_Message):
     """False if the task has no evaluation."""
 
 
-FromWorker = Hello | AskCall | CallSettled | AskEvaluation | EvaluationOver | Progress | UnitEnded
+FromWorker = Hello | AskCall | CallLeaves | CallSettled | AskEvaluation | EvaluationOver | Progress | UnitEnded
 
 TO_WORKER: TypeAdapter[ToWorker] = TypeAdapter(Annotated[ToWorker, Field(discriminator="type")])
 FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(Annotated[FromWorker, Field(discriminator="type")])

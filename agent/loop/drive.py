@@ -179,14 +179,14 @@ class Driver:
         bound = CallBound() if call is None else call.bound
         started = self._recorder.append(self._history.request(ask.step, ask.try_, self._model.info.parameters, bound))
         self._recorder.sync()
-        if call is not None:
-            call.leaves()
         self._loop.feed(started)
         request = Request(ask.step, ask.try_, self._history.turns, ask.within_s or _NO_TIME_LIMIT_S)
         began = time.monotonic()
         completion: Completion | None = None
         try:
             with interruptible():
+                if call is not None:
+                    call.leaves()
                 completion = self._model.ask(request)
         except CallFailure as failure:
             self._failed(ask, call, failure, time.monotonic() - began)

@@ -28,7 +28,11 @@ class AdmittedCall:
         self._use: CallUse | None = CallUse("failed", usd=0.0, tokens=0, detail="it did not leave")
 
     def leaves(self) -> None:
-        """Note that the request leaves now: from here on it may be billed."""
+        """Note that the request leaves now, once its record is safe: from here on it may be billed.
+
+        Raises: KeyboardInterrupt.
+        """
+        self._gate.leaves(self._ticket)
         self._use = CallUse("failed", detail="its outcome is unknown")
 
     def answered(self, usage: Usage | None, costs: Costs) -> None:

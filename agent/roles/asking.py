@@ -146,12 +146,12 @@ class Asker:
         reserved = NOTHING if passed is None else Reserved(passed.bound.usd, passed.bound.tokens)
         call = journal.started(self.model, _messages(request.history), try_, reserved)
         calls.append(call)
-        if passed is not None:
-            passed.leaves()
         completion: Completion | None = None
         began = time.monotonic()
         try:
             with interruptible():
+                if passed is not None:
+                    passed.leaves()
                 completion = self._model.ask(request)
         except CallFailure as failure:
             result = self._failed(call, failure, time.monotonic() - began)

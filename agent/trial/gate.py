@@ -60,6 +60,12 @@ class Gate(Protocol):
     def may_leave(self, model: str, bound: CallBound) -> int | None:
         """Return a ticket if the call may leave at once, otherwise None: `admit` would wait or refuse."""
 
+    def leaves(self, ticket: int) -> None:
+        """Wait until the record of an admitted call is safe. Called when it is synced, right before the request leaves.
+
+        Only a worker on another machine waits: for its record in the batch folder. Raises: KeyboardInterrupt.
+        """
+
     def settle(self, ticket: int, use: CallUse) -> None:
         """Report what a call used. Called once for each ticket; never waits."""
 
@@ -77,6 +83,9 @@ class OpenGate:
     def may_leave(self, model: str, bound: CallBound) -> int | None:
         """See `Gate`."""
         return 0
+
+    def leaves(self, ticket: int) -> None:
+        """See `Gate`."""
 
     def settle(self, ticket: int, use: CallUse) -> None:
         """See `Gate`."""

@@ -42,6 +42,9 @@ class NotingGate:
             self.admitted.append((model, bound))
             return len(self.admitted)
 
+    def leaves(self, ticket: int) -> None:
+        """See `Gate`."""
+
     def settle(self, ticket: int, use: CallUse) -> None:
         """See `Gate`."""
         assert ticket not in self.settled, "settled twice"

@@ -17,7 +17,9 @@ def main() -> None:
     """Run a worker until its coordinator lets it go."""
     parser = argparse.ArgumentParser(prog="agent.batch.worker", description=__doc__)
     parser.add_argument("--batch", type=Path, required=True)
-    batch: Path = parser.parse_args().batch
+    parser.add_argument("--remote", action="store_true")
+    options = parser.parse_args()
+    batch: Path = options.batch
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator, which tells its workers
     interrupts.install()
     incoming, outgoing = os.dup(0), os.dup(1)  # not inherited by programs that a trial starts
@@ -25,7 +27,7 @@ def main() -> None:
     os.dup2(2, 1)
     from agent.batch.worker.process import WorkerProcess
 
-    WorkerProcess(batch, incoming, outgoing).run()
+    WorkerProcess(batch, incoming, outgoing, is_remote=options.remote).run()
 
 
 if __name__ == "__main__":

@@ -16,9 +16,11 @@ from agent.batch.messages import (
     Admitted,
     AskCall,
     AskEvaluation,
+    CallLeaves,
     CallSettled,
     EvaluationOver,
     FromWorker,
+    MayLeave,
     NotAdmitted,
 )
 from agent.trial.gate import CallBound, CallUse, Refused
@@ -41,13 +43,17 @@ class _Question:
 class UnitGate:
     """Implements `Gate` for the trials of one unit."""
 
-    def __init__(self, unit: str, send: Send, stop: Stop) -> None:
+    def __init__(self, unit: str, send: Send, stop: Stop, *, is_remote: bool = False) -> None:
+        """`is_remote`: the batch folder is on another machine, and has a copy of the record."""
         self.unit = unit
         self.stop = stop
         self._send = send
         self._lock = threading.Lock()
         self._questions: dict[int, _Question] = {}
+        self._is_remote = is_remote
         self._in_flight: set[int] = set()
+        self._leaving: dict[int, Event] = {}
+        """Calls whose record is on its way to the batch folder."""
         self._evaluation: Event | None = None
         self._is_leaving = False
 
@@ -72,6 +78,21 @@ class UnitGate:
             self._give_up(call)
             raise
         return None if question.refused is not None else call
+
+    def leaves(self, ticket: int) -> None:
+        """See `Gate`."""
+        if not self._is_remote:
+            return
+        with self._lock:
+            if self._is_leaving:
+                self.stop.set()
+            self._leaving[ticket] = safe = Event()
+        self._send(CallLeaves(call=ticket, unit=self.unit))
+        try:
+            _wait(safe)
+        finally:
+            with self._lock:
+                self._leaving.pop(ticket, None)
 
     def settle(self, ticket: int, use: CallUse) -> None:
         """See `Gate`."""
@@ -107,9 +128,13 @@ class UnitGate:
             self._evaluation = None
             self._send(EvaluationOver(unit=self.unit))
 
-    def answer(self, message: Admitted | NotAdmitted) -> bool:
+    def answer(self, message: Admitted | NotAdmitted | MayLeave) -> bool:
         """Take in the answer to a call, from the main thread; return False if this gate did not ask."""
         with self._lock:
+            if isinstance(message, MayLeave):
+                if (safe := self._leaving.get(message.call)) is not None:
+                    safe.set()
+                return safe is not None
             question = self._questions.pop(message.call, None)
             if question is None:
                 return False
@@ -129,7 +154,7 @@ class UnitGate:
         """Stop the unit once its call in flight has ended, or at once without one."""
         with self._lock:
             self._is_leaving = True
-            if not self._in_flight:
+            if self._in_flight <= self._leaving.keys():
                 self.stop.set()
 
     def _ask(self, model: str, bound: CallBound, *, wait: bool) -> tuple[int, _Question]:

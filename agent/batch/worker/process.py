@@ -21,6 +21,7 @@ from agent.batch.messages import (
     Admitted,
     EvaluationGranted,
     Hello,
+    MayLeave,
     NotAdmitted,
     Quit,
     StopUnits,
@@ -50,7 +51,9 @@ class _Unit:
 class WorkerProcess:
     """The units of one worker."""
 
-    def __init__(self, batch: Path, incoming: int, outgoing: int) -> None:
+    def __init__(self, batch: Path, incoming: int, outgoing: int, *, is_remote: bool = False) -> None:
+        """`is_remote`: the coordinator is on another machine, and has a copy of the batch's folder."""
+        self._is_remote = is_remote
         self._batch = BatchFolder(batch)
         self._receiver: LineReceiver[ToWorker] = LineReceiver(incoming, TO_WORKER)
         self._sender = LineSender(outgoing)
@@ -93,7 +96,7 @@ class WorkerProcess:
         match message:
             case Work():
                 self._begin(message)
-            case Admitted() | NotAdmitted():
+            case Admitted() | NotAdmitted() | MayLeave():
                 self._answer(message)
             case EvaluationGranted():
                 if (unit := self._units.get(message.unit)) is not None:
@@ -106,14 +109,14 @@ class WorkerProcess:
             case Quit():
                 self._is_leaving = True
 
-    def _answer(self, message: Admitted | NotAdmitted) -> None:
+    def _answer(self, message: Admitted | NotAdmitted | MayLeave) -> None:
         if any(unit.gate.answer(message) for unit in self._units.values()):
             return
         if isinstance(message, Admitted):  # its trial has stopped since it asked
             self._sender.send(unused(message.call, ""))
 
     def _begin(self, work: Work) -> None:
-        gate = UnitGate(work.unit, self._sender.send, Stop())
+        gate = UnitGate(work.unit, self._sender.send, Stop(), is_remote=self._is_remote)
         thread = threading.Thread(target=self._run, args=(work, gate), name=work.trial, daemon=True)
         self._units[work.unit] = _Unit(work, gate, thread)
         if self._is_leaving:

@@ -28,7 +28,9 @@ from environments.host import survey
 
 LOOK_S = 0.5
 """Seconds between two looks at the files of the units that run."""
-_AT_ONCE = ("ask_call", "call_settled", "evaluation_over", "unit_ended")
+_SOON_S = 0.1
+"""Seconds until the next look after such a message: a call is settled right before its reply is recorded."""
+_AT_ONCE = ("ask_call", "call_leaves", "call_settled", "evaluation_over", "unit_ended")
 """Messages before which the record is shipped: what the coordinator acts on is in its folder by then."""
 _CLOSING_S = 60.0
 """Seconds that an adopted process has to finish its calls and to close its records, before it is told to hurry up."""
@@ -226,7 +228,8 @@ class NodeActor:
         """Yield a message behind the files that it is about."""
         kind, unit = _kind_and_unit(line)
         if kind in _AT_ONCE and (shipper := self._shippers.get(unit)) is not None:
-            yield from shipper.new_pieces(is_final=kind == "unit_ended")
+            yield from shipper.new_pieces(is_final=kind == "unit_ended", at_once=kind == "call_leaves")
+            self._looked_s = time.monotonic() - LOOK_S + _SOON_S
             if kind == "unit_ended":
                 del self._shippers[unit]
         yield line

@@ -137,7 +137,7 @@ class DetachedProcess:
 
 def worker_command(batch: Path) -> list[str]:
     """Return the command of an ordinary worker."""
-    return [sys.executable, "-m", "agent.batch.worker", "--batch", str(batch)]
+    return [sys.executable, "-m", "agent.batch.worker", "--batch", str(batch), "--remote"]
 
 
 def node_environment() -> dict[str, str]:

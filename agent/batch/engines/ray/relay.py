@@ -25,7 +25,7 @@ from agent.batch.engines.ray.cluster import Actor, CallFailed, Cluster, Node, ke
 from agent.batch.engines.ray.intake import Intake, RefusedPiece
 from agent.batch.engines.ray.pieces import Listing, Piece
 from agent.batch.engines.ray.placing import Need, Place, place
-from agent.batch.messages import FROM_WORKER, FromWorker, Hello, UnitEnded
+from agent.batch.messages import FROM_WORKER, CallLeaves, FromWorker, Hello, MayLeave, UnitEnded
 from agent.errors import MachineError
 from trajectories.errors import TrialInUse
 from trajectories.record.layout import BatchFolder
@@ -251,6 +251,9 @@ class Relay:
                 self._lose(worker, reason)
             else:
                 self.news.put(Joined(worker.name, worker.slots, worker.machine))
+            return
+        if isinstance(message, CallLeaves):  # what came before it is written
+            worker.sent.append(worker.actor.send("send", MayLeave(call=message.call).model_dump_json()))
             return
         if isinstance(message, UnitEnded) and (first_trial := worker.units.pop(message.unit, None)) is not None:
             self.intake.disown(worker.name, first_trial)

@@ -45,8 +45,10 @@ class Shipper:
             elif present is None or (_is_blob(name) and name in present):
                 self._shipped[name] = _signature(path)
 
-    def new_pieces(self, *, is_final: bool = False) -> Iterator[Piece | Listing]:
-        """Yield what is new; with `is_final` also files that changed just now, and a listing of each folder.
+    def new_pieces(self, *, is_final: bool = False, at_once: bool = False) -> Iterator[Piece | Listing]:
+        """Yield what is new, with `at_once` also files that changed just now.
+
+        With `is_final` a listing of each folder comes, too.
 
         Raises: OSError.
         """
@@ -61,7 +63,7 @@ class Shipper:
         if records:  # a content may have been added between the looks at two folders
             others = [(path, name) for path, name in self._files() if not is_record(name)]
         for path, name in others:
-            yield from self._new_file(path, name, is_final)
+            yield from self._new_file(path, name, is_final or at_once)
         for name, (path, size) in records.items():
             yield from self._new_lines(path, name, size)
         if is_final:
@@ -74,14 +76,14 @@ class Shipper:
             for path in plain_files(folder):
                 yield path, path.relative_to(self._batch).as_posix()
 
-    def _new_file(self, path: Path, name: str, is_final: bool) -> Iterator[Piece]:
+    def _new_file(self, path: Path, name: str, at_once: bool) -> Iterator[Piece]:
         try:
             signature = _signature(path)
         except FileNotFoundError:  # replaced since the folder was read
             return
         if self._shipped.get(name) == signature:
             return
-        is_still = _is_blob(name) or is_final or self._seen.get(name) == signature
+        is_still = _is_blob(name) or at_once or self._seen.get(name) == signature
         self._seen[name] = signature
         if not is_still:
             return
