@@ -202,9 +202,7 @@ class Driver:
 
     def _answered(self, ask: Ask, call: AdmittedCall | None, completion: Completion, latency_s: float) -> None:
         costs = self._pricing.costs(completion.usage, served=completion.model_served, billed_usd=completion.billed_usd)
-        if call is not None:
-            call.answered(completion.usage, costs)
-            self._calls.answered(len(self._history.turns), completion.usage, completion.model_served)
+        sent = len(self._history.turns)
         finished = self._history.answer(
             CallFinished(
                 step=ask.step,
@@ -220,14 +218,15 @@ class Driver:
                 latency_s=latency_s,
             )
         )
+        if call is not None:  # after the reply is recorded, which was paid for
+            call.answered(completion.usage, costs)
+            self._calls.answered(sent, completion.usage, completion.model_served)
         unmasked = completion.reply.model_copy(update={"refusal": finished.reply.refusal})  # commands run unmasked
         self._loop.feed(finished.model_copy(update={"reply": unmasked}))
         self._warn_of_limits_not_kept()
 
     def _failed(self, ask: Ask, call: AdmittedCall | None, failure: CallFailure, latency_s: float) -> None:
         costs = self._pricing.failure_costs(failure)
-        if call is not None:
-            call.failed(failure, failure.usage, costs)
         wait_s = self._retries.wait_s(failure, ask.tries)
         usage = failure.usage
         if usage is None and self._model.info.free is not None:
@@ -248,6 +247,8 @@ class Driver:
             )
         )
         self._loop.feed(failed)
+        if call is not None:
+            call.failed(failure, failure.usage, costs)
         if wait_s is not None:
             with interruptible():
                 sleep(wait_s if ask.within_s is None else max(0.0, min(wait_s, ask.within_s - latency_s)))

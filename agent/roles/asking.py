@@ -155,15 +155,15 @@ class Asker:
                 completion = self._model.ask(request)
         except CallFailure as failure:
             result = self._failed(call, failure, time.monotonic() - began)
+            journal.finished(result)
             if passed is not None:
                 passed.failed(failure, result.usage, self._pricing.failure_costs(failure))
-            journal.finished(result)
             return failure
         except KeyboardInterrupt:
             result = self._interrupted(call, completion, time.monotonic() - began)
+            journal.finished(result)
             if passed is not None and completion is not None:
                 passed.answered(result.usage, result.costs or Costs())
-            journal.finished(result)
             raise
         result = self._completed(call, completion, time.monotonic() - began)
         if passed is not None:
