@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -101,7 +101,7 @@ class Options:
         """
         options = {
             key: value
-            for key, value in asdict(self).items()
+            for key, value in vars(self).items()
             if value not in (None, {}, ()) and key not in _RECORDED_ELSEWHERE
         }
         for name in ("workspace", "overlay"):

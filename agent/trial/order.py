@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,7 +133,7 @@ class Order:
 
 def _spec_json(spec: EnvironmentSpec) -> dict[str, Any]:
     """Return the spec as the record holds it: without what only this machine knows."""
-    plain = asdict(spec)
+    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(spec).items()}
     plain["workdir"] = None if spec.workdir is None else str(spec.workdir)
     plain["build"] = (
         None if spec.build is None else {"dockerfile": spec.build.dockerfile, "args": dict(spec.build.args)}

@@ -10,7 +10,8 @@ import yaml
 from hypothesis import given, strategies as st
 
 from agent.batch.grid.orders import order_of
-from agent.batch.grid.spec_file import KEYS, ArmOptions, read_spec, refused
+from agent.batch.grid.spec_file import KEYS, read_spec, refused
+from agent.batch.grid.spec_parts import ArmOptions
 from agent.errors import UserError
 from tests.batches.specs import frozen, grid_of
 from trajectories.batches.grid import read_grid

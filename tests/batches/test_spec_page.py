@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.grid.spec_file import KEYS, ArmOptions, read_spec
+from agent.batch.grid.spec_file import KEYS, read_spec
+from agent.batch.grid.spec_parts import ArmOptions
 
 PAGE = Path(__file__).parents[2] / "docs/reference/batch-spec.md"
 

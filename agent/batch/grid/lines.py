@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,4 +104,5 @@ def unit_bound(order: Order) -> CostBound:
 def _as_read(first: TrialStarted) -> TrialStarted:
     """Return event 0 as the grid holds it, without the endpoint: that is for each worker's own environment."""
     options = {name: value for name, value in first.options.items() if name != "api_base"}
-    return TrialStarted.model_validate_json(first.model_copy(update={"options": options}).model_dump_json())
+    plain = {"options": options, "environment_spec": first.environment_spec}
+    return first.model_copy(update={name: json.loads(json.dumps(value)) for name, value in plain.items()})

@@ -6,13 +6,12 @@ others, which only show when names are looked up, can be listed with it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agent.batch.grid.spec import (
     BASE_ARM,
@@ -25,13 +24,20 @@ from agent.batch.grid.spec import (
     SpecLimits,
     TaskName,
 )
+from agent.batch.grid.spec_parts import (
+    ArmOptions,
+    BranchesPart,
+    BudgetPart,
+    ExclusionPart,
+    LimitsPart,
+    ModelPart,
+    PlainPart,
+)
 from agent.errors import UserError
-from benchmarks.task.quantities import count, duration_s
-from environments.protocol import KINDS, Kind, Shell
+from environments.protocol import KINDS, Kind
 from trajectories import yaml_mistakes
 from trajectories.errors import RecordError
 from trajectories.reading.runs import batch_folder
-from trajectories.record.interventions import CodeRule, Conversation, FeedbackForm, Until
 from trajectories.yaml_mistakes import Mistake, Mistakes, Place, kind_of, of_validation, shown, unknown_key
 
 KEYS = (
@@ -58,118 +64,6 @@ _LONGEST_NAME = 100
 MOST_UNITS = 1_000_000
 """Largest number of units of a batch."""
 Part = TypeVar("Part", bound=BaseModel)
-
-
-def _count(value: object) -> object:
-    return value if isinstance(value, bool) or not isinstance(value, int | str) else count(value)
-
-
-def _seconds(value: object) -> object:
-    return value if isinstance(value, bool) or not isinstance(value, int | float | str) else duration_s(value)
-
-
-def _texts(value: object) -> object:
-    """Return a list as a tuple, which strict models demand."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(value: object) -> object:
-    """Check that a mapping can be written as JSON."""
-    try:
-        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            json.dumps(value, allow_nan=False)
-            return value
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f"must be a mapping of names to texts and numbers, not {shown(value)}")
-
-
-Count = Annotated[int, BeforeValidator(_count), Field(gt=0)]
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
-Usd = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Texts = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_texts)]
-Settings = Annotated[dict[str, Any], BeforeValidator(_plain)]
-Text = Annotated[str, Field(min_length=1)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class ArmOptions(_Part):
-    """The options of an arm: names of options of `agent solve`."""
-
-    prompt: Text | None = None
-    """Prompt: a name (agent prompts list) or a file."""
-    shell: Shell | None = None
-    """Shell of the commands, as `--shell`."""
-    variants: Texts = ()
-    """Variants of the task, as `--variant`."""
-    plan: Text | None = None
-    """Plan that the model is given: a file, or plans/NAME of agent plan."""
-    plan_rule: CodeRule | None = None
-    """Rule that the plan must keep: none or no-code."""
-    guidance: Text | None = None
-    """Expert whom the model may ask: file:PATH with answers, or a model."""
-    max_interventions: Annotated[int, Field(ge=1)] | None = None
-    """Number of questions that the expert answers."""
-    guidance_rule: CodeRule | None = None
-    """Rule that answers must keep: no-code or none."""
-    guidance_settings: Settings = Field(default_factory=dict)
-    """Settings of the model that answers."""
-    self_correct: int | None = None
-    """Number of turns of a chain, 2 or more."""
-    feedback: FeedbackForm | None = None
-    """Feedback between turns: output, failing, scores or paths."""
-    conversation: Conversation | None = None
-    """Conversation of a later turn: fresh or same."""
-    until: Until | None = None
-    """End of a chain: fixed or passed, as `--self-correct-until`."""
-    reveal_tests: bool = False
-    """Allow feedback that gives hidden tests away."""
-    model_settings: Settings = Field(default_factory=dict)
-    """Settings of the model, added to those of its entry in `models`."""
-
-
-class _Model(_Part):
-    name: Text
-    settings: Settings = Field(default_factory=dict)
-
-
-class _Exclusion(_Part):
-    task: Text | None = None
-    model: Text | None = None
-    arm: Text | None = None
-
-
-class _Limits(_Part):
-    steps: Count | None = None
-    time: Seconds | None = None
-    tokens: Count | None = None
-    cost_usd: Usd | None = None
-    command: Seconds | None = None
-
-
-class _Budget(_Part):
-    usd: Usd | None = None
-    tokens: Count | None = None
-
-
-class _Branches(_Part):
-    trials: Annotated[Texts, Field(min_length=1)]
-    at: Annotated[Text, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
-
-
-class _Plain(_Part):
-    """The keys that are a text or a number."""
-
-    name: Text | None = None
-    attempts: Annotated[int, Field(ge=1, le=100_000)] = 1
-    env: Text | None = None
-    prices: Text | None = None
-    workers: Annotated[int, Field(ge=1, le=100_000)] = 4
-    evaluations: Annotated[int, Field(ge=1, le=10_000)] = 2
-    reruns: Annotated[int, Field(ge=0, le=1000)] = 2
 
 
 def read_spec(path: Path) -> tuple[Spec, list[Mistake]]:
@@ -219,7 +113,8 @@ class _Reader:
                 self._mistake((RESERVED,), "is reserved for a later version; leave it out")
             elif key not in KEYS:
                 self._mistake((str(key),), unknown_key(key, KEYS))
-        branches, limits, budget = self._branches(), self._mapping("limits", _Limits), self._mapping("budget", _Budget)
+        branches = self._branches()
+        limits, budget = self._mapping("limits", LimitsPart), self._mapping("budget", BudgetPart)
         plain = self._plain()
         spec = Spec(
             path=self._path,
@@ -262,17 +157,17 @@ class _Reader:
             value = None
         return self._part(model, value or {}, (key,)) or model()
 
-    def _plain(self) -> _Plain:
-        given = {key: value for key, value in self._content.items() if key in _Plain.model_fields}
+    def _plain(self) -> PlainPart:
+        given = {key: value for key, value in self._content.items() if key in PlainPart.model_fields}
         for key in [key for key, value in given.items() if value is None]:
             self._mistake((key,), "has no value; give one, or leave out the line")
             del given[key]
         before = len(self._mistakes)
-        parsed = self._part(_Plain, given, ())
+        parsed = self._part(PlainPart, given, ())
         if parsed is not None:
             return parsed
         wrong = {mistake.place[0] for mistake in self._mistakes[before:]}
-        return _Plain.model_validate({key: value for key, value in given.items() if key not in wrong})
+        return PlainPart.model_validate({key: value for key, value in given.items() if key not in wrong})
 
     def _list(self, key: str) -> list[tuple[Place, Any]]:
         """Return the items of a list with their places."""
@@ -328,7 +223,7 @@ class _Reader:
         entries = []
         for place, item in self._list("models"):
             if isinstance(item, dict):
-                entry = self._part(_Model, item, place)
+                entry = self._part(ModelPart, item, place)
                 if entry is not None:
                     entries.append(ModelEntry(entry.name, entry.settings, place))
             elif self._is_name(place, item):
@@ -372,7 +267,7 @@ class _Reader:
             if not isinstance(item, dict) or not item:
                 self._mistake(place, f"must be a mapping with task, model or arm, not {kind_of(item)}")
                 continue
-            entry = self._part(_Exclusion, item, place)
+            entry = self._part(ExclusionPart, item, place)
             if entry is not None:
                 exclusions.append(Exclusion(entry.task, entry.model, entry.arm, place))
         return tuple(exclusions)
@@ -384,7 +279,7 @@ class _Reader:
         if not isinstance(value, dict):
             self._mistake(("from",), f"must be a mapping with trials and at, not {kind_of(value)}")
             return None
-        entry = self._part(_Branches, value, ("from",))
+        entry = self._part(BranchesPart, value, ("from",))
         return None if entry is None else Branches(entry.trials, entry.at)
 
 
