@@ -31,8 +31,8 @@ class RayNodes:
         self._nodes: dict[str, subprocess.Popen[bytes]] = {}
         self.address = f"127.0.0.1:{self.port}"
 
-    def start(self, name: str, resources: str, *, cpus: int = 4, wait: bool = True) -> None:
-        """Start a node; the first one is the head."""
+    def start(self, name: str, resources: str, *, cpus: int = 4, wait: bool = True, **variables: str) -> None:
+        """Start a node, with variables of its own; the first one is the head."""
         where = [f"--address={self.address}"]
         if not self._nodes:
             where = ["--head", f"--port={self.port}", "--include-dashboard=false", f"--temp-dir={self.folder}/r"]
@@ -43,7 +43,12 @@ class RayNodes:
             *("--disable-usage-stats", "--include-log-monitor=false"),
         ]
         process = subprocess.Popen(
-            command, stdout=log, stderr=log, start_new_session=True, env=self._environment, cwd=self.folder
+            command,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**self._environment, **variables},
+            cwd=self.folder,
         )
         self._nodes[name] = process
         if wait:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,6 +130,25 @@ def test_a_node_that_joins_later_is_used(nodes: RayNodes, tmp_path: Path) -> Non
         run.until(lambda: sum(run.machines.values()) == 8)
     finally:
         run.engine.close(20)
+
+
+@pytest.mark.slow
+def test_a_node_with_other_code_gets_no_work(nodes: RayNodes, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for package in ("agent", "benchmarks", "environments", "prompts", "scoring", "trajectories"):
+        shutil.copytree(Path(__file__).parents[2] / package, other / package)
+    (other / "agent" / "added.py").touch()
+    nodes.start("old", '{"trial": 8}', PYTHONPATH=str(other))
+    run = Run(tmp_path, nodes.address, count=12, slots=12)
+    try:
+        run.start()
+        run.to_the_end()
+        run.check_records()
+    finally:
+        run.engine.close(20)
+        nodes.kill("old")
+    assert run.lost
+    assert all("other code of Retrace" in lost.reason for lost in run.lost)
 
 
 def _check_bill(run: Run) -> None:
