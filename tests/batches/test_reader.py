@@ -116,3 +116,12 @@ def test_folders_without_a_journal_are_not_batches(tmp_path: Path) -> None:
     (tmp_path / "batch.jsonl").write_bytes(b'{"seq":0')
     with pytest.raises(RecordError, match=r"batch\.jsonl: the journal of the batch is empty"):
         read_batch(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../elsewhere/x.m.1.1", "/etc", "y.m.00000000.1"])
+def test_a_unit_never_lies_in_another_folder(tmp_path: Path, name: str) -> None:
+    batch = write_batch(tmp_path / "b", X)
+    with BatchWriter(batch) as writer:
+        writer.append(planned(X, 2).model_copy(update={"trial": name}))
+    with pytest.raises(RecordError, match=r"batch\.jsonl: event 2 plans '.*', which is not the name of attempt 2"):
+        read_batch(batch)

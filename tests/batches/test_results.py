@@ -171,3 +171,13 @@ def test_a_summary_that_is_older_than_its_record_is_not_believed(tmp_path: Path)
     (trial / "events.jsonl").write_text("".join(lines))
     (trial / "trial.json").write_text("{}")
     assert result(batch).state == "finished"
+
+
+def test_reservations_of_open_calls_add_up_over_all_records(tmp_path: Path) -> None:
+    batch = write_batch(tmp_path / "b", X)
+    lost = asked(1).model_copy(update={"reserved_usd": 0.5, "reserved_tokens": 100})
+    write_trial(batch, X, [lost, exited("environment_lost", 0)])
+    write_trial(batch, X, [lost, *call(1), exited(), *judged(1.0)], rerun=1)
+    found = result(batch)
+    assert (found.kept_usd, found.kept_tokens, found.spending.usd) == (1.0, 200, 0.5)
+    assert [trial for trial, _ in found.open_calls] == [X.trial(1), f"{X.trial(1)}.r1"]

@@ -122,3 +122,11 @@ def test_the_spending_of_several_records_adds_up() -> None:
     assert (total.calls, total.usd, total.unpriced, len(total.open)) == (4, 2.5, 1, 1)
     assert total.usage == spending(*call(1), *call(1), role_call(1), answered(1)).usage
     assert Spending.sum([]) == Spending()
+
+
+def test_an_open_call_keeps_what_was_reserved_for_it() -> None:
+    reserved = {"reserved_usd": 0.75, "reserved_tokens": 900}
+    events = (asked(1).model_copy(update=reserved), failed("timeout"), role_call(1).model_copy(update=reserved))
+    for open_call in spending(*events).open:
+        assert (open_call.reserved_usd, open_call.reserved_tokens) == (0.75, 900)
+    assert len(spending(*events).open) == 2

@@ -116,6 +116,11 @@ def _read(directory: Path) -> Batch:
                 f"{path}: event {planned.seq} plans {planned.trial[:80]!r} for a configuration that "
                 f"{BatchFolder(directory).grid.name} does not hold; restore that file"
             )
+        if planned.trial != configurations[planned.configuration].trial(planned.attempt) or "/" in planned.trial:
+            raise RecordError(
+                f"{path}: event {planned.seq} plans {planned.trial[:80]!r}, which is not the name of attempt "
+                f"{planned.attempt} at its configuration"
+            )
         of_unit = folders.get(planned.trial, ())
         units.append(
             Unit(

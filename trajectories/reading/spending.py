@@ -144,8 +144,8 @@ class SpendingTally:
             number=number,
             try_=try_,
             why="in_flight",
-            reserved_usd=getattr(event, "reserved_usd", None),
-            reserved_tokens=getattr(event, "reserved_tokens", None),
+            reserved_usd=event.reserved_usd,
+            reserved_tokens=event.reserved_tokens,
         )
         self._open[event.seq] = call
         return call
