@@ -41,6 +41,9 @@ class SecondDaemon:
         if self._process is not None:
             self.remove_containers()
         self.stop()
+        for line in Path("/proc/mounts").read_text().splitlines():
+            if line.split()[1].startswith(f"{self._folder}/"):  # it leaves its network namespace mounted
+                subprocess.run(["umount", "-l", line.split()[1]], capture_output=True, check=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def start(self) -> None:

@@ -1,4 +1,7 @@
-"""Measures of batches: reading a large one, beside a bare scan of its folder and its trial files."""
+"""Measures of batches: reading a large one, beside a bare scan of its folder and its trial files.
+
+Those of batches that run are in `batch_load`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from scripts.measures import batch_load
 from scripts.measures.figures import Figure, interleaved
 from scripts.measures.trial import solve
 from trajectories.batches.configuration import Configuration
@@ -30,6 +34,7 @@ def measure() -> Iterator[Figure]:
     """Yield all figures."""
     with tempfile.TemporaryDirectory() as folder:
         yield reading_time(Path(folder))
+    yield from batch_load.figures()
 
 
 def reading_time(folder: Path) -> Figure:

@@ -38,11 +38,13 @@ def _copy(original: TrialFolder, copy: TrialFolder, configuration: Configuration
     shutil.copytree(original.path, copy.path, copy_function=os.link)
     first = configuration.first_event(attempt)
     changes = {"trial": first.trial, "attempt": attempt, "identity": first.identity}
-    for path in (copy.events, copy.path / "trial.json"):
-        text = path.read_text()
-        path.unlink()
-        if path == copy.events:
-            head, newline, rest = text.partition("\n")
-            path.write_text(json.dumps({**json.loads(head), **changes}, separators=(",", ":")) + newline + rest)
-        else:
-            path.write_text(text.replace(original.path.name, copy.path.name))
+    head, newline, rest = original.events.read_text().partition("\n")
+    _replace(copy.events, json.dumps({**json.loads(head), **changes}, separators=(",", ":")) + newline + rest)
+    summary = json.loads(original.summary.read_text().replace(original.path.name, copy.path.name))
+    size = copy.events.stat().st_size
+    _replace(copy.summary, json.dumps({**summary, **changes, "events_bytes": size}))
+
+
+def _replace(link: Path, text: str) -> None:
+    link.unlink()
+    link.write_text(text)
