@@ -23,7 +23,7 @@ def finished_batch(folder: Path, count: int, environment: Mapping[str, str], mak
     Its journal has the events of the first trial; the other units are planned when the batch is run again.
     """
     runs = folder / "runs"
-    command = [*AGENT, "batch", str(make_spec(folder, 1, 1, 10)), "--runs", str(runs), "--quiet", "--no-evaluate"]
+    command = [*AGENT, "batch", str(make_spec(folder, 1, 1, 10)), "--runs", str(runs), "--quiet"]
     subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True)
     spec = make_spec(folder, count, 4, 10)
     batch = BatchFolder(runs / spec.stem)
