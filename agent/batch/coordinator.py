@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from agent.batch.admission import Admission, Asked, Decision
 from agent.batch.engines.protocol import Joined, Lost, News, Told
 from agent.batch.evaluations import Evaluations
+from agent.batch.handing import hand_over
 from agent.batch.ledger import Ledger
 from agent.batch.messages import (
     Admitted,
@@ -26,15 +27,15 @@ from agent.batch.messages import (
     StopUnits,
     ToWorker,
     UnitEnded,
-    Work,
 )
+from agent.batch.pool import Pool, Worker
 from agent.batch.reruns import Next, Past, next_of
+from agent.batch.settings import Settings
 from agent.batch.units import Reading, Roster, UnitState
 from agent.batch.view import Pace
 from agent.trial.gate import CallBound
-from trajectories.batches.events import Ended, Started, Superseded
+from trajectories.batches.events import Ended
 from trajectories.batches.journal import BatchWriter
-from trajectories.record.layout import name_of_rerun
 
 LATER_S = 2.0
 """Seconds until a unit that another process works on is looked at again."""
@@ -43,28 +44,6 @@ _PAUSE_S = (0.0, 5.0, 20.0, 60.0)
 
 ReadUnit = Callable[[UnitState], Reading]
 Send = Callable[[str, ToWorker], None]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a batch is run this time; none of it is part of what is run."""
-
-    workers: int = 4
-    """Largest number of trials at once."""
-    evaluations: int = 2
-    """Largest number of evaluations at once on one machine."""
-    reruns: int = 2
-    """Largest number of resumes and reruns of a unit after infrastructure failures."""
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    evaluate: bool = True
-
-
-@dataclass
-class _Worker:
-    slots: int
-    machine: str
-    units: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -107,7 +86,7 @@ class Coordinator:
         self._read = read
         self._send = send
         self._note = note
-        self._workers: dict[str, _Worker] = {}
+        self._workers = Pool()
         self._evaluations = Evaluations(settings.evaluations)
         self._refused: dict[str, CallBound] = {}
         """The smallest call that did not fit into the budget, by model."""
@@ -133,7 +112,7 @@ class Coordinator:
         """Take in what an engine reports."""
         match news:
             case Joined():
-                self._workers[news.worker] = _Worker(news.slots, news.machine)
+                self._workers.join(news.worker, news.slots, news.machine)
             case Told():
                 if news.worker in self._workers:
                     self._hear(news.worker, news.message, now_s)
@@ -156,8 +135,8 @@ class Coordinator:
     def stop(self) -> None:
         """Stop the running units, too; each closes its record."""
         self.is_draining = self.is_stopping = True
-        for name in self._workers:
-            self._send(name, StopUnits())
+        for worker in self._workers:
+            self._send(worker.name, StopUnits())
 
     def _hear(self, worker: str, message: FromWorker, now_s: float) -> None:
         match message:
@@ -249,7 +228,7 @@ class Coordinator:
         for identity in sorted(worker.units):
             self._drop(lost.worker, self.units[identity], now_s)
             self._look_at(self.units[identity], now_s, had_worker=True, lost=lost.reason)
-        del self._workers[lost.worker]
+        self._workers.remove(lost.worker)
 
     def _drop(self, worker: str, unit: UnitState, now_s: float) -> None:
         """Take a unit from its worker, with everything that it has asked for."""
@@ -327,7 +306,7 @@ class Coordinator:
     def _hand_out(self, now_s: float) -> None:
         """Give queued units to workers with a free place."""
         free = self.settings.workers - self._roster.count("running")
-        if free <= 0 or self._freest_worker() is None:
+        if free <= 0 or self._workers.freest() is None:
             return
         for unit in self._roster.of("queued"):
             if unit.not_before_s > now_s:
@@ -335,7 +314,7 @@ class Coordinator:
             if (waits := self._must_wait(unit)) is not None:
                 self._end(unit, waits)
                 continue
-            worker = self._freest_worker()
+            worker = self._workers.freest()
             if worker is None or free <= 0:
                 return
             self._start(unit, worker, now_s)
@@ -351,49 +330,13 @@ class Coordinator:
         unit.needs = needs
         return Next("end", status="waiting", cause="budget", detail="the budget does not allow its next call")
 
-    def _freest_worker(self) -> str | None:
-        free = {name: worker.slots - len(worker.units) for name, worker in self._workers.items()}
-        name = max(free, key=lambda name: free[name], default=None)
-        return name if name is not None and free[name] > 0 else None
-
-    def _start(self, unit: UnitState, worker: str, now_s: float) -> None:
+    def _start(self, unit: UnitState, worker: Worker, now_s: float) -> None:
         """Give a unit to a worker; the journal holds it before the worker is told."""
-        how, replaces = unit.how, None
-        before = name_of_rerun(unit.first_trial, unit.rerun)
-        if how == "rerun":
-            unit.rerun += 1
-            replaces = before
-        unit.trial = name_of_rerun(unit.first_trial, unit.rerun)
-        unit.counted += unit.next.counted
-        if replaces is not None:
-            self._journal.append(
-                Superseded(unit=unit.identity, trial=replaces, by=unit.trial, cause=unit.next.cause or "interrupted")
-            )
-        self._journal.append(
-            Started(
-                unit=unit.identity,
-                trial=unit.trial,
-                how=how,
-                worker=worker,
-                node=self._workers[worker].machine,
-                counted=unit.next.counted,
-            )
-        )
+        events, work = hand_over(unit, worker, evaluate=self.settings.evaluate)
+        for event in events:
+            self._journal.append(event)
         self._journal.sync()
         self._roster.move(unit, "running")
-        unit.worker, unit.began_s, unit.doing = worker, now_s, "starting"
-        unit.needs = None
-        self._workers[worker].units.add(unit.identity)
-        self._send(
-            worker,
-            Work(
-                unit=unit.identity,
-                configuration=unit.configuration,
-                attempt=unit.attempt,
-                trial=unit.trial,
-                rerun=unit.rerun,
-                replaces=replaces,
-                how=how,
-                evaluate=self.settings.evaluate,
-            ),
-        )
+        unit.worker, unit.began_s, unit.doing, unit.needs = worker.name, now_s, "starting", None
+        worker.units.add(unit.identity)
+        self._send(worker.name, work)

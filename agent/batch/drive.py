@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.batch.code import version
-from agent.batch.coordinator import Coordinator, Settings
+from agent.batch.coordinator import Coordinator
 from agent.batch.engines.protocol import Engine
 from agent.batch.readings import read_unit, unit_states
+from agent.batch.settings import Settings
 from agent.batch.states import state_of
 from agent.batch.view import BatchState, BatchView
 from trajectories.batches.events import BatchClosed, BatchOpened, Holder, Planned

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from agent.batch.coordinator import Settings
 from agent.batch.drive import Drive, drive
 from agent.batch.engines.protocol import Engine
 from agent.batch.grid.freeze import PlannedUnit, freeze
 from agent.batch.grid.resolve import Grid
+from agent.batch.settings import Settings
 from agent.batch.view import BatchState, BatchView
 from agent.errors import MachineError
 from trajectories.batches.events import Planned

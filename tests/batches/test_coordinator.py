@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.coordinator import Coordinator, Settings
+from agent.batch.coordinator import Coordinator
 from agent.batch.engines.protocol import Joined, Lost, Told
 from agent.batch.ledger import Amount
 from agent.batch.messages import (
@@ -28,6 +28,7 @@ from agent.batch.messages import (
     Work,
 )
 from agent.batch.reruns import Facts
+from agent.batch.settings import Settings
 from agent.batch.units import Reading, UnitState
 from tests.batches.units import unit
 from trajectories.batches.events import BatchOpened, Ended, Holder, Started, Superseded
