@@ -31,6 +31,8 @@ def notes(
     tasks: Sequence[str],
     infrastructure: InfrastructureRule,
     integrity: IntegrityRule,
+    *,
+    has_arms: bool = False,
 ) -> Iterator[Note]:
     """Return the notes about all trials in `rows`, those of them that count, and all tasks of the benchmark."""
     for text in profile.notes:
@@ -53,8 +55,9 @@ def notes(
     tried = Counter(setup for setup, _ in {(row.setup, row.task) for row in selection.rows})
     if few := [count for count in tried.values() if 2 <= count < _ENOUGH]:
         yield Note(
-            f"bootstrap over few tasks ({min(few)}): below {_ENOUGH}, all intervals except Wilson's are too narrow (of "
-            "95%, half hold the true value over 2 tasks, 88% over 5)",
+            f"bootstrap over few tasks ({min(few)}): below {_ENOUGH}, all intervals except Wilson's"
+            f"{' and those of arms' * has_arms} are too narrow (of 95%, half hold the true value over 2 tasks, "
+            "88% over 5)",
             "few_tasks",
         )
     if reason := no_bootstrap(max(2, len(tasks))):
@@ -178,6 +181,8 @@ def basis(report: Report) -> list[str]:
     ]
     if report.counts.examined:
         lines.append(f"flagged by {_EVIDENCE[report.integrity_by]}; --integrity {report.integrity}")
+    if report.arms:
+        lines.insert(1, "intervals of arms: clustered by task, without a bootstrap; n: units with the figure")
     if report.tiers:
         lines.append(f"budgets: profile {report.profile.name}, sha256 {report.profile_sha256[:12]}")
     return lines

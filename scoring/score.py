@@ -121,7 +121,16 @@ def score(
         ),
         notes=(
             *about_arms(by_arm, all_rows),
-            *notes(all_rows, selection, profile, maker.tiers, maker.tasks, infrastructure, integrity),
+            *notes(
+                all_rows,
+                selection,
+                profile,
+                maker.tiers,
+                maker.tasks,
+                infrastructure,
+                integrity,
+                has_arms=bool(by_arm.rows),
+            ),
         ),
         configurations=tuple(configurations),
         tiers=tuple(maker.tier_rows(configurations)),
