@@ -64,6 +64,17 @@ def checked(text: str, mistakes_in: Callable[[Any], Iterable[Mistake]]) -> Any:
 
     Raises: Mistakes naming all of them.
     """
+    content, repeats = loaded(text)
+    if mistakes := [*repeats, *mistakes_in(content)]:
+        raise located(text, mistakes)
+    return content
+
+
+def loaded(text: str) -> tuple[Any, list[Mistake]]:
+    """Return the content of YAML, and its keys that occur twice.
+
+    Raises: Mistakes.
+    """
     try:
         loader = _Loader(text)
         content = loader.get_single_data()
@@ -73,9 +84,7 @@ def checked(text: str, mistakes_in: Callable[[Any], Iterable[Mistake]]) -> Any:
         raise Mistakes(f"is not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise Mistakes("is nested too deeply") from None
-    if mistakes := [*loader.repeats, *mistakes_in(content)]:
-        raise located(text, mistakes)
-    return content
+    return content, loader.repeats
 
 
 class _Loader(StrictLoader):

@@ -33,7 +33,7 @@ def test_mistakes_of_all_kinds_are_listed_at_once(folder: Path) -> None:
         folder,
         """\
 tasks: [ledgr, cronwhen, "tier:esay", "zz*", ./nothing]
-models: [opsu, {name: opus, setings: {a: 1}}, human, "replay:x"]
+models: [opsu, {name: opus, settinggs: {a: 1}}, human, "replay:x"]
 arms:
   base: {}
   again:
@@ -41,7 +41,8 @@ arms:
   turns: {self_corect: 3}
   one: {self_correct: 1}
   person: {guidance: human}
-attemps: 3
+attempt: 3
+attempt: 4
 agents: 4
 exclude: [{arm: plna}]
 limits: {stepps: 50, time: 1x}
@@ -56,20 +57,21 @@ workers: many
         r"line 1: tasks.3: 'zz\*' fits no task",
         r"line 1: tasks.4: /\S+/nothing: no such directory of a task",
         r"line 2: models.0: unknown model 'opsu'.*similar names: opus",
-        r"line 2: models.1.setings: unknown key; did you mean settings\?",
+        r"line 2: models.1.settinggs: unknown key; did you mean settings\?",
         r"line 2: models.2: human cannot be a model of a batch",
         r"line 2: models.3: replay:x cannot be a model of a batch",
         r"line 6: arms.plan.plan: there is no file /\S+/plan/cronwhen.md \(plan/\{task\}.md\)",
         r"line 7: arms.turns.self_corect: unknown key; did you mean self_correct\?",
         r"line 9: arms.person.guidance: human cannot be an expert of a batch",
-        r"line 10: attemps: unknown key; did you mean attempts\?",
-        r"line 11: agents: is reserved for a later version",
-        r"line 12: exclude.0.arm: the spec has no arm 'plna'; did you mean plan\?",
-        r"line 13: limits.stepps: unknown key; did you mean steps\?",
-        r"line 13: limits.time: '1x' is not a duration",
-        r"line 14: env: must be docker or sandbox or local, not 'sandbx'",
-        r"line 15: budget.usd: must be greater than 0, not 0",
-        r"line 16: workers: must be a whole number, not 'many'",
+        r"line 10: attempt: unknown key; did you mean attempts\?",
+        r"line 11: attempt: occurs twice",
+        r"line 12: agents: is reserved for a later version",
+        r"line 13: exclude.0.arm: the spec has no arm 'plna'; did you mean plan\?",
+        r"line 14: limits.stepps: unknown key; did you mean steps\?",
+        r"line 14: limits.time: '1x' is not a duration",
+        r"line 15: env: must be docker or sandbox or local, not 'sandbx'",
+        r"line 16: budget.usd: must be greater than 0, not 0",
+        r"line 17: workers: must be a whole number, not 'many'",
     ]
     for pattern in expected:
         assert sum(bool(re.match(pattern, line)) for line in found) == 1, (pattern, found)

@@ -73,14 +73,15 @@ def read_spec(path: Path) -> tuple[Spec, list[Mistake]]:
     """
     text = _text_of(path)
     try:
-        content = yaml_mistakes.load(text)
+        content, repeats = yaml_mistakes.loaded(text)
         if content is None:
             raise Mistakes("is empty; see docs/reference/batch-spec.md")
         if not isinstance(content, dict):
             raise Mistakes(f"must be a mapping of keys to values, not {kind_of(content)}")
     except Mistakes as mistakes:
         raise UserError(f"{path}: {mistakes}") from None
-    return _Reader(path, text, content).spec()
+    spec, others = _Reader(path, text, content).spec()
+    return spec, [*repeats, *others]
 
 
 def refused(spec: Spec, mistakes: Iterable[Mistake]) -> UserError:
