@@ -63,6 +63,19 @@ def test_the_list_names_what_a_rerun_replaces(tmp_path: Path) -> None:
     assert row.endswith(f" {X.trial(1)}")
 
 
+def test_show_tells_which_trial_counts_in_place_of_another(tmp_path: Path) -> None:
+    batch = study(tmp_path)
+    last = write_trial(batch, X, [*call(1), exited(), *judged(0.0)], rerun=2)
+    (batch / f"{X.trial(1)}.r3").mkdir()
+    for name in (X.trial(1), f"{X.trial(1)}.r1"):
+        result = agent(tmp_path, "show", f"runs/study/{name}")
+        assert f"replaced by runs/study/{last.name}, which counts in its place" in result.out, result.err
+    shown = agent(tmp_path, "show", str(batch / X.trial(1)), "--json")
+    assert shown.json["replaced_by"] == str(last)
+    for name in (last.name, Y.trial(1), f"{CHAIN.trial(1)}.t2"):
+        assert "replaced_by" not in agent(tmp_path, "show", f"runs/study/{name}", "--json").json
+
+
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
     """A folder whose runs cannot be written."""

@@ -155,6 +155,7 @@ def _overview_json(directory: Path) -> None:
     from trajectories.reading.interventions.chain import read_chain
     from trajectories.reading.reader import read_events
     from trajectories.reading.replays import read_replays
+    from trajectories.reading.reruns import replacement_of
     from trajectories.reading.summary import summarize
     from trajectories.reading.verdict_report import verdict_of
 
@@ -165,7 +166,9 @@ def _overview_json(directory: Path) -> None:
     summary = summary_json(summarize(directory, events), verdict_of(events))
     chain = read_chain(directory)
     turns = {} if chain is None else {"chain": chain.model_dump(mode="json")}
-    emit_json({**summary, "forks": forks, "replays": replays, **turns})
+    replacement = replacement_of(directory)
+    replaced = {} if replacement is None else {"replaced_by": str(replacement)}
+    emit_json({**summary, "forks": forks, "replays": replays, **turns, **replaced})
 
 
 def _overview(directory: Path, first: int | None, tail: int | None) -> None:
@@ -178,6 +181,7 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
     from trajectories.reading.interventions.chain import read_chain
     from trajectories.reading.reader import read_events
     from trajectories.reading.replays import read_replays
+    from trajectories.reading.reruns import replacement_of
     from trajectories.reading.runs import current_summary
     from trajectories.reading.steps.events import events_from_step, events_of_last
     from trajectories.reading.summary import summarize
@@ -202,6 +206,8 @@ def _overview(directory: Path, first: int | None, tail: int | None) -> None:
                 view.show(event)
             summary = current_summary(directory)
         summary_table(summary).print(console)
+        if (replacement := replacement_of(directory)) is not None:
+            console.print(printable(f"replaced by {replacement}, which counts in its place"), soft_wrap=True)
         for line in (line for replay in read_replays(directory) for line in replay_lines(replay)):
             console.print(printable(line), soft_wrap=True)
         if summary.entry.chain is not None and (chain := read_chain(directory)) is not None:
