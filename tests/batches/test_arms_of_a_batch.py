@@ -14,9 +14,10 @@ from tests.solve.command import agent
 from trajectories.batches.configuration import Configuration
 from trajectories.batches.events import Ended
 from trajectories.batches.journal import BatchWriter
-from trajectories.record.events import Chain, TextRef
+from trajectories.record.events import Chain, PriceRef, TextRef
 
 TASKS = ("a", "b", "c")
+PRICES = PriceRef(source="a table", sha256="8" * 64)
 PLAIN, OTHER = "plain", "other-prompt"
 
 
@@ -24,7 +25,7 @@ def grid() -> dict[tuple[str, str], Configuration]:
     """Return two arms over three tasks, which differ in their prompt."""
     prompt = TextRef(name="mine", sha256="9" * 64)
     return {
-        (arm, task): configuration(task, arm, **fields)
+        (arm, task): configuration(task, arm, prices=PRICES, **fields)
         for arm, fields in ((PLAIN, {}), (OTHER, {"prompt": prompt}))
         for task in TASKS
     }
@@ -111,12 +112,12 @@ def test_conditions_select_units_as_they_select_trials(batch: tuple[Path, Any], 
 
 
 def test_prices_of_today_are_those_of_superseded_records_as_well(batch: tuple[Path, Any], tmp_path: Path) -> None:
-    made = agent(tmp_path, "prices", "snapshot", "mine", "--set", "anthropic/claude-opus-4-7 input=1e-3 output=1e-3")
+    rates = "m input=1e-3 output=1e-3 cache_read=1e-3 cache_write_5m=1e-3 cache_write_1h=1e-3"
+    made = agent(tmp_path, "prices", "snapshot", "mine", "--set", rates)
     assert made.status == 0, made.err
-    report = agent(tmp_path, "score", "study", "--prices", "mine", "--json").json
-    other = report["arms"][1]
-    if other["total"]["value"] is not None:
-        assert other["superseded_usd"] == pytest.approx(other["total"]["value"] / 3)
+    other = agent(tmp_path, "score", "study", "--prices", "mine", "--json").json["arms"][1]
+    assert other["total"]["value"] == pytest.approx(6 * 0.12)  # six records with 120 tokens each
+    assert other["superseded_usd"] == pytest.approx(2 * 0.12)
 
 
 def test_a_chain_is_one_attempt_with_the_costs_of_its_turns(tmp_path: Path) -> None:
