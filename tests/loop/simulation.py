@@ -75,12 +75,16 @@ class Simulation:
     statuses: list[AnswerStatus] = field(default_factory=list)
     """Statuses of the expert's answers, in order; the last try is never refused, and later answers are given."""
     answer_s: float = 0.0
+    wait_s: float = 0.0
+    """Seconds that each call waits at the gate."""
     call_s: float = 1.0
     action_s: float = 1.0
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     events: list[BaseEvent] = field(default_factory=list)
     now_s: float = 0.0
     calls_made: int = 0
+    tries: list[int] = field(default_factory=list)
+    """Number of the try of each call that counts against the retries."""
 
     def __post_init__(self) -> None:
         self.loop = self.new_loop()
@@ -122,6 +126,11 @@ class Simulation:
 
     def _ask(self, ask: Ask) -> None:
         self.calls_made += 1
+        self.tries.append(ask.tries)
+        if self.wait_s:
+            self._feed(Paused(why="queue"))
+            self.now_s += self.wait_s
+            self._feed(Resumed())
         self._feed(CallStarted(step=ask.step, try_=ask.try_, message_ids=(), messages=0, messages_sha256=""))
         self.now_s += self.call_s
         answer = self.replies.pop(0)
