@@ -24,7 +24,7 @@ from agent.batch.engines.ray.pieces import PIECE_BYTES, Listing, Piece, trials_o
 from agent.batch.engines.ray.process import DetachedProcess, node_environment
 from agent.batch.engines.ray.shipping import Shipper, continues
 from agent.batch.grid.options import FORK
-from environments.host import survey
+from environments.protocol import EnvironmentUnavailable
 
 LOOK_S = 0.5
 """Seconds between two looks at the files of the units that run."""
@@ -269,7 +269,17 @@ def _kind_and_unit(line: str) -> tuple[str, str]:
 
 
 def _troubles(environments: Sequence[str]) -> Iterator[str]:
-    host = survey()
-    for kind, trouble in (("docker", host.docker.trouble), ("sandbox", host.sandbox_trouble)):
-        if kind in environments and trouble:
-            yield f"{kind}: {trouble}"
+    """Yield why kinds of environment do not work here. A look at the whole machine would take a second."""
+    if "docker" in environments:
+        from environments.docker import daemon
+
+        try:
+            daemon.connect(daemon.QUICK_S).close()
+        except EnvironmentUnavailable as error:
+            yield str(error)
+    if "sandbox" in environments:
+        from environments.sandbox import bubblewrap
+
+        obstacle = bubblewrap.obstacle(bubblewrap.outer_user())
+        if obstacle is not None:
+            yield obstacle
