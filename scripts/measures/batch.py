@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.measures import batch_load
+from scripts.measures import batch_load, batch_ray
 from scripts.measures.figures import Figure, interleaved
 from scripts.measures.trial import solve
 from trajectories.batches.configuration import Configuration
@@ -35,6 +35,7 @@ def measure() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         yield reading_time(Path(folder))
     yield from batch_load.figures()
+    yield from batch_ray.figures()
 
 
 def reading_time(folder: Path) -> Figure:

@@ -40,7 +40,7 @@ _HURRY_S = 30.0
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What a node reports before it is given a process to run."""
+    """Facts that a node reports before it is given a process to run."""
 
     host: str
     boot: str
@@ -55,7 +55,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Parcel:
-    """What comes from a node at once, in order."""
+    """Messages and files that come from a node at once, in order."""
 
     items: tuple[str | Piece | Listing, ...]
     """Lines of the worker, and pieces of files, which came before the lines that follow."""

@@ -38,7 +38,7 @@ class DetachedProcess:
 
     @property
     def log(self) -> Path:
-        """What it printed on standard error."""
+        """File with everything that it printed on standard error."""
         return self._folder / "worker.log"
 
     def start(self, command: list[str], environment: Mapping[str, str]) -> None:

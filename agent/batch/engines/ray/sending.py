@@ -25,7 +25,7 @@ PARENTS = "../parents"
 
 
 class Sending:
-    """What one worker's node gets. `present` has what it has already, and is added to."""
+    """The files for the node of one worker. `present` names those that it has, and is added to."""
 
     def __init__(self, batch: BatchFolder, present: set[str]) -> None:
         self._batch = batch
