@@ -38,6 +38,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "batch": (
         ("see the grid of a spec and its largest cost", "agent batch study.yaml --dry-run"),
+        ("run it, or go on with it", "agent batch study.yaml"),
         ("see how far it is, from another terminal", "agent batch status study"),
     ),
     "batch status": (
@@ -180,7 +181,7 @@ PAGES: Mapping[str, str] = {
     "solve": _TUTORIAL,
     "resume": _TUTORIAL,
     "fork": _TUTORIAL,
-    "batch": "docs/reference/batch-spec.md",
+    "batch": "docs/howto/batches.md",
     "batch status": "docs/howto/batches.md",
     "rollout": "docs/howto/rollout.md",
     "evaluate": _TASKS,

@@ -199,3 +199,12 @@ def test_a_spec_that_is_missing_is_one_line(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match=r"nothing\.yaml: cannot be read"):
         resolve_spec(tmp_path / "nothing.yaml", tmp_path)
+
+
+def test_models_are_checked_also_where_no_task_is_known(folder: Path) -> None:
+    found = mistakes_of(folder, "tasks: [ledgr]\nmodels: [opsu, human, nop]\nenv: sandbox\n")
+    assert [mistake[:24] for mistake in found] == [
+        "line 1: tasks.0: unknown",
+        "line 2: models.0: unknow",
+        "line 2: models.1: human ",
+    ]

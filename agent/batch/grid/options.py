@@ -67,7 +67,7 @@ class OptionsOf:
         Raises: Wrong.
         """
         entry, arm, word = combination.model, combination.arm, origin.last_part
-        model = self._model(entry.name, word, entry.place)
+        model = self.model(entry.name, word, entry.place)
         self._check_oracle(model, arm)
         given = self._given(arm, word)
         settings = {**entry.settings, **given.pop("model_settings", {})}
@@ -80,7 +80,7 @@ class OptionsOf:
             runs=self._runs,
             batch=self._spec.name,
             model_settings=settings,
-            api_base=self._api_base if is_of_a_provider(model) else None,
+            api_base=self.api_base_of(model),
             **limits,
             **given,
         )
@@ -103,7 +103,7 @@ class OptionsOf:
             changes["env"] = self._spec.env
         settings = recorded.get("model_settings", {})
         if entry is not PARENTS_MODEL:
-            changes["model"] = self._model(entry.name, word, entry.place)
+            changes["model"] = self.model(entry.name, word, entry.place)
             settings = entry.settings
         changes["model_settings"] = {**settings, **given.pop("model_settings", {})}
         if "guidance" in given:
@@ -140,12 +140,20 @@ class OptionsOf:
             changes["command_timeout_s"] = limits.command_s
         return changes
 
-    def _model(self, name: str, word: str, place: Place) -> str:
+    def model(self, name: str, word: str, place: Place) -> str:
+        """Return a model's name as `agent solve` takes it, with the path of a script.
+
+        Raises: Wrong for a model that cannot take part in a batch, or a script that is missing.
+        """
         if name == HUMAN or name.startswith(REPLAY):
             raise Wrong(place, f"{name} cannot be a model of a batch: nobody is there to type, or the trial exists")
         if name.startswith(SCRIPT):
             return f"{SCRIPT}{self._file(name.removeprefix(SCRIPT), word, place)}"
         return name
+
+    def api_base_of(self, model: str) -> str | None:
+        """Return the endpoint that the user's configuration has for a model."""
+        return self._api_base if is_of_a_provider(model) else None
 
     def _check_oracle(self, model: str, arm: Arm) -> None:
         given = [name for name in _INTERVENTIONS if name in arm.options]

@@ -17,8 +17,8 @@ from agent.batch.grid.contents import ReadOnce
 from agent.batch.grid.exclusions import Exclusions
 from agent.batch.grid.lines import PRICES, GridLine, LineMaker
 from agent.batch.grid.mistakes import Problems, in_words_of_a_spec
-from agent.batch.grid.options import Combination, OptionsOf, Origin, Wrong
-from agent.batch.grid.spec import PARENTS_MODEL, Spec
+from agent.batch.grid.options import TASK, Combination, OptionsOf, Origin, Wrong
+from agent.batch.grid.spec import PARENTS_MODEL, ModelEntry, Spec
 from agent.batch.grid.spec_file import MOST_UNITS, read_spec, refused
 from agent.batch.grid.tasks import TaskOrigin, find_tasks
 from agent.continuation.fork import fork
@@ -149,6 +149,8 @@ class Resolver:
                     combination = Combination(origin, model, arm)
                     if not exclusions.exclude(combination):
                         yield combination
+        if not origins:
+            self._check_models(models)
         self._excluded = exclusions.count
         self._mistakes += exclusions.mistakes(origins, tasks_are_known=not mistakes)
 
@@ -188,6 +190,25 @@ class Resolver:
             return None
         self._budget.take(order, combination)
         return self._maker.line(combination, order, order.trial_started(), own)
+
+    def _check_models(self, models: Sequence[ModelEntry]) -> None:
+        """Find models that have a problem by themselves, where no task is there to show it."""
+        for entry in models:
+            if entry.name == ORACLE or TASK in entry.name:
+                continue
+            try:
+                name = self._options_of.model(entry.name, "", entry.place)
+                model = make_model(
+                    name,
+                    settings=entry.settings,
+                    api_base=self._options_of.api_base_of(name),
+                    sources=self._sources,
+                )
+                self._sources.check_model(model)
+            except Wrong as wrong:
+                self._problems.at(wrong.place, str(wrong))
+            except ModelUnusable as error:
+                self._problems.at(entry.place, in_words_of_a_spec(str(error)))
 
     def _is_of_model(self, options: Options, reason: str) -> bool:
         """Return True if the model has this problem by itself."""
