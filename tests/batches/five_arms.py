@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.solve.command import AGENT, agent, environment
+from trajectories.batches.events import Started
+from trajectories.batches.journal import read_batch_events
 from trajectories.batches.reader import read_batch
 from trajectories.batches.results import UnitResult, results_of
 
@@ -93,6 +95,10 @@ class FiveArms:
         return {
             row["arm"]: (row["pass_rate"]["value"], round(row["quality"]["value"], 3)) for row in scored.json["arms"]
         }
+
+    def workers(self) -> set[str]:
+        """Return the names of the workers that were given units."""
+        return {event.worker for event in read_batch_events(self.directory) if isinstance(event, Started)}
 
     def results(self) -> list[UnitResult]:
         """Return the results of all units."""

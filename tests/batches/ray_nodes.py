@@ -64,6 +64,19 @@ class RayNodes:
                 pass
         process.wait()
 
+    def workers(self) -> list[int]:
+        """Return the ids of the worker processes whose files are below the cluster's folder."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes()
+                except OSError:
+                    continue
+                if b"agent.batch.worker" in words and bytes(self.folder) in words:
+                    found.append(int(entry.name))
+        return found
+
     def close(self) -> None:
         """End all nodes."""
         for name in list(self._nodes)[::-1]:
