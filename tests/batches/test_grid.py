@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from trajectories.batches.inputs import BatchInputs
 from trajectories.blobs.garbage import collect_garbage
 from trajectories.blobs.store import BlobStore
 from trajectories.errors import RecordError
+from trajectories.record.events import Chain
 from trajectories.writing.masking import Masker
 
 
@@ -33,6 +35,17 @@ def test_a_configuration_that_is_read_back_has_the_same_units(tmp_path: Path) ->
     (read,) = read_grid(tmp_path)
     assert read.unit(3) == written.unit(3)
     assert read.first_event(3).trial == f"{written.stem}.3"
+
+
+ROUNDS = Chain(first="", turns=3, feedback="scores", conversation="fresh", until="passed")
+
+
+@pytest.mark.parametrize("fields", [{}, {"turn": 1, "chain": ROUNDS}])
+def test_the_identities_of_many_attempts_are_those_of_their_first_events(fields: dict[str, Any]) -> None:
+    made = configuration("x", **fields)
+    identities = [made.first_event(attempt).identity for attempt in (1, 2, 3)]
+    assert made.units(3) == identities == [made.unit(attempt) for attempt in (1, 2, 3)]
+    assert len(set(identities)) == 3
 
 
 def test_a_torn_last_line_is_skipped_and_written_again(tmp_path: Path) -> None:

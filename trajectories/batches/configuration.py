@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trajectories.record.base import Json
 from trajectories.record.events import TextRef, TrialStarted
-from trajectories.record.identity import configuration_hash, identity_of
+from trajectories.record.identity import configuration_hash, identity_in, identity_of
 from trajectories.record.interventions import mode_of
 
 
@@ -42,6 +42,11 @@ class Configuration(BaseModel):
     def unit(self, attempt: int) -> str:
         """Return the identity of a unit, which is that of its first trial."""
         return self.first_event(attempt).identity
+
+    def units(self, attempts: int) -> list[str]:
+        """Return the identities of the units of so many attempts; much quicker than one by one."""
+        configuration = configuration_hash(self.first)
+        return [identity_in(configuration, attempt, self.first.turn) for attempt in range(1, attempts + 1)]
 
     def first_event(self, attempt: int) -> TrialStarted:
         """Return event 0 of the first trial of a unit."""

@@ -28,8 +28,13 @@ def sha256_of(value: Any) -> str:
 
 def identity_of(start: TrialStarted) -> str:
     """Return the identity of a trial, from everything else in its first event."""
-    numbers = [start.attempt] if start.turn is None else [start.attempt, start.turn]
-    return sha256_of([configuration_hash(start), *numbers])
+    return identity_in(configuration_hash(start), start.attempt, start.turn)
+
+
+def identity_in(configuration: str, attempt: int, turn: int | None) -> str:
+    """Return the identity of a trial, from the hash of its configuration and its numbers."""
+    numbers = [attempt] if turn is None else [attempt, turn]
+    return sha256_of([configuration, *numbers])
 
 
 def configuration_hash(start: TrialStarted) -> str:

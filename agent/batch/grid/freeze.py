@@ -25,11 +25,8 @@ class PlannedUnit:
 
     configuration: Configuration
     attempt: int
-
-    @property
-    def unit(self) -> str:
-        """The identity of the unit."""
-        return self.configuration.unit(self.attempt)
+    unit: str
+    """The identity of the unit."""
 
 
 def units_of(grid: Grid) -> list[PlannedUnit]:
@@ -37,8 +34,12 @@ def units_of(grid: Grid) -> list[PlannedUnit]:
 
     So a batch that is stopped early has all configurations about equally often.
     """
-    attempts = range(1, grid.spec.attempts + 1)
-    return [PlannedUnit(configuration, attempt) for attempt in attempts for configuration in grid.configurations]
+    identities = [(each, each.units(grid.spec.attempts)) for each in grid.configurations]
+    return [
+        PlannedUnit(configuration, attempt, units[attempt - 1])
+        for attempt in range(1, grid.spec.attempts + 1)
+        for configuration, units in identities
+    ]
 
 
 def freeze(grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent]) -> list[PlannedUnit]:
