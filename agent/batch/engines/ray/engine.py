@@ -102,7 +102,8 @@ class RayEngine:
         assert self._relay is not None
         first_trial = work.configuration.trial(work.attempt)
         try:
-            self._relay.take_unit(worker, work.unit, first_trial)
+            if not self._relay.take_unit(worker, work.unit, first_trial):
+                return
         except TrialInUse as error:
             ended = UnitEnded(unit=work.unit, trial=work.trial, problem=str(error), problem_kind="busy")
             self._relay.news.put(Told(worker.name, ended))

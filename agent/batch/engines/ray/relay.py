@@ -111,24 +111,26 @@ class Relay:
         self._thread.start()
 
     def worker(self, name: str) -> Worker | None:
-        """Return a worker to which messages can be sent."""
-        with self._lock:
-            worker = self._workers.get(name)
-            return worker if worker is not None and worker.state == "running" else None
+        """Return a worker to which messages can be sent. Never waits for the thread, which may be writing files."""
+        worker = self._workers.get(name)
+        return worker if worker is not None and worker.state == "running" else None
 
     def workers(self) -> list[Worker]:
         """Return all workers that are not gone."""
         with self._lock:
             return list(self._workers.values())
 
-    def take_unit(self, worker: Worker, unit: str, first_trial: str) -> None:
-        """Let a worker write the folders of a unit.
+    def take_unit(self, worker: Worker, unit: str, first_trial: str) -> bool:
+        """Let a worker write the folders of a unit; return False if the worker is gone.
 
         Raises: TrialInUse.
         """
         with self._lock:
+            if worker.state != "running":
+                return False
             self.intake.own(worker.name, first_trial)
             worker.units[unit] = first_trial
+        return True
 
     def kill(self, name: str) -> None:
         """End a worker at once, and take nothing more from it."""
@@ -140,6 +142,11 @@ class Relay:
     def close(self, until_s: float) -> None:
         """Wait until the workers have ended, kill those that have not at that time, and end the thread."""
         self._is_closing = True
+        with self._lock:
+            for worker in list(self._workers.values()):
+                if worker.state in ("examined", "starting"):  # it has not been told to quit
+                    self._end(worker)
+                    self._lose(worker, "the batch is over")
         while self._thread.is_alive() and self._workers and time.monotonic() < until_s:
             time.sleep(0.05)
         self._is_over.set()
