@@ -38,7 +38,7 @@ def test_records_of_both_nodes_come_to_the_batch_while_trials_run(nodes: RayNode
         assert set(run.paid().values()) == {1}
     finally:
         run.engine.close(20)
-    assert not list(nodes.folder.glob("retrace-ray-*/*/*")), "folders of workers are left on the nodes"
+    assert not list(nodes.folder.glob("retrace-ray-*")), "folders of workers are left on the nodes"
 
 
 def test_a_killed_worker_process_costs_nothing_that_was_recorded(nodes: RayNodes, tmp_path: Path) -> None:

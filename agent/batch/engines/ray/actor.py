@@ -208,6 +208,11 @@ class NodeActor:
     def leave(self) -> None:
         """Remove the folder of the worker, which has ended and whose files were shipped."""
         shutil.rmtree(self._folder, ignore_errors=True)
+        for folder in self._folder.parents[:2]:  # those of the batch and of this user, if they are empty
+            try:
+                folder.rmdir()
+            except OSError:
+                break
 
     @property
     def _batch(self) -> Path:
