@@ -70,6 +70,7 @@ OWN = (
     "usage_raw",
     "peak_memory_bytes",
     "api_base",
+    "container",
     "reply_id",
 )
 
@@ -91,12 +92,18 @@ def content(trial: Running) -> list[Any]:
     return kept
 
 
-def test_eight_trials_at_once_leave_the_records_of_trials_alone(tmp_path: Path, keys: None) -> None:
+@pytest.mark.parametrize("env", ["sandbox", pytest.param("docker", marks=pytest.mark.docker)])
+def test_eight_trials_at_once_leave_the_records_of_trials_alone(tmp_path: Path, keys: None, env: str) -> None:
+    if env == "docker":
+        demo_image("ledger")
     (tmp_path / "start").mkdir()
     scripts = [script(tmp_path, *commands(number)) for number in range(4)]
 
     def orders(batch: str, servers: ExitStack) -> list[Order]:
-        made = [order_for(tmp_path, scripts[number], batch=f"{batch}-{number}") for number in range(4)]
+        made = []
+        for number in range(4):
+            shell = "persistent" if number % 2 and env == "sandbox" else "fresh"
+            made.append(order_for(tmp_path, scripts[number], batch=f"{batch}-{number}", env=env, shell=shell))
         for number in range(4, 8):
             base = servers.enter_context(WireServer(replies)).base("chat")
             options = {"task": None, "workspace": tmp_path / "start", "instruction": f"Do trial-number-{number}!"}
