@@ -66,7 +66,7 @@ class RayNodes:
 
     def workers(self) -> list[int]:
         """Return the ids of the worker processes whose files are below the cluster's folder."""
-        found = []
+        pids = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
@@ -74,8 +74,8 @@ class RayNodes:
                 except OSError:
                     continue
                 if b"agent.batch.worker" in words and bytes(self.folder) in words:
-                    found.append(int(entry.name))
-        return found
+                    pids.append(int(entry.name))
+        return pids
 
     def close(self) -> None:
         """End all nodes."""
@@ -105,12 +105,12 @@ def ray_nodes(environment: Mapping[str, str], **resources: str) -> Iterator[RayN
 
 
 def _of_session(leader: int) -> list[int]:
-    found = []
+    pids = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 if os.getsid(int(entry)) == leader:
-                    found.append(int(entry))
+                    pids.append(int(entry))
             except ProcessLookupError:
                 pass
-    return found
+    return pids

@@ -1,4 +1,4 @@
-"""What cannot be run on a cluster is refused in one line, and places are given as nodes declare them."""
+"""Batches that cannot run on a cluster are refused in one line, and places are given as nodes declare them."""
 
 from __future__ import annotations
 
