@@ -19,7 +19,7 @@ from tests.wire.study.bill import Line
 from tests.wire.study.script import digest
 from trajectories.blobs.store import BlobStore
 from trajectories.reading.reader import read_events
-from trajectories.reading.tally import MAYBE_BILLED
+from trajectories.reading.totals.tally import MAYBE_BILLED
 from trajectories.record.events import (
     CallFailed,
     CallFinished,

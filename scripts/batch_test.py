@@ -110,7 +110,7 @@ class Part:
 
 @dataclass
 class Outcome:
-    """What came of a test."""
+    """Result of a test."""
 
     struck: Counter[str] = field(default_factory=Counter)
     """Faults that hit something, by kind."""

@@ -45,7 +45,7 @@ _UNSTABLE = ("minutes", "seconds", "usd", "cost", "tokens", "wall", "time")
 
 @dataclass
 class Outcome:
-    """What came of a study."""
+    """Result of a study."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     """Facts of each trial that must not depend on kills."""

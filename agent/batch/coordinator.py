@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agent.batch.admission import Admission, Asked, Decision
 from agent.batch.engines.protocol import Joined, Lost, News, Told
-from agent.batch.evaluations import Evaluations
 from agent.batch.handing import hand_over
-from agent.batch.ledger import Ledger
 from agent.batch.messages import (
     Admitted,
     AskCall,
@@ -31,8 +28,11 @@ from agent.batch.messages import (
 from agent.batch.pool import Pool, Worker
 from agent.batch.reruns import Next, Past, next_of
 from agent.batch.settings import Settings
+from agent.batch.sharing.admission import Admission, Asked, Decision
+from agent.batch.sharing.evaluations import Evaluations
+from agent.batch.sharing.ledger import Ledger
+from agent.batch.state.view import Pace
 from agent.batch.units import Reading, Roster, UnitState
-from agent.batch.view import Pace
 from agent.trial.gate import CallBound
 from trajectories.batches.events import Ended
 from trajectories.batches.journal import BatchWriter
@@ -48,7 +48,7 @@ Send = Callable[[str, ToWorker], None]
 
 @dataclass
 class Counts:
-    """What happened since the coordinator began."""
+    """Counts since the coordinator began."""
 
     calls: int = 0
     prompt_tokens: int = 0

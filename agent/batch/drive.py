@@ -20,8 +20,8 @@ from agent.batch.coordinator import Coordinator
 from agent.batch.engines.protocol import Engine
 from agent.batch.readings import read_unit, unit_states
 from agent.batch.settings import Settings
-from agent.batch.states import state_of
-from agent.batch.view import BatchState, BatchView
+from agent.batch.state.states import state_of
+from agent.batch.state.view import BatchState, BatchView
 from trajectories.batches.events import BatchClosed, BatchOpened, Holder, Planned
 from trajectories.batches.journal import BatchWriter
 from trajectories.interrupts import held, last_signal
@@ -36,7 +36,7 @@ _SHOW_S = 0.5
 
 @dataclass(frozen=True)
 class Drive:
-    """What a run of a batch needs beside its folder."""
+    """A run of a batch: its folder, its engine, its settings and its view."""
 
     directory: Path
     spec: Json

@@ -1,4 +1,4 @@
-"""What is written and sent when a unit is handed to a worker."""
+"""The events and the message with which a unit is handed to a worker."""
 
 from __future__ import annotations
 

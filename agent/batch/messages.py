@@ -1,4 +1,4 @@
-"""What a coordinator and its workers tell each other: one JSON line a message, over a pipe or through an actor.
+"""Messages between a coordinator and its workers: one JSON line each, over a pipe or through an actor.
 
 A worker is told only what it has to do next. Everything that matters later is in the records, never only in a message.
 """

@@ -1,11 +1,11 @@
-"""What a coordinator takes from the folder of its batch: the units, and the records of one of them."""
+"""Readings of a batch's folder for its coordinator: the units, and the records of one of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from agent.batch.ledger import Amount
 from agent.batch.reruns import Facts, Standing
+from agent.batch.sharing.ledger import Amount
 from agent.batch.units import Reading, UnitState
 from agent.trial.gate import CallBound
 from trajectories.batches.reader import Unit, last_rerun, read_batch

@@ -17,13 +17,13 @@ FINAL = frozenset({"image_unusable", "agent_unusable", UNREADABLE})
 """Causes that a further try would meet again."""
 
 Standing = Literal["none", "running", "open", "user", "infrastructure", "unevaluated", "evaluator_failed", "finished"]
-"""What the records of a unit hold: nothing; a trial that another process works on; one that nobody ended; one that its
-user, a budget or infrastructure ended; one that lacks its verdict; one whose evaluation failed; or everything."""
+"""Contents of the records of a unit: nothing; a trial that another process works on; one that nobody ended; one that
+its user, a budget or infrastructure ended; one that lacks its verdict; one whose evaluation failed; or everything."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the records of a unit tell."""
+    """Facts from the records of a unit."""
 
     standing: Standing
     cause: str = ""
@@ -35,7 +35,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Past:
-    """What happened to the unit in this run, beside its records."""
+    """Events of this run that the records of the unit do not hold."""
 
     counted: int = 0
     """Number of resumes and reruns after infrastructure failures so far."""
@@ -55,7 +55,7 @@ class Past:
 
 @dataclass(frozen=True)
 class Next:
-    """What happens next with a unit."""
+    """The next thing to do with a unit."""
 
     kind: Literal["work", "end", "later"]
     """`work`: hand it out. `end`: nothing more in this run. `later`: another process is at work on it; look again."""

@@ -12,7 +12,7 @@ from agent.batch.engines.protocol import Engine
 from agent.batch.grid.freeze import PlannedUnit, freeze
 from agent.batch.grid.resolve import Grid
 from agent.batch.settings import Settings
-from agent.batch.view import BatchState, BatchView
+from agent.batch.state.view import BatchState, BatchView
 from agent.errors import MachineError
 from trajectories.batches.events import Planned
 from trajectories.batches.journal import read_batch_events

@@ -1,4 +1,4 @@
-"""How a batch is run this time. None of it is part of what is run, so all of it may differ in the next run."""
+"""Settings of one run of a batch. They are not part of its identity, so they may differ in the next run."""
 
 from __future__ import annotations
 

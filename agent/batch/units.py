@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from agent.batch.ledger import NOTHING, Amount
 from agent.batch.reruns import Facts, Next
+from agent.batch.sharing.ledger import NOTHING, Amount
 from agent.trial.gate import CallBound
 from trajectories.batches.configuration import Configuration
 from trajectories.batches.events import How, Status
@@ -17,7 +17,7 @@ Phase = Literal["queued", "later", "running", "ended"]
 
 @dataclass(frozen=True)
 class Reading:
-    """What the coordinator takes from the records of a unit."""
+    """The records of a unit, as far as the coordinator needs them."""
 
     facts: Facts
     known: Amount = NOTHING
@@ -48,7 +48,7 @@ class UnitState:
     """Number of resumes and reruns after infrastructure failures."""
     phase: Phase = "queued"
     next: Next = field(default_factory=lambda: Next("work"))
-    """What to do with it when it is queued."""
+    """The work that it is queued for."""
     worker: str | None = None
     """Name of the worker that runs it."""
     trial: str = ""

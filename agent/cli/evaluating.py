@@ -53,45 +53,45 @@ def named(names: Sequence[str], runs: Path, *, has_task: bool) -> Named:
     from trajectories.record.layout import BatchFolder, TrialFolder
     from trajectories.record.texts.text import quantity
 
-    found = Named()
+    targets = Named()
     for name in names:
         folder = folder_named(name, runs, has_task=has_task)
         if folder is None:
             if (Path(name).is_dir() and not TrialFolder(Path(name)).is_trial()) or Path(name).is_file():
                 raise UserError(f"{name} is neither a trial nor a batch; evaluate a workspace by itself, with --task")
-            found.trials.append(trial := find_trial(name, runs))
-            found.again.add(trial)
+            targets.trials.append(trial := find_trial(name, runs))
+            targets.again.add(trial)
             continue
         if BatchFolder(folder).is_batch():
-            found.at_once = max(found.at_once, read_batch(folder).opened.evaluations)
+            targets.at_once = max(targets.at_once, read_batch(folder).opened.evaluations)
         pending = pending_in(folder)
-        found.trials += pending.trials
-        found.unreadable += pending.unreadable
+        targets.trials += pending.trials
+        targets.unreadable += pending.unreadable
         counts = [f"{quantity(len(pending.trials), 'trial')} to evaluate", f"{pending.scored} scored already"]
         if pending.not_over:
             counts.append(f"{pending.not_over} not come to an end")
-        found.notes.append(f"{folder}: {', '.join(counts)}")
-    found.trials = list(dict.fromkeys(found.trials))
-    return found
+        targets.notes.append(f"{folder}: {', '.join(counts)}")
+    targets.trials = list(dict.fromkeys(targets.trials))
+    return targets
 
 
-def evaluate_named(found: Named, settings: Settings, say: Callable[[str], None]) -> tuple[dict[str, Any], int]:
+def evaluate_named(targets: Named, settings: Settings, say: Callable[[str], None]) -> tuple[dict[str, Any], int]:
     """Evaluate the trials; return what `--json` prints, and the exit status: 1 if any has no score then."""
     from agent.evaluation.several import evaluate_several
 
-    for line in (*found.notes, *(f"unreadable, left out: {reason}" for reason in found.unreadable)):
+    for line in (*targets.notes, *(f"unreadable, left out: {reason}" for reason in targets.unreadable)):
         say(line)
-    ends = evaluate_several(found.trials, settings, say)
+    ends = evaluate_several(targets.trials, settings, say)
     failed = [done for done in ends if not _is_well(done)]
     content = {
         "evaluations": [done.evaluation.model_dump(mode="json") for done in ends if done.evaluation is not None],
         "skipped": [_problem(done) for done in ends if done.skipped],
         "problems": [
             *(_problem(done) for done in ends if done.evaluation is None and not done.skipped),
-            *({"trial": None, "problem": reason} for reason in found.unreadable),
+            *({"trial": None, "problem": reason} for reason in targets.unreadable),
         ],
     }
-    return content, int(bool(failed or found.unreadable))
+    return content, int(bool(failed or targets.unreadable))
 
 
 def print_ends(content: dict[str, Any]) -> None:

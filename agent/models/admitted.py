@@ -9,7 +9,7 @@ from dataclasses import replace
 from agent.models.protocol import CallFailure
 from agent.trial.gate import CallBound, CallUse, Gate
 from trajectories.interrupts import interruptible
-from trajectories.reading.tally import MAYBE_BILLED
+from trajectories.reading.totals.tally import MAYBE_BILLED
 from trajectories.record.events import FailureClass
 from trajectories.record.usage import Costs, Usage
 

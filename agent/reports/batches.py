@@ -37,14 +37,14 @@ def planned_units(
     whole = {trial.parent for trial in together}
     if wanted.labels or wanted.since or wanted.limit is not None:
         whole = set()
-    found: dict[str, bool] = {}
+    completed: dict[str, bool] = {}
     for row in rows:
-        found[unit_of(row)] = row.completed or found.get(unit_of(row), False)
+        completed[unit_of(row)] = row.completed or completed.get(unit_of(row), False)
     names = _model_names(configuration for batch in batches for configuration in batch.configurations.values())
     return [
         unit
         for batch in batches
-        for unit in _units_of(batch, names, found, wanted if batch.directory in whole else None)
+        for unit in _units_of(batch, names, completed, wanted if batch.directory in whole else None)
     ]
 
 
@@ -71,14 +71,14 @@ def state_of(result: UnitResult) -> str:
 
 
 def _units_of(
-    batch: Batch, names: Mapping[str, str], found: Mapping[str, bool], wanted: TrialFilter | None
+    batch: Batch, names: Mapping[str, str], completed: Mapping[str, bool], wanted: TrialFilter | None
 ) -> Iterator[ArmUnit]:
     """Yield the units that meet the conditions (None: no unit does), and those that have a row."""
     places = {arm: place for place, arm in enumerate(_arms(batch))}
     for unit in batch.units:
         directory = str(batch.directory / unit.trial)
         configuration = unit.configuration
-        if directory not in found and (wanted is None or not _meets(configuration, wanted)):
+        if directory not in completed and (wanted is None or not _meets(configuration, wanted)):
             continue
         yield ArmUnit(
             batch=batch.directory.resolve().name,
@@ -88,7 +88,7 @@ def _units_of(
             benchmark=scored_benchmark(configuration.first.task.benchmark, configuration.first.task.id),
             task=configuration.first.task.id,
             directory=directory,
-            state="" if found.get(directory) else state_of(result_of(unit)),
+            state="" if completed.get(directory) else state_of(result_of(unit)),
         )
 
 

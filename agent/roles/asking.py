@@ -21,7 +21,7 @@ from agent.trial.sources import USER_FILES, Sources
 from scoring.pricing.tables import PriceTable
 from trajectories.analysis.integrity.judge import NOTHING, Journal, Reserved
 from trajectories.interrupts import interruptible
-from trajectories.reading.tally import MAYBE_BILLED
+from trajectories.reading.totals.tally import MAYBE_BILLED
 from trajectories.record.events import Json, Message, ModelRef, RoleCallFinished
 from trajectories.record.texts.text import storable
 from trajectories.record.usage import Costs
@@ -34,7 +34,7 @@ Turns = list[Message | AssistantTurn]
 
 @dataclass(frozen=True)
 class RoleReply:
-    """What came of asking. The result of a completed call is not recorded yet: the caller may find it malformed."""
+    """Result of asking. The result of a completed call is not recorded yet: the caller may find it malformed."""
 
     calls: tuple[int, ...]
     """Numbers of the role calls, in order."""

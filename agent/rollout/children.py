@@ -15,7 +15,7 @@ from trajectories.reading.family import family
 from trajectories.reading.reader import first_event, read_events
 from trajectories.reading.runs import listed
 from trajectories.reading.summary import Summary
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import CallStarted, Resumed, RoleCallFinished, RoleCallStarted, TrialStarted, Warned
 from trajectories.record.identity import configuration_hash
 

@@ -23,7 +23,7 @@ class CallBound:
 
 @dataclass(frozen=True)
 class CallUse:
-    """What a call used, once it has ended. None is unknown: the reservation is kept."""
+    """Use of a call that has ended. None is unknown: the reservation is kept."""
 
     outcome: Literal["finished", "failed"]
     usd: float | None = None
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 class Gate(Protocol):
-    """What a trial asks before it uses something that it shares with others."""
+    """Asked by a trial before it uses something that it shares with others."""
 
     def admit(self, model: str, bound: CallBound) -> int:
         """Wait until a call of this model (a litellm name) may leave, and return its ticket.

@@ -5,7 +5,7 @@ Pure: it is fed with events and asked with the time of the events' clock. Every 
 
 from __future__ import annotations
 
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import BaseEvent, Limits
 from trajectories.record.exits import Exit
 from trajectories.record.usage import Costs

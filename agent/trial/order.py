@@ -58,9 +58,9 @@ class Order:
     """Chain of turns that the trial begins; `first` is filled in with the trial's name."""
     tests_revealed: bool = False
     sources: Sources = USER_FILES
-    """Where its contents came from, and those of later turns come from."""
+    """Sources of its contents, and of those of later turns."""
     gate: Gate = OPEN_GATE
-    """What its calls and its evaluation pass, and those of later turns."""
+    """Gate that its calls and its evaluation pass, and those of later turns."""
 
     def trial_started(self) -> TrialStarted:
         """Return event 0, without the trial's name, attempt and identity."""

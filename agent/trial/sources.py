@@ -1,4 +1,4 @@
-"""Where the contents come from that an order names: the user's own files, unless a batch keeps them.
+"""Sources of the contents that an order names: the user's own files, unless a batch keeps them.
 
 An order names a prompt, a plan, a price table, short names of models, scripts and answers. A trial that runs alone
 reads them from the user's files. The trials of a batch read what was frozen when the batch was planned, so a worker

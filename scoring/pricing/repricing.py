@@ -12,7 +12,7 @@ from typing import Literal
 from scoring.pricing.cost import Charge, Missing, charge, find_price, same_model
 from scoring.pricing.tables import PriceTable
 from trajectories.errors import RecordError
-from trajectories.reading.tally import MAYBE_BILLED
+from trajectories.reading.totals.tally import MAYBE_BILLED
 from trajectories.record.events import BaseEvent, CallFailed, CallFinished, CallStarted, PriceRef, TrialStarted
 from trajectories.record.usage import Costs, Usage
 

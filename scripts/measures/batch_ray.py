@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scripts.measures.figures import Figure
 from scripts.measures.trial import AGENT
-from tests.batches.ray_nodes import ray_nodes
+from tests.batches.ray.ray_nodes import ray_nodes
 
 RUNS = 5
 _SPEC = "tasks: [ledger]\nmodels: [nop]\nenv: sandbox\n"

@@ -12,7 +12,7 @@ from agent.loop.texts import PromptTexts
 from agent.models.protocol import ActionFormat
 from agent.trial.limits import LimitCheck
 from prompts import load
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,

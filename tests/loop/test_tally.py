@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import ActionStarted, BaseEvent, CallFailed, CallFinished, CallStarted, Exited, Reply
 from trajectories.record.exits import Exit
 from trajectories.record.usage import Costs, Usage

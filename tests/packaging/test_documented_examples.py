@@ -27,7 +27,7 @@ from agent.models.choose import FREE_MODELS
 from benchmarks.task.registry import resolve_task
 from environments.conformance import Kit, all_checks, checking
 from environments.local import LocalEnvironment
-from tests.batches.writing import call, configuration, exited, judged, write_batch, write_trial
+from tests.batches.files.writing import call, configuration, exited, judged, write_batch, write_trial
 from tests.environments.conftest import environment
 from tests.packaging.fences import PAGES, ROOT, Fence, fences
 from tests.packaging.test_examples import RECORD
@@ -52,7 +52,7 @@ NOT_RUN = {
     r"agent (solve|resume|fork|rollout|replay|evaluate) ": (
         "starts an environment; tests/packaging/test_tutorial.py, tests/solve and tests/rollout run these commands"
     ),
-    r"agent batch (?!status)": "runs trials; tests/batches/test_running.py does",
+    r"agent batch (?!status)": "runs trials; tests/batches/whole/test_running.py does",
     r"agent plan ": "starts an environment and asks a model; tests/solve/test_plan_command.py does",
     r"agent .*--judge-model": "asks models; tests/integrity/test_panel.py does, over the wire",
     r"scripts/demo\b": "sets up a checkout and runs a trial; CI runs it",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.batches.writing import asked, call
+from tests.batches.files.writing import asked, call
 from tests.record.test_recorder import started
-from trajectories.reading.spending import Spending, SpendingTally
+from trajectories.reading.totals.spending import Spending, SpendingTally
 from trajectories.record.events import (
     BaseEvent,
     CallFailed,

@@ -159,9 +159,9 @@ def test_the_smallest_detectable_difference_is_detected_with_its_power() -> None
         noise = random.normal(0, spread, count)
         sizes.append(paired_mean(tasks([[value] for value in noise]), tasks([[0.0]] * count)).detectable)
     size = float(np.sqrt(np.mean(np.square(sizes))))
-    found = 0
+    detections = 0
     for _ in range(times):
         values = random.normal(size, spread, count)
         low = paired_mean(tasks([[value] for value in values]), tasks([[0.0]] * count)).difference.low
-        found += low > 0  # type: ignore[operator]
-    assert found / times == pytest.approx(POWER, abs=0.06)
+        detections += low > 0  # type: ignore[operator]
+    assert detections / times == pytest.approx(POWER, abs=0.06)

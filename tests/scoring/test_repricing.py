@@ -13,7 +13,7 @@ from scoring.pricing.snapshots import table_of_record
 from scoring.pricing.tables import PriceTable
 from tests.pace import plain_python_s
 from trajectories.errors import RecordError
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import (
     BaseEvent,
     CallFailed,

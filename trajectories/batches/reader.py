@@ -147,7 +147,7 @@ def _read(directory: Path) -> Batch:
 
 
 class _OfUnit:
-    """What the journal tells of one unit."""
+    """The journal's facts about one unit."""
 
     __slots__ = ("counted", "last", "planned", "starts")
 
@@ -158,7 +158,7 @@ class _OfUnit:
 
 
 class _Journal:
-    """What the journal tells, event by event."""
+    """The journal's facts, taken in event by event."""
 
     def __init__(self) -> None:
         self.opened: BatchOpened | None = None

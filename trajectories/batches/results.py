@@ -22,8 +22,8 @@ from trajectories.reading.interventions.stages import StageResult, together
 from trajectories.reading.live import is_live
 from trajectories.reading.reader import has_begun, read_events
 from trajectories.reading.runs import stored_summary
-from trajectories.reading.spending import OpenCall, Spending
 from trajectories.reading.summary import ExitSummary, Summary, summarize
+from trajectories.reading.totals.spending import OpenCall, Spending
 from trajectories.record.events import Chain, Event, Exited, Resumed, Snapshot
 from trajectories.record.layout import name_of_turn
 

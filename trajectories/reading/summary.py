@@ -15,8 +15,8 @@ from trajectories.reading.entry import TrialEntry
 from trajectories.reading.interventions.expert_tally import ExpertTally, Interventions
 from trajectories.reading.panel_votes import PanelTally, PanelVotes
 from trajectories.reading.reader import after_first
-from trajectories.reading.spending import Spending, SpendingTally
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.spending import Spending, SpendingTally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import Evaluated, Event, Exited, Message, Parent, TrialStarted
 from trajectories.record.exits import Exit
 from trajectories.record.usage import Costs, Usage

@@ -66,7 +66,7 @@ class BatchFolder:
 
     @property
     def events(self) -> Path:
-        """What the coordinator did: one line of JSON for each event."""
+        """Journal of the coordinator: one line of JSON for each event."""
         return self.path / BATCH_EVENTS
 
     @property
@@ -85,7 +85,7 @@ class BatchFolder:
         return self.path / BATCH_LOCK
 
     def worker_log(self, worker: str) -> Path:
-        """What a worker printed: nothing, unless something went wrong."""
+        """Output of a worker: nothing, unless something went wrong."""
         return self.path / WORKERS / f"{worker}.log"
 
     def trial(self, name: str) -> TrialFolder:

@@ -41,7 +41,7 @@ News = Joined | Told | Lost
 
 
 class Engine(Protocol):
-    """Where the workers of a batch run."""
+    """The place where the workers of a batch run."""
 
     name: str
     """Name for the journal: local or ray."""

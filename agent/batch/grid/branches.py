@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.batch.grid.spec import Branches, TaskName
 from agent.batch.grid.tasks import last_part
+from agent.batch.spec.spec import Branches, TaskName
 from agent.errors import UserError
 from agent.rollout.points import parse_steps
 from trajectories.errors import RecordError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.batch.grid.options import Combination
-from agent.batch.grid.spec import Budget
+from agent.batch.spec.spec import Budget
 from agent.models.bounds import FREE_EXPERT
 from agent.models.call_bounds import first_call
 from agent.reports.prices import price_problem

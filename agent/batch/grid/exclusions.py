@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from agent.batch.grid.options import Combination, Origin
-from agent.batch.grid.spec import Exclusion, Spec
-from agent.batch.grid.spec_file import arm_names
+from agent.batch.spec.spec import Exclusion, Spec
+from agent.batch.spec.spec_file import arm_names
 from trajectories.reading.selection import fits
 from trajectories.yaml_mistakes import Mistake
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from agent.batch.grid.options import Combination
-from agent.batch.grid.spec import Spec
+from agent.batch.spec.spec import Spec
 from agent.errors import MachineError
 from trajectories.yaml_mistakes import Mistake, Place
 

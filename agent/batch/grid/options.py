@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.batch.grid.branches import BranchOrigin
-from agent.batch.grid.spec import PARENTS_MODEL, Arm, ModelEntry, Spec
 from agent.batch.grid.tasks import TaskOrigin
+from agent.batch.spec.spec import PARENTS_MODEL, Arm, ModelEntry, Spec
 from agent.errors import UserError
 from agent.models.choose import HUMAN, ORACLE, REPLAY, SCRIPT
 from agent.trial.options import LimitChanges, OptionChanges, Options

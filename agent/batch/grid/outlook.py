@@ -1,4 +1,4 @@
-"""What a batch is about to do, and what it may cost at most, before anything starts."""
+"""The outlook of a batch before anything starts: its units, and the most that they can cost."""
 
 from __future__ import annotations
 

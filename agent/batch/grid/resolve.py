@@ -18,9 +18,9 @@ from agent.batch.grid.exclusions import Exclusions
 from agent.batch.grid.lines import PRICES, GridLine, LineMaker
 from agent.batch.grid.mistakes import Problems, in_words_of_a_spec
 from agent.batch.grid.options import TASK, Combination, OptionsOf, Origin, Wrong
-from agent.batch.grid.spec import PARENTS_MODEL, ModelEntry, Spec
-from agent.batch.grid.spec_file import MOST_UNITS, read_spec, refused
 from agent.batch.grid.tasks import TaskOrigin, find_tasks
+from agent.batch.spec.spec import PARENTS_MODEL, ModelEntry, Spec
+from agent.batch.spec.spec_file import MOST_UNITS, read_spec, refused
 from agent.continuation.fork import fork
 from agent.errors import MachineError, UserError
 from agent.models.choose import ORACLE, make_model

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from agent.batch.grid.spec import Spec, TaskName
+from agent.batch.spec.spec import Spec, TaskName
 from agent.config import datasets
 from benchmarks.task.registry import PATH, resolve_task, task_lists
 from benchmarks.task.task import Benchmark, Task, TaskError

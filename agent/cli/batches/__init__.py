@@ -1,1 +1,1 @@
-"""What `agent batch` prints."""
+"""Output of `agent batch`."""

@@ -7,10 +7,10 @@ from pathlib import Path
 import typer
 
 from agent.batch.engines.protocol import Engine
-from agent.batch.grid.spec import Spec
 from agent.batch.run import run_grid
 from agent.batch.settings import Settings
-from agent.batch.view import BatchState
+from agent.batch.spec.spec import Spec
+from agent.batch.state.view import BatchState
 
 
 def run_spec(

@@ -10,7 +10,7 @@ import typer
 from agent.cli.options import JsonOption, RunsOption
 
 if TYPE_CHECKING:
-    from agent.batch.view import BatchState
+    from agent.batch.state.view import BatchState
 
 _ALL_LINES = 1000
 
@@ -24,7 +24,7 @@ def status(
 
     It reads the folder alone, while the batch runs and after it, and changes nothing.
     """
-    from agent.batch.status import state_of_folder
+    from agent.batch.state.status import state_of_folder
     from agent.cli.output import emit_json, stdout
     from agent.cli.progress.batches.page import page
     from agent.config import runs_dir

@@ -134,9 +134,9 @@ def _evaluate_several(
     from agent.cli.output import emit_json, progress_lines
     from agent.evaluation.several import Settings
 
-    found = named(sources, runs, has_task=settings[0] is not None)
-    every = Settings(at_once or found.at_once, frozenset(found.again), *settings)
-    content, status = evaluate_named(found, every, progress_lines(quiet=quiet))
+    targets = named(sources, runs, has_task=settings[0] is not None)
+    every = Settings(at_once or targets.at_once, frozenset(targets.again), *settings)
+    content, status = evaluate_named(targets, every, progress_lines(quiet=quiet))
     if as_json:
         emit_json(content)
     else:

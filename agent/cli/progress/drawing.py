@@ -141,7 +141,7 @@ class Drawing(ABC):
 
 
 class _Queued(io.StringIO):
-    """What others write to standard error while the view is shown."""
+    """Text that others write to standard error while the view is shown."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trajectories.reading.tally import Tally
+from trajectories.reading.totals.tally import Tally
 from trajectories.record.events import (
     ActionFinished,
     ActionStarted,

@@ -22,7 +22,7 @@ from provider import digest
 
 from trajectories.blobs.store import BlobStore
 from trajectories.reading.reader import read_events, read_role_events
-from trajectories.reading.tally import MAYBE_BILLED
+from trajectories.reading.totals.tally import MAYBE_BILLED
 from trajectories.record.events import (
     CallFailed,
     CallFinished,

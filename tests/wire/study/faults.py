@@ -1,4 +1,4 @@
-"""Which requests of a study fail, and how: at given rates with a seed, or at given numbers.
+"""Requests of a study that fail, and their faults: at given rates with a seed, or at given numbers.
 
 The number of a request decides, so the same seed gives the same faults in the same order, whichever trial meets them.
 """

@@ -29,7 +29,7 @@ _REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"
 
 @dataclass(frozen=True)
 class Settings:
-    """How a provider behaves."""
+    """Behavior of a provider."""
 
     latency_s: float = 0.0
     """Seconds until a reply."""

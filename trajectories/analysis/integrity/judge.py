@@ -26,7 +26,7 @@ _LONGEST_WHY = 2000
 
 @dataclass(frozen=True)
 class Reserved:
-    """What was reserved for a request in a budget that others share. None: nothing was."""
+    """Amount that was reserved for a request in a budget that others share. None: nothing was."""
 
     usd: float | None = None
     tokens: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from trajectories.reading.tally import MAYBE_BILLED
+from trajectories.reading.totals.tally import MAYBE_BILLED
 from trajectories.record.events import Answered, Asked, BaseEvent, RoleCallFinished, RoleCallStarted
 from trajectories.record.usage import Costs, Usage
 

@@ -12,8 +12,9 @@ from agent.batch.engines.ray.cluster import Cluster
 from agent.batch.engines.ray.placing import Need
 from agent.batch.engines.ray.process import worker_command
 from agent.batch.engines.ray.recovery import needs_recovery, recover
-from agent.batch.engines.ray.relay import Relay, Worker
+from agent.batch.engines.ray.relay import Relay
 from agent.batch.engines.ray.sending import Sending, parcels
+from agent.batch.engines.ray.worker import Worker
 from agent.batch.messages import Quit, ToWorker, UnitEnded, Work
 from agent.errors import MachineError
 from trajectories.batches.grid import read_grid

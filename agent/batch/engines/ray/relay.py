@@ -11,20 +11,20 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
 from agent.batch.code import mismatch
 from agent.batch.engines.protocol import Joined, Lost, News, Told
 from agent.batch.engines.ray.actor import NodeFacts, Parcel
-from agent.batch.engines.ray.cluster import Actor, CallFailed, Cluster, Node, key_of
+from agent.batch.engines.ray.cluster import CallFailed, Cluster, Node, key_of
 from agent.batch.engines.ray.intake import Intake, RefusedPiece
 from agent.batch.engines.ray.pieces import Listing, Piece
 from agent.batch.engines.ray.placing import Need, Place, place
+from agent.batch.engines.ray.worker import Worker
 from agent.batch.messages import FROM_WORKER, CallLeaves, FromWorker, Hello, MayLeave, UnitEnded
 from agent.errors import MachineError
 from trajectories.errors import TrialInUse
@@ -37,29 +37,6 @@ _LOOK_S = 0.1
 _TRIES = 3
 """Number of workers of a node in a row that may end before they join."""
 _REASON_CHARACTERS = 300
-
-State = Literal["examined", "starting", "running", "adopted", "gone"]
-
-
-@dataclass
-class Worker:
-    """A worker on a node."""
-
-    name: str
-    node: Node
-    slots: int
-    actor: Actor
-    state: State = "examined"
-    reference: Any = None
-    """The call whose result is awaited."""
-    sent: list[Any] = field(default_factory=list)
-    """Calls that were sent and may still fail."""
-    units: dict[str, str] = field(default_factory=dict)
-    """Units that it runs, with their first trials."""
-    present: set[str] = field(default_factory=set)
-    """Configurations, contents and parents of forks that its node has."""
-    machine: str = ""
-    has_joined: bool = False
 
 
 class Relay:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from agent.batch.view import BatchView
+from agent.batch.state.view import BatchView
 from agent.cli.progress.batches.lines import LineBatchView, QuietBatchView
 from agent.cli.progress.batches.live import LiveBatchView
 from agent.cli.progress.drawing import is_drawable

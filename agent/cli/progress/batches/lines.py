@@ -6,7 +6,7 @@ import sys
 import time
 from types import TracebackType
 
-from agent.batch.view import BatchState, BatchView
+from agent.batch.state.view import BatchState, BatchView
 from agent.cli.progress.batches.page import line
 from trajectories.record.texts.text import printable
 from trajectories.writing import excerpts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from agent.batch.view import BatchState, BatchView
+from agent.batch.state.view import BatchState, BatchView
 from agent.cli.progress.batches.page import page
 from agent.cli.progress.drawing import Drawing
 from trajectories.record.texts.text import printable

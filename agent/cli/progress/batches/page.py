@@ -10,7 +10,7 @@ from itertools import islice
 
 from rich.text import Text
 
-from agent.batch.view import BatchState, RunningUnit
+from agent.batch.state.view import BatchState, RunningUnit
 from agent.cli.progress.cells import cut, packed
 from agent.cli.progress.state import clock, on_one_line
 from trajectories.record.texts.text import quantity

@@ -1,0 +1,1 @@
+"""The spec of a batch: its file, its parts, and what they mean."""
