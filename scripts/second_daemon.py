@@ -52,7 +52,8 @@ class SecondDaemon:
         Raises: DaemonUnusable.
         """
         folder = self._folder
-        command = ["dockerd", "--host", self.host, "--data-root", str(folder / "data")]
+        # in a network namespace of its own: a daemon without a bridge removes docker0, which another daemon may use
+        command = ["unshare", "--net", "dockerd", "--host", self.host, "--data-root", str(folder / "data")]
         command += ["--exec-root", str(folder / "exec"), "--pidfile", str(folder / "pid")]
         command += ["--config-file", str(folder / "daemon.json"), "--log-level", "error"]
         command += ["--bridge", "none", "--iptables=false", "--ip6tables=false"]
