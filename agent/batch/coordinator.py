@@ -104,9 +104,9 @@ class Coordinator:
         return self.is_draining or not (self._roster.count("queued") or self._roster.count("later"))
 
     def begin(self, now_s: float) -> None:
-        """Look at the records of all units, and decide what to do with each."""
+        """Decide what to do with each unit, by the records that it was made of."""
         for unit in self.units.values():
-            self._look_at(unit, now_s, had_worker=False)
+            self._decide(unit, now_s)
 
     def take(self, news: News, now_s: float) -> None:
         """Take in what an engine reports."""
@@ -256,7 +256,20 @@ class Coordinator:
         problem: UnitEnded | None = None,
     ) -> None:
         """Read the records of a unit, and decide what to do next."""
-        reading = unit.reading = self._read(unit)
+        unit.reading = self._read(unit)
+        self._decide(unit, now_s, had_worker=had_worker, lost=lost, problem=problem)
+
+    def _decide(
+        self,
+        unit: UnitState,
+        now_s: float,
+        *,
+        had_worker: bool = False,
+        lost: str = "",
+        problem: UnitEnded | None = None,
+    ) -> None:
+        """Decide what to do next with a unit whose records were read."""
+        reading = unit.reading
         unit.steps, unit.rerun = reading.steps, reading.rerun
         self.ledger.set_recorded(unit.identity, reading.known, reading.kept)
         past = Past(

@@ -8,8 +8,8 @@ from agent.batch.reruns import Facts, Standing
 from agent.batch.sharing.ledger import Amount
 from agent.batch.units import Reading, UnitState
 from agent.trial.gate import CallBound
-from trajectories.batches.reader import Unit, last_rerun, read_batch
-from trajectories.batches.results import State, UnitResult, result_of
+from trajectories.batches.reader import Unit, read_batch
+from trajectories.batches.results import State, UnitResult, result_of, results_of
 from trajectories.record.layout import name_of_rerun, name_of_turn
 
 _STANDING: dict[State, Standing] = {
@@ -24,15 +24,17 @@ _STANDING: dict[State, Standing] = {
 
 
 def unit_states(directory: Path) -> list[UnitState]:
-    """Return the units of a batch, in the order in which they were planned, as the journal left them.
+    """Return the units of a batch, in the order in which they were planned: as the journal and the records left them.
 
     Raises: RecordError.
     """
-    return [_unit_state(unit) for unit in read_batch(directory).units]
+    units = read_batch(directory).units
+    return [_unit_state(unit, result) for unit, result in zip(units, results_of(units), strict=True)]
 
 
-def _unit_state(unit: Unit) -> UnitState:
+def _unit_state(unit: Unit, result: UnitResult) -> UnitState:
     state = UnitState(unit.configuration, unit.attempt, unit.identity, unit.trial, counted=unit.counted)
+    state.reading = _reading(result)
     if (last := unit.last) is not None:
         state.status, state.cause, state.detail = last.status, last.cause, last.detail
         if last.status == "waiting" and last.cause == "budget":
@@ -42,18 +44,21 @@ def _unit_state(unit: Unit) -> UnitState:
 
 def read_unit(directory: Path, unit: UnitState) -> Reading:
     """Return what the records of a unit tell now."""
-    folders = tuple(name for name in _names(directory, unit) if (directory / name).is_dir())
-    result = result_of(
-        Unit(
-            batch=directory,
-            identity=unit.identity,
-            configuration=unit.configuration,
-            attempt=unit.attempt,
-            trial=unit.first_trial,
-            folders=folders,
-            rerun=last_rerun(directory, unit.first_trial, folders),
+    return _reading(
+        result_of(
+            Unit(
+                batch=directory,
+                identity=unit.identity,
+                configuration=unit.configuration,
+                attempt=unit.attempt,
+                trial=unit.first_trial,
+                folders=tuple(name for name in _names(directory, unit) if (directory / name).is_dir()),
+            )
         )
     )
+
+
+def _reading(result: UnitResult) -> Reading:
     return Reading(
         _facts(result),
         known=Amount(result.spending.usd, result.spending.usage.total),

@@ -130,10 +130,8 @@ def test_the_journal_holds_a_start_before_the_worker_is_told(run) -> None:
 
 def test_finished_units_of_earlier_runs_are_skipped(run, tmp_path: Path) -> None:
     done, left = unit(1), unit(2)
-    done.status = "finished"
+    done.status, done.reading = "finished", PASSED
     batch = Run(tmp_path, [done, left], Settings())
-    batch.records[done.identity] = PASSED
-    batch.coordinator.begin(0.0)
     batch.join("a")
     assert batch.work() == [("fresh", left.first_trial)]
     batch.journal.close()
@@ -261,9 +259,8 @@ def test_draining_begins_nothing_more_and_stopping_stops_what_runs(run) -> None:
 
 def test_a_unit_that_another_process_works_on_is_looked_at_again(tmp_path: Path) -> None:
     only = unit()
+    only.reading = Reading(Facts("running"))
     batch = Run(tmp_path, [only], Settings())
-    batch.records[only.identity] = Reading(Facts("running"))
-    batch.coordinator.begin(0.0)
     batch.join("a")
     assert batch.work() == []
     batch.records[only.identity] = BEGUN
