@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from agent.batch.readings import read_unit, unit_states
 from agent.batch.settings import Settings
 from agent.batch.state.states import state_of
 from agent.batch.state.view import BatchState, BatchView
-from trajectories.batches.events import BatchClosed, BatchOpened, Holder, Planned
+from trajectories.batches.events import BatchClosed, BatchEvent, BatchOpened, Holder, Planned
 from trajectories.batches.journal import BatchWriter
+from trajectories.batches.memory import without_collection
 from trajectories.interrupts import held, last_signal
 from trajectories.record.base import Json
 from trajectories.writing.masking import Masker
@@ -47,8 +48,10 @@ class Drive:
     per_process: int | None = None
 
 
-def drive(run: Drive, new: list[Planned]) -> BatchState:
-    """Run a batch that this process owns; `new` are the units that the grid has got since the last time.
+def drive(run: Drive, before: Sequence[BatchEvent], new: Sequence[Planned]) -> BatchState:
+    """Run a batch that this process owns.
+
+    `before` are the events of its journal, and `new` the units that the grid has got since.
 
     Raises: RecordError, RecordFull, MachineError. The workers have ended then, too.
     """
@@ -57,21 +60,21 @@ def drive(run: Drive, new: list[Planned]) -> BatchState:
     with held():
         run.engine.recover(run.directory)
     with held(), BatchWriter(run.directory, masker=Masker.from_environment()) as journal:
-        journal.append(_opened(run, holder))
-        for planned in new:
-            journal.append(planned)
+        appended: list[BatchEvent] = [journal.append(_opened(run, holder))]
+        appended += [journal.append(planned) for planned in new]
         journal.sync()
-        coordinator = Coordinator(
-            unit_states(run.directory),
-            run.settings,
-            journal,
-            lambda unit: read_unit(run.directory, unit),
-            run.engine.send,
-            run.view.note,
-            began_s,
-        )
-        shown = _Shown(run, coordinator, holder, began_s)
-        coordinator.begin(began_s)
+        with without_collection():
+            coordinator = Coordinator(
+                unit_states(run.directory, [*before, *appended]),
+                run.settings,
+                journal,
+                lambda unit: read_unit(run.directory, unit),
+                run.engine.send,
+                run.view.note,
+                began_s,
+            )
+            shown = _Shown(run, coordinator, holder, began_s)
+            coordinator.begin(began_s)
         try:
             if not coordinator.is_finished:
                 run.engine.start(run.directory, run.settings.workers, run.per_process)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from agent.batch.reruns import Facts, Standing
 from agent.batch.sharing.ledger import Amount
 from agent.batch.units import Reading, UnitState
 from agent.trial.gate import CallBound
+from trajectories.batches.events import BatchEvent
 from trajectories.batches.reader import Unit, read_batch
 from trajectories.batches.results import State, UnitResult, result_of, results_of
 from trajectories.record.layout import name_of_rerun, name_of_turn
@@ -23,12 +25,14 @@ _STANDING: dict[State, Standing] = {
 }
 
 
-def unit_states(directory: Path) -> list[UnitState]:
+def unit_states(directory: Path, events: Iterable[BatchEvent]) -> list[UnitState]:
     """Return the units of a batch, in the order in which they were planned: as the journal and the records left them.
+
+    `events` are those of the journal.
 
     Raises: RecordError.
     """
-    units = read_batch(directory).units
+    units = read_batch(directory, events).units
     return [_unit_state(unit, result) for unit, result in zip(units, results_of(units), strict=True)]
 
 

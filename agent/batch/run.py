@@ -17,6 +17,7 @@ from agent.errors import MachineError
 from trajectories.batches.events import Planned
 from trajectories.batches.journal import read_batch_events
 from trajectories.batches.lock import BatchLock
+from trajectories.batches.memory import without_collection
 
 
 def run_grid(
@@ -36,9 +37,10 @@ def run_grid(
                 f"{folder.path}: the folder of the batch cannot be written ({error.strerror}); choose another with "
                 "--runs"
             ) from None
-        events = list(read_batch_events(folder.path)) if folder.is_batch() else []
-        new = [_planned(unit) for unit in freeze(grid, folder, events)]
-        return drive(Drive(folder.path, grid.spec.recorded, engine, settings, view, per_process), new)
+        with without_collection():
+            events = list(read_batch_events(folder.path)) if folder.is_batch() else []
+            new = [_planned(unit) for unit in freeze(grid, folder, events)]
+        return drive(Drive(folder.path, grid.spec.recorded, engine, settings, view, per_process), events, new)
 
 
 def _planned(unit: PlannedUnit) -> Planned:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -90,19 +90,21 @@ class Batch:
         return {unit.identity: unit for unit in self.units}
 
 
-def read_batch(directory: Path) -> Batch:
+def read_batch(directory: Path, events: Iterable[BatchEvent] | None = None) -> Batch:
     """Return a batch from its files, also while it runs. The records of its trials are not opened.
+
+    `events` are those of its journal, if they were read already.
 
     Raises: RecordError if it is not a batch, or a file of it is damaged, with file and line.
     """
     with without_collection():
-        return _read(directory)
+        return _read(directory, read_batch_events(directory) if events is None else events)
 
 
-def _read(directory: Path) -> Batch:
+def _read(directory: Path, events: Iterable[BatchEvent]) -> Batch:
     configurations = {each.id: each for each in read_grid(directory)}
     journal = _Journal()
-    for event in read_batch_events(directory):
+    for event in events:
         journal.feed(event)
     path = BatchFolder(directory).events
     if journal.opened is None:

@@ -106,7 +106,8 @@ class LocalEngine:
             worker.process.kill()
             self._bury(worker)
         self._workers.clear()
-        clean_trials(_trials(self._batch))
+        if self._started:
+            clean_trials(_trials(self._batch))
 
     def _drain(self) -> None:
         """Read and drop what workers still say, so that none waits for a full pipe, until they end."""

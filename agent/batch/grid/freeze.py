@@ -49,7 +49,8 @@ def freeze(grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent]) -> lis
 
     Raises: UserError if the folder holds another batch, or trials without one; RecordError, RecordFull.
     """
-    planned = check_growth(grid, folder, events)
+    units = units_of(grid)
+    planned = check_growth(grid, folder, events, units)
     masker = Masker.from_environment()
     inputs = BatchInputs(folder.path, masker=masker)
     kept: set[str] = set()
@@ -59,11 +60,15 @@ def freeze(grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent]) -> lis
                 inputs.put(data, ref.name)
                 kept.add(ref.sha256)
     append_to_grid(folder.path, grid.configurations, masker=masker)
-    return [unit for unit in units_of(grid) if unit.unit not in planned]
+    return [unit for unit in units if unit.unit not in planned]
 
 
-def check_growth(grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent]) -> set[str]:
+def check_growth(
+    grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent], units: Sequence[PlannedUnit]
+) -> set[str]:
     """Check that a grid is the one of the batch in this folder, or grew from it; return the units planned so far.
+
+    `units` are those of the grid.
 
     Raises: UserError; RecordError.
     """
@@ -71,8 +76,8 @@ def check_growth(grid: Grid, folder: BatchFolder, events: Sequence[BatchEvent]) 
     if not before and not folder.is_batch() and _holds_trials(folder):
         raise UserError(f"{folder.path} holds trials that are not of a batch; choose another `name` for this one")
     planned = [event for event in events if isinstance(event, Planned)]
-    units = {unit.unit for unit in units_of(grid)}
-    lost = [event for event in planned if event.unit not in units]
+    identities = {unit.unit for unit in units}
+    lost = [event for event in planned if event.unit not in identities]
     opened = [event for event in events if isinstance(event, BatchOpened)]
     if lost or (opened and opened[-1].spec.get("prices") != grid.spec.recorded.get("prices")):
         ids = {event.configuration for event in lost}

@@ -44,9 +44,10 @@ def outlook_of(grid: Grid, events: Sequence[BatchEvent]) -> Outlook:
 
     Raises: UserError if the folder holds another batch; RecordError.
     """
-    planned = check_growth(grid, grid.folder, events)
+    units = units_of(grid)
+    planned = check_growth(grid, grid.folder, events, units)
     last = {event.unit: event.status for event in events if isinstance(event, Ended)}
-    finished = sum(last.get(unit.unit) == "finished" for unit in units_of(grid))
+    finished = sum(last.get(unit.unit) == "finished" for unit in units)
     attempts = grid.spec.attempts
     arms = tuple(
         _arm(arm.name, [line for line in grid.lines if line.combination.arm is arm], attempts) for arm in grid.spec.arms
