@@ -12,7 +12,7 @@ import pytest
 
 from tests.batches.ray.ray_nodes import RayNodes, ray_nodes
 from tests.batches.whole import running
-from tests.batches.whole.running import BUSY, Study, alive
+from tests.batches.whole.running import BUSY, Study, alive, interrupt
 from tests.solve.command import environment
 from tests.wire.study.running import Running
 
@@ -82,3 +82,25 @@ def _a_worker(nodes: RayNodes) -> int:
         if alive(pid):
             return pid
     raise AssertionError("no worker runs")
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_closes_the_records_on_all_nodes(tmp_path: Path) -> None:
+    spec = f"{BUSY}\nattempts: 4\nworkers: 4\n"
+    with on_ray(tmp_path, "--busy", "30", "--latency", "0.5", spec=spec) as (study, nodes):
+        process = study.start("--engine", "ray", "--address", nodes.address)
+        study.wait_for_requests(12, process)
+        workers = nodes.workers()
+        assert len(workers) >= 2
+        interrupt(process)
+        assert process.stderr is not None
+        while "no more trials begin" not in process.stderr.readline():
+            assert process.poll() is None
+        interrupt(process)
+        process.communicate(timeout=120)
+        assert process.returncode == 130
+        assert not any(map(alive, workers))
+        results = study.results()
+        assert {result.state for result in results} == {"interrupted"}
+        assert all(not result.open_calls for result in results), "calls in flight were finished, not cut off"
+        study.check_bill()
