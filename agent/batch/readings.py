@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agent.batch.reruns import Facts, Standing
-from agent.batch.sharing.ledger import Amount
+from agent.batch.sharing.ledger import NOTHING, Amount
 from agent.batch.units import Reading, UnitState
 from agent.trial.gate import CallBound
 from trajectories.batches.events import BatchEvent
@@ -66,7 +66,7 @@ def _reading(result: UnitResult) -> Reading:
     return Reading(
         _facts(result),
         known=Amount(result.spending.usd, result.spending.usage.total),
-        kept=Amount(result.kept_usd, result.kept_tokens),
+        kept=Amount(result.kept_usd, result.kept_tokens) if result.open_calls else NOTHING,
         unpriced_calls=result.spending.unpriced + len(result.open_calls),
         steps=result.steps,
         passed=result.passed,

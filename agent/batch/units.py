@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from agent.batch.reruns import Facts, Next
@@ -33,6 +33,10 @@ class Reading:
     """Number of the rerun that counts: the last one whose record has begun."""
 
 
+NOTHING_READ = Reading(Facts("none"))
+_BEGIN = Next("work")
+
+
 @dataclass
 class UnitState:
     """One unit."""
@@ -47,7 +51,7 @@ class UnitState:
     counted: int = 0
     """Number of resumes and reruns after infrastructure failures."""
     phase: Phase = "queued"
-    next: Next = field(default_factory=lambda: Next("work"))
+    next: Next = _BEGIN
     """The work that it is queued for."""
     worker: str | None = None
     """Name of the worker that runs it."""
@@ -63,7 +67,7 @@ class UnitState:
     """End of the work on it, in this run or before."""
     cause: str = ""
     detail: str = ""
-    reading: Reading = field(default_factory=lambda: Reading(Facts("none")))
+    reading: Reading = NOTHING_READ
     """Its records when they were last read."""
     evaluates: bool = True
     """False for a task that has no evaluation."""

@@ -144,10 +144,12 @@ class Ledger:
 
     def set_recorded(self, unit: str, recorded: Amount, kept: Amount) -> None:
         """Take the sums of a unit from its records, in place of everything that was settled for it before."""
-        of_unit = self._units.setdefault(unit, _OfUnit())
-        self._spent = self._spent - of_unit.recorded - of_unit.settled + recorded
-        before = of_unit.recorded + of_unit.kept + of_unit.settled + of_unit.unsettled
-        self._total = self._total - before + recorded + kept
+        of_unit = self._units.get(unit)
+        if of_unit is not None:
+            self._spent = self._spent - of_unit.recorded - of_unit.settled
+            self._total = self._total - (of_unit.recorded + of_unit.kept + of_unit.settled + of_unit.unsettled)
+        self._spent += recorded
+        self._total += recorded if kept is NOTHING else recorded + kept
         self._units[unit] = _OfUnit(recorded, kept)
 
     def of_unit(self, unit: str) -> Amount:
