@@ -40,6 +40,8 @@ LANGUAGES = {"sh", "console", "python", "yaml", "json", "mermaid", "text"}
 PLACEHOLDERS = {"TRIAL...": "runs/opus/ledger.opus.1", "TRIAL": "runs/opus/ledger.opus.1"}
 
 ELSEWHERE = {
+    "docs/howto/cluster.md": "needs a cluster; tests/batches/ray runs batches on two nodes",
+    "docs/studies/five-arms/README.md": "tests/batches/whole/test_five_arms.py runs the study",
     "docs/studies/table4/README.md": "tests/studies/test_table4.py runs the study",
     "docs/tutorial/first-trial.md": "tests/packaging/test_tutorial.py runs the whole page in order, in Docker",
     "docs/howto/programbench.md#an-instance-of-your-own-1": (
@@ -105,7 +107,7 @@ def words_of(line: str) -> list[str]:
 
 def parse(line: str) -> None:
     """Parse a line with the real application. Raises: a usage error, AssertionError for an unknown model or task."""
-    words = words_of(line)[1:]
+    words = [word for word in words_of(line)[1:] if word != "&"]
     if ">" in words:
         words = words[: words.index(">")]
     command, context, name = APPLICATION, CONTEXT, "agent"

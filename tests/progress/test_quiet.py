@@ -16,7 +16,7 @@ from tests.packaging.test_help import commands
 from tests.solve.command import script
 from trajectories.record.events import ActionStarted, CallStarted, Paused, Warned
 
-PRINTS_PROGRESS = {"solve", "resume", "fork", "rollout", "plan", "evaluate", "replay", "score", "analyze"}
+PRINTS_PROGRESS = {"batch", "solve", "resume", "fork", "rollout", "plan", "evaluate", "replay", "score", "analyze"}
 
 
 def test_the_commands_that_print_progress_take_it() -> None:
