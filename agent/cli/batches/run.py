@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
@@ -72,14 +73,15 @@ def settings_of(spec: Spec, *, workers: int | None, evaluate: bool) -> Settings:
 def next_commands(spec: Path, batch: Path, state: BatchState) -> list[str]:
     """Return what the user may want to do next."""
     lines = []
+    file, folder = shlex.quote(str(spec)), shlex.quote(str(batch))
     if state.waiting:
-        lines.append(f"next: agent batch {spec} continues what is not finished")
+        lines.append(f"next: agent batch {file} continues what is not finished")
     if state.failures:
-        lines.append(f"next: raise `reruns` in {spec}, and agent batch tries again what has failed")
+        lines.append(f"next: raise `reruns` in {file}, and agent batch tries again what has failed")
     if state.unevaluated:
-        lines.append(f"next: agent evaluate {batch} makes the verdicts that are missing")
+        lines.append(f"next: agent evaluate {folder} makes the verdicts that are missing")
     if state.judged:
-        lines.append(f"next: agent score {batch} compares the arms")
+        lines.append(f"next: agent score {folder} compares the arms")
     return lines
 
 
