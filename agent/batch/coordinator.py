@@ -7,8 +7,8 @@ did is read from its records whenever its worker reports its end or is lost; mes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
+from agent.batch.counts import Counts
 from agent.batch.engines.protocol import Joined, Lost, News, Told
 from agent.batch.handing import hand_over
 from agent.batch.messages import (
@@ -44,18 +44,6 @@ _PAUSE_S = (0.0, 5.0, 20.0, 60.0)
 
 ReadUnit = Callable[[UnitState], Reading]
 Send = Callable[[str, ToWorker], None]
-
-
-@dataclass
-class Counts:
-    """Counts since the coordinator began."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    unpriced_calls: int = 0
-    durations: list[float] = field(default_factory=list)
-    """Seconds that each unit took which ended in this run."""
 
 
 class Coordinator:
