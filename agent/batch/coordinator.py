@@ -160,9 +160,7 @@ class Coordinator:
             self._send(worker, NotAdmitted(call=message.call, cause="budget", reason="would wait"))
 
     def _settle(self, worker: str, message: CallSettled, now_s: float) -> None:
-        unit = self.units.get(message.unit)
-        if message.permanent and unit is not None and unit.model not in self.admission.stopped:
-            self._note(f"no further call of {unit.model}, and its trials wait: {message.detail}")
+        before = set(self.admission.stopped)
         decisions = self.admission.settle(
             (worker, message.call),
             now_s,
@@ -172,11 +170,12 @@ class Coordinator:
             retry_after_s=message.retry_after_s,
             permanent=message.detail if message.permanent else "",
         )
+        for model in self.admission.stopped.keys() - before:
+            self._note(f"no further call of {model}, and its trials wait: {message.detail}")
         if message.outcome == "finished":
             self.counts.calls += 1
             self.counts.prompt_tokens += message.prompt_tokens or 0
             self.counts.cached_tokens += message.cached_tokens or 0
-            self.counts.unpriced_calls += message.usd is None
             self.pace.add(now_s, message.tokens)
         self._answer(decisions)
 
@@ -264,7 +263,7 @@ class Coordinator:
             counted=unit.counted,
             lost=lost,
             defect=problem.problem if problem is not None and problem.problem_kind == "defect" else "",
-            stopped=self.admission.stopped.get(unit.model, ""),
+            stopped=self._why_stopped(unit),
             is_stopping=self.is_stopping,
             had_worker=had_worker,
             was_resumed=had_worker and unit.how == "resume",
@@ -321,9 +320,14 @@ class Coordinator:
             self._start(unit, worker, now_s)
             free -= 1
 
+    def _why_stopped(self, unit: UnitState) -> str:
+        """Return the reason for which a model of a unit gets no further call; empty if there is none."""
+        stopped = self.admission.stopped
+        return next((stopped[model] for model in unit.models if model in stopped), "")
+
     def _must_wait(self, unit: UnitState) -> Next | None:
         """Return why a unit cannot begin now, if its model or the budget is the reason."""
-        if (reason := self.admission.stopped.get(unit.model)) is not None:
+        if reason := self._why_stopped(unit):
             return Next("end", status="waiting", cause="model_unavailable", detail=reason)
         needs = unit.needs or self._refused.get(unit.model)
         if needs is None or self.ledger.fits(needs) or self.ledger.in_flight:

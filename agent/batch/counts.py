@@ -12,6 +12,5 @@ class Counts:
     calls: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    unpriced_calls: int = 0
     durations: list[float] = field(default_factory=list)
     """Seconds that each unit took which ended in this run."""

@@ -80,6 +80,13 @@ class UnitState:
         return self.configuration.first.model.name
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that its trials call: the agent's, and the expert's if that is one of a provider."""
+        guidance = self.configuration.first.guidance
+        expert = None if guidance is None else guidance.model
+        return (self.model,) if expert is None else (self.model, expert.name)
+
+    @property
     def how(self) -> How:
         """Way in which it is handed out next."""
         return self.next.how

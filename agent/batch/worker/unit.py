@@ -54,8 +54,7 @@ def run_unit(batch: BatchFolder, work: Work, gate: UnitGate, send: Send) -> Unit
         if work.how in ("fresh", "rerun"):
             evaluates = _run_new(batch, work, gate, watch)
         elif work.how == "evaluate":
-            with gate.evaluation():
-                evaluate_trial(batch.path / work.trial)
+            evaluate_trial(batch.path / work.trial, gate=gate)
         else:
             evaluates = _continue(batch, work, gate, watch)
     except KeyboardInterrupt:
