@@ -33,6 +33,7 @@ from agent.batch.units import Reading, UnitState
 from tests.batches.coordinator.units import unit
 from trajectories.batches.events import BatchOpened, Ended, Holder, Started, Superseded
 from trajectories.batches.journal import BatchWriter, read_batch_events
+from trajectories.record.events import Guidance, ModelRef
 
 NOTHING = Reading(Facts("none"))
 PASSED = Reading(Facts("finished", "submitted"), Amount(0.5, 100), passed=True, steps=3)
@@ -229,6 +230,26 @@ def test_a_permanent_failure_stops_the_units_of_its_model_and_no_others(run) -> 
     batch.end("a", units[0], Reading(Facts("infrastructure", "model_unavailable", "bad key", can_continue=True)))
     assert [(each.status, each.detail) for each in units[:2]] == [("waiting", "bad key")] * 2
     assert batch.work()[-1] == ("fresh", units[2].first_trial)
+
+
+def test_units_wait_for_the_model_of_their_expert_as_for_their_own(run) -> None:
+    units = [unit(1), unit(2)]
+    for each in units:
+        expert = Guidance(by="model", model=ModelRef(asked="e", name="openai/expert", settings={}), max=3, rule="none")
+        first = each.configuration.first.model_copy(update={"guidance": expert})
+        each.configuration = each.configuration.model_copy(update={"first": first})
+    batch = run(units, workers=1)
+    batch.join("a")
+    batch.tell("a", AskCall(call=1, unit=units[0].identity, model="openai/expert", usd=None, tokens=None))
+    batch.tell(
+        "a",
+        CallSettled(
+            call=1, unit=units[0].identity, outcome="failed", usd=0.0, tokens=0, permanent=True, detail="no access"
+        ),
+    )
+    batch.end("a", units[0], Reading(Facts("infrastructure", "model_unavailable", can_continue=True)))
+    assert [(each.status, each.detail) for each in units] == [("waiting", "no access")] * 2
+    assert batch.notes == ["no further call of openai/expert, and its trials wait: no access"]
 
 
 def test_evaluations_of_one_machine_take_turns(run) -> None:
